@@ -1,0 +1,122 @@
+#include "context.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce::cpu_device {
+namespace {
+
+std::atomic<bool> forked_child{false};
+std::atomic<bool> shutting_down{false};
+
+std::size_t MemoryPerDevice(const Environment& environment) {
+  if (environment.cpu_memory_mib > 0) return static_cast<std::size_t>(environment.cpu_memory_mib) << 20;
+  auto physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return physical / 2;
+}
+
+}  // namespace
+
+void Context::AddStream(const std::shared_ptr<Stream>& stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_.erase(std::remove_if(streams_.begin(), streams_.end(), [](const auto& s) { return s.expired(); }),
+                 streams_.end());
+  streams_.push_back(stream);
+}
+
+std::vector<std::shared_ptr<Stream>> Context::Streams() const {
+  std::vector<std::shared_ptr<Stream>> alive;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& weak : streams_) {
+    if (auto stream = weak.lock()) alive.push_back(std::move(stream));
+  }
+  return alive;
+}
+
+std::shared_ptr<Stream> Context::LegacyStream() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (legacy_ == nullptr) {
+    legacy_ = Stream::Create(shared_from_this(), /*is_blocking=*/true);
+    streams_.push_back(legacy_);
+  }
+  return legacy_;
+}
+
+std::shared_ptr<Stream> Context::LegacyStreamIfUsed() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return legacy_;
+}
+
+void Context::WaitIdle() const {
+  for (const auto& stream : Streams()) stream->WaitIdle();
+}
+
+void Context::Close() {
+  WaitIdle();
+  for (const auto& stream : Streams()) stream->Close();
+  std::lock_guard<std::mutex> lock(mutex_);
+  legacy_ = nullptr;
+}
+
+Driver::Driver() {
+  Environment environment = Environment::Get();
+  for (int i = 0; i < environment.cpu_devices; ++i) {
+    devices.push_back(std::make_unique<CpuDevice>(MemoryPerDevice(environment)));
+  }
+  pthread_atfork(nullptr, nullptr, [] { forked_child = true; });
+  std::atexit([] { shutting_down = true; });
+}
+
+Driver& Driver::Get() {
+  static Driver* const driver = new Driver;
+  return *driver;
+}
+
+std::vector<std::weak_ptr<Context>>& ThreadContexts() {
+  thread_local std::vector<std::weak_ptr<Context>> contexts;
+  return contexts;
+}
+
+CUresult CheckProcess() {
+  if (forked_child.load()) return CUDA_ERROR_NOT_INITIALIZED;  // Streams' threads did not survive the fork.
+  if (shutting_down.load()) return CUDA_ERROR_DEINITIALIZED;
+  return CUDA_SUCCESS;
+}
+
+CUresult CurrentContext(std::shared_ptr<Context>* context) {
+  if (CUresult result = CheckProcess(); result != CUDA_SUCCESS) return result;
+  auto& stack = ThreadContexts();
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = stack.back().lock();
+  if (*context == nullptr || Driver::Get().contexts.Find(context->get()) == nullptr) {
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
+  return static_cast<CUresult>((*context)->sticky.load());
+}
+
+CUresult FindStream(CUstream handle, std::shared_ptr<Stream>* stream) {
+  if (handle == nullptr || handle == CU_STREAM_LEGACY) {
+    std::shared_ptr<Context> context;
+    if (CUresult result = CurrentContext(&context); result != CUDA_SUCCESS) return result;
+    *stream = context->LegacyStream();
+    return CUDA_SUCCESS;
+  }
+  if (CUresult result = CheckProcess(); result != CUDA_SUCCESS) return result;
+  *stream = Driver::Get().streams.Find(handle);
+  if (*stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return static_cast<CUresult>((*stream)->context()->sticky.load());
+}
+
+CUresult FindEvent(CUevent handle, std::shared_ptr<Event>* event) {
+  if (CUresult result = CheckProcess(); result != CUDA_SUCCESS) return result;
+  *event = Driver::Get().events.Find(handle);
+  if (*event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return static_cast<CUresult>((*event)->context()->sticky.load());
+}
+
+}  // namespace tuneonce::cpu_device

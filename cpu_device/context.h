@@ -1,0 +1,85 @@
+#ifndef TUNEONCE_CPU_DEVICE_CONTEXT_H_
+#define TUNEONCE_CPU_DEVICE_CONTEXT_H_
+
+#include <cuda.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "arena.h"
+#include "capture.h"
+#include "handle_table.h"
+#include "module.h"
+#include "stream.h"
+
+namespace tuneonce::cpu_device {
+
+/// One device: this machine's CPU and an arena of its memory. Several of them share the cores.
+struct CpuDevice {
+  explicit CpuDevice(std::size_t memory_bytes) : arena(memory_bytes) {}
+
+  Arena arena;
+  std::shared_ptr<Context> primary;  ///< Guarded by the driver's lock; null while nobody retains it.
+  int primary_references = 0;
+};
+
+/// A context. Its streams are known to it, so that it can wait for all of them.
+struct Context : std::enable_shared_from_this<Context> {
+  Context(int device_index, CpuDevice& its_device) : index(device_index), device(its_device) {}
+
+  const int index;
+  CpuDevice& device;
+  std::atomic<int> sticky{CUDA_SUCCESS};  ///< The first fault; every later call returns it.
+
+  void AddStream(const std::shared_ptr<Stream>& stream);
+  /// The streams that were not destroyed.
+  std::vector<std::shared_ptr<Stream>> Streams() const;
+  /// The legacy stream (handle 0), made at first use.
+  std::shared_ptr<Stream> LegacyStream();
+  std::shared_ptr<Stream> LegacyStreamIfUsed() const;
+  /// Waits for all work of all streams, as loading, unloading and freeing do.
+  void WaitIdle() const;
+  /// Lets the streams end. The context is dead afterwards.
+  void Close();
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::vector<std::weak_ptr<Stream>> streams_;
+  std::shared_ptr<Stream> legacy_;
+};
+
+/// The driver's state: devices and live handles. Made at first use, never destroyed.
+struct Driver {
+  static Driver& Get();
+
+  std::vector<std::unique_ptr<CpuDevice>> devices;
+  std::mutex mutex;  ///< Guards the primary contexts.
+  HandleTable<Context> contexts;
+  HandleTable<Stream> streams;
+  HandleTable<Event> events;
+  HandleTable<Module> modules;  ///< CUmodule and CUlibrary alike.
+  HandleTable<Function> functions;
+  HandleTable<Graph> graphs;
+  HandleTable<GraphExec> graph_execs;
+
+ private:
+  Driver();
+};
+
+/// The calling thread's stack of current contexts; the last one is current.
+std::vector<std::weak_ptr<Context>>& ThreadContexts();
+
+/// CUDA_SUCCESS, or why nothing works in this process: not initialized (also in a forked child), shutting down.
+CUresult CheckProcess();
+/// Sets *context to the current context. Errors: those of CheckProcess, 201 (none), 709 (destroyed), or its fault.
+CUresult CurrentContext(std::shared_ptr<Context>* context);
+/// The stream behind a handle (0, 1: the legacy one of the current context). Errors as for CurrentContext; 400.
+CUresult FindStream(CUstream handle, std::shared_ptr<Stream>* stream);
+CUresult FindEvent(CUevent handle, std::shared_ptr<Event>* event);
+
+}  // namespace tuneonce::cpu_device
+
+#endif  // TUNEONCE_CPU_DEVICE_CONTEXT_H_

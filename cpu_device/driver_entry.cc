@@ -1,0 +1,42 @@
+// The library's only exported symbols: cuGetProcAddress, through which everything else is found, and a mark.
+#include <cstring>
+
+#include "driver_functions.h"
+
+using namespace tuneonce::cpu_device;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+struct Entry {
+  const char* symbol;
+  int version;
+  void* address;
+};
+
+const Entry kEntries[] = {
+#define TUNEONCE_CPU_ENTRY(name, version, need) \
+  {"cu" #name, version, reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&driver::name))},
+    TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY)
+#undef TUNEONCE_CPU_ENTRY
+};
+
+}  // namespace
+
+#undef cuGetProcAddress
+
+/// As the CUDA driver's cuGetProcAddress of version 11.3.
+extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(const char* symbol, void** address,
+                                                                            int version, cuuint64_t) {
+  if (symbol == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *address = nullptr;
+  for (const Entry& entry : kEntries) {
+    if (std::strcmp(entry.symbol, symbol) == 0 && version >= entry.version) {
+      *address = entry.address;
+      return CUDA_SUCCESS;
+    }
+  }
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+/// Says that this driver is the CPU device, and which kernel ABI it speaks.
+extern "C" __attribute__((visibility("default"))) const int tuneonceCpuDriverAbi = 1;

@@ -1,0 +1,52 @@
+#ifndef TUNEONCE_CPU_DEVICE_EVENT_H_
+#define TUNEONCE_CPU_DEVICE_EVENT_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+namespace tuneonce::cpu_device {
+
+struct Capture;
+struct Context;
+
+/// An event: the time at which a stream got past its last record. Records are numbered, so that a query right after a
+/// new record is not answered by an older one. Thread-safe.
+class Event {
+ public:
+  Event(std::shared_ptr<Context> context, bool has_timing)
+      : context_(std::move(context)), has_timing_(has_timing) {}
+
+  /// A record was put into a stream; returns its number.
+  std::uint64_t Issue();
+  /// The stream got to record `number`.
+  void Complete(std::uint64_t number);
+  bool IsComplete() const;
+  void Wait() const;
+  /// Waits until record `number` is complete.
+  void Wait(std::uint64_t number) const;
+  /// Number of the last record issued; 0 if there was none.
+  std::uint64_t last_issued() const;
+  std::chrono::steady_clock::time_point time() const;
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  bool has_timing() const { return has_timing_; }
+
+  /// The capture whose stream recorded this event last, if it did so while capturing. Guarded by the capture lock.
+  std::shared_ptr<Capture> capture;
+
+ private:
+  const std::shared_ptr<Context> context_;
+  const bool has_timing_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable completed_one_;
+  std::uint64_t issued_ = 0;
+  std::uint64_t completed_ = 0;
+  std::chrono::steady_clock::time_point time_{};
+};
+
+}  // namespace tuneonce::cpu_device
+
+#endif  // TUNEONCE_CPU_DEVICE_EVENT_H_

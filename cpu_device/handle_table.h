@@ -1,0 +1,62 @@
+#ifndef TUNEONCE_CPU_DEVICE_HANDLE_TABLE_H_
+#define TUNEONCE_CPU_DEVICE_HANDLE_TABLE_H_
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace tuneonce::cpu_device {
+
+/// The live objects of one kind. A driver handle is the object's address, but is looked up here before use: a handle
+/// that was destroyed or never existed is an error, not a crash. Thread-safe.
+template <typename T>
+class HandleTable {
+ public:
+  template <typename Handle>
+  Handle Add(std::shared_ptr<T> object) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    T* address = object.get();
+    objects_[address] = std::move(object);
+    return reinterpret_cast<Handle>(address);
+  }
+
+  /// The object, or null.
+  std::shared_ptr<T> Find(const void* handle) const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto it = objects_.find(handle);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+
+  /// Takes the object out; null if it was not there.
+  std::shared_ptr<T> Remove(const void* handle) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto it = objects_.find(handle);
+    if (it == objects_.end()) return nullptr;
+    std::shared_ptr<T> object = std::move(it->second);
+    objects_.erase(it);
+    return object;
+  }
+
+  template <typename Predicate>
+  void RemoveIf(Predicate matches) {
+    std::vector<std::shared_ptr<T>> removed;  // Destroyed after the lock is gone.
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto it = objects_.begin(); it != objects_.end();) {
+      if (matches(*it->second)) {
+        removed.push_back(std::move(it->second));
+        it = objects_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<const void*, std::shared_ptr<T>> objects_;
+};
+
+}  // namespace tuneonce::cpu_device
+
+#endif  // TUNEONCE_CPU_DEVICE_HANDLE_TABLE_H_

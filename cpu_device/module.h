@@ -1,0 +1,57 @@
+#ifndef TUNEONCE_CPU_DEVICE_MODULE_H_
+#define TUNEONCE_CPU_DEVICE_MODULE_H_
+
+#include <cuda.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "tuneonce/cpu_device/kernel.h"
+
+namespace tuneonce::cpu_device {
+
+class Module;
+
+/// One kernel of a module: both a CUfunction and a CUkernel.
+struct Function {
+  std::weak_ptr<Module> module;
+  const tuneonce_kernel* kernel = nullptr;
+  std::string name;
+  std::atomic<int> max_dynamic_shared_bytes{0};
+  std::atomic<bool> loaded{false};  ///< False until its first use: that one waits for running kernels.
+};
+
+/// A loaded shared object. Unloaded (dlclose) when the last command that launches from it is gone.
+class Module {
+ public:
+  /// Copies the ELF image at `image` to a file of a name never used before (dlopen of a name used before returns the
+  /// old module) and opens it. Errors: CUDA_ERROR_INVALID_IMAGE.
+  static CUresult Load(const void* image, std::shared_ptr<Module>* module);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  /// The kernel `name`, the same object each time; null if there is none.
+  std::shared_ptr<Function> Find(const std::shared_ptr<Module>& self, const std::string& name);
+
+  std::atomic<bool> unloaded{false};
+
+ private:
+  explicit Module(void* handle) : handle_(handle) {}
+
+  void* handle_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Function>> functions_;
+};
+
+/// Most shared memory a block can have, and what it can have without asking (cuFuncSetAttribute).
+constexpr int kMaxSharedBytes = 227 * 1024;
+constexpr int kDefaultSharedBytes = 48 * 1024;
+constexpr int kMaxThreadsPerBlock = 1024;
+
+}  // namespace tuneonce::cpu_device
+
+#endif  // TUNEONCE_CPU_DEVICE_MODULE_H_

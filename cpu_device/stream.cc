@@ -1,0 +1,80 @@
+#include "stream.h"
+
+#include <thread>
+#include <utility>
+
+#include "context.h"
+
+namespace tuneonce::cpu_device {
+
+std::shared_ptr<Stream> Stream::Create(std::shared_ptr<Context> context, bool is_blocking) {
+  std::shared_ptr<Stream> stream(new Stream(std::move(context), is_blocking));
+  std::thread([stream] { stream->Loop(); }).detach();
+  return stream;
+}
+
+std::uint64_t Stream::Push(std::vector<std::shared_ptr<const Command>> commands, std::function<void()> before) {
+  Entry entry{std::move(commands), {}, std::move(before)};
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& command : entry.commands) {
+    if (command->record != nullptr) entry.tickets.push_back(command->record->Issue());
+  }
+  queue_.push_back(std::move(entry));
+  changed_.notify_all();
+  return ++pushed_;
+}
+
+std::uint64_t Stream::last_pushed() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return pushed_;
+}
+
+void Stream::WaitFor(std::uint64_t number) const {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] { return done_ >= number; });
+}
+
+bool Stream::IsIdle() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return done_ == pushed_;
+}
+
+void Stream::Close() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+void Stream::Loop() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
+    if (queue_.empty()) return;
+    {
+      Entry entry = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      Execute(entry);
+    }  // What the entry owns (modules, events) is released before it counts as done.
+    lock.lock();
+    ++done_;
+    changed_.notify_all();
+  }
+}
+
+void Stream::Execute(const Entry& entry) {
+  if (entry.before) entry.before();
+  std::size_t ticket = 0;
+  for (const auto& command : entry.commands) {
+    // After a sticky error nothing runs any more, but waiters must not hang: events still complete.
+    if (command->run && context_->sticky.load() == CUDA_SUCCESS) {
+      if (CUresult result = command->run(); result != CUDA_SUCCESS) {
+        int none = CUDA_SUCCESS;
+        context_->sticky.compare_exchange_strong(none, result);
+      }
+    }
+    if (command->record != nullptr) command->record->Complete(entry.tickets[ticket++]);
+  }
+}
+
+}  // namespace tuneonce::cpu_device

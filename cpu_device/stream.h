@@ -1,0 +1,76 @@
+#ifndef TUNEONCE_CPU_DEVICE_STREAM_H_
+#define TUNEONCE_CPU_DEVICE_STREAM_H_
+
+#include <cuda.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "event.h"
+
+namespace tuneonce::cpu_device {
+
+struct Capture;
+struct Context;
+class Stream;
+
+/// One piece of work. It can be put into a stream, or into a graph and from there into streams any number of times.
+struct Command {
+  CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_EMPTY;
+  std::function<CUresult()> run;               ///< May be empty (event records, waits).
+  std::shared_ptr<Event> record;               ///< Completed when the stream gets here.
+  std::function<bool()> is_loadable;           ///< For kernels: false once their module was unloaded. May be empty.
+};
+
+/// An in-order queue with a thread of its own. Thread-safe.
+class Stream : public std::enable_shared_from_this<Stream> {
+ public:
+  /// `is_blocking`: ordered with the legacy stream, as streams made without CU_STREAM_NON_BLOCKING are.
+  static std::shared_ptr<Stream> Create(std::shared_ptr<Context> context, bool is_blocking);
+
+  /// Adds work. `before` runs first in stream order (waits for other streams or events). Returns its number.
+  std::uint64_t Push(std::vector<std::shared_ptr<const Command>> commands, std::function<void()> before = nullptr);
+  std::uint64_t last_pushed() const;
+  /// Waits until everything pushed so far is done.
+  void WaitIdle() const { WaitFor(last_pushed()); }
+  void WaitFor(std::uint64_t number) const;
+  bool IsIdle() const;
+  /// No more work will come; the thread ends after what is there.
+  void Close();
+
+  const std::shared_ptr<Context>& context() const { return context_; }
+  bool is_blocking() const { return is_blocking_; }
+
+  /// The capture this stream takes part in, or null. Guarded by the capture lock.
+  std::shared_ptr<Capture> capture;
+
+ private:
+  struct Entry {
+    std::vector<std::shared_ptr<const Command>> commands;
+    std::vector<std::uint64_t> tickets;  // Of the commands that record an event, in order.
+    std::function<void()> before;
+  };
+
+  Stream(std::shared_ptr<Context> context, bool is_blocking)
+      : context_(std::move(context)), is_blocking_(is_blocking) {}
+  void Loop();
+  void Execute(const Entry& entry);
+
+  const std::shared_ptr<Context> context_;
+  const bool is_blocking_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::deque<Entry> queue_;
+  std::uint64_t pushed_ = 0;
+  std::uint64_t done_ = 0;
+  bool closed_ = false;
+};
+
+}  // namespace tuneonce::cpu_device
+
+#endif  // TUNEONCE_CPU_DEVICE_STREAM_H_

@@ -1,0 +1,39 @@
+#ifndef TUNEONCE_CUDA_GRAPH_H_
+#define TUNEONCE_CUDA_GRAPH_H_
+
+#include <cuda.h>
+
+#include <functional>
+#include <utility>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/cuda/stream.h"
+
+namespace tuneonce {
+
+/// Owns an instantiated graph. Move-only. Thread rule: one owner; launches of one graph do not overlap each other.
+class TUNEONCE_API GraphExec {
+ public:
+  /// Captures what `record` puts into `stream` (in RELAXED mode, so that no other thread's capture is disturbed) and
+  /// instantiates it. REQUIRES: `stream` is the caller's own, not the legacy stream, and not capturing.
+  static Result<GraphExec> Capture(StreamView stream, const std::function<Status(CUstream)>& record);
+  ~GraphExec();
+  GraphExec(GraphExec&& other) noexcept : api_(other.api_), exec_(std::exchange(other.exec_, nullptr)) {}
+  GraphExec& operator=(GraphExec&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(exec_, other.exec_);
+    return *this;
+  }
+
+  Status Launch(CUstream stream) const;
+
+ private:
+  GraphExec(const DriverApi& api, CUgraphExec exec) : api_(&api), exec_(exec) {}
+
+  const DriverApi* api_;
+  CUgraphExec exec_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_CUDA_GRAPH_H_

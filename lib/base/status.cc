@@ -1,0 +1,94 @@
+#include "tuneonce/base/status.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+
+struct Status::Error {
+  StatusCode code;
+  std::string message;
+  int driver_code;
+  bool sticky;
+};
+
+std::string_view StatusCodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return "OK";
+    case StatusCode::kCancelled:
+      return "Cancelled";
+    case StatusCode::kInvalidArgument:
+      return "InvalidArgument";
+    case StatusCode::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case StatusCode::kNotFound:
+      return "NotFound";
+    case StatusCode::kResourceExhausted:
+      return "ResourceExhausted";
+    case StatusCode::kFailedPrecondition:
+      return "FailedPrecondition";
+    case StatusCode::kUnimplemented:
+      return "Unimplemented";
+    case StatusCode::kInternal:
+      return "Internal";
+    case StatusCode::kUnavailable:
+      return "Unavailable";
+  }
+  return "Unknown";
+}
+
+Status::Status(StatusCode code, std::string message)
+    : error_(code == StatusCode::kOk
+                 ? nullptr
+                 : std::make_shared<const Error>(Error{code, std::move(message), 0, false})) {}
+
+Status Status::FromDriver(StatusCode code, std::string message, int driver_code, bool sticky) {
+  Status status;
+  status.error_ = std::make_shared<const Error>(Error{code, std::move(message), driver_code, sticky});
+  return status;
+}
+
+StatusCode Status::code() const { return error_ ? error_->code : StatusCode::kOk; }
+
+const std::string& Status::message() const {
+  static const std::string* const kEmpty = new std::string;  // Never destroyed: usable during exit.
+  return error_ ? error_->message : *kEmpty;
+}
+
+int Status::driver_code() const { return error_ ? error_->driver_code : 0; }
+
+bool Status::sticky() const { return error_ && error_->sticky; }
+
+Status Status::WithPrefix(std::string_view prefix) const {
+  if (ok()) return *this;
+  return FromDriver(code(), absl::StrCat(std::string(prefix), ": ", message()), driver_code(), sticky());
+}
+
+std::string Status::ToString() const {
+  if (ok()) return "OK";
+  return absl::StrCat(std::string(StatusCodeName(code())), ": ", message());
+}
+
+Status CancelledError(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
+Status InvalidArgumentError(std::string message) {
+  return Status(StatusCode::kInvalidArgument, std::move(message));
+}
+Status DeadlineExceededError(std::string message) {
+  return Status(StatusCode::kDeadlineExceeded, std::move(message));
+}
+Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
+Status ResourceExhaustedError(std::string message) {
+  return Status(StatusCode::kResourceExhausted, std::move(message));
+}
+Status FailedPreconditionError(std::string message) {
+  return Status(StatusCode::kFailedPrecondition, std::move(message));
+}
+Status UnimplementedError(std::string message) {
+  return Status(StatusCode::kUnimplemented, std::move(message));
+}
+Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
+Status UnavailableError(std::string message) {
+  return Status(StatusCode::kUnavailable, std::move(message));
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,58 @@
+#include "tuneonce/cuda/context.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Result<ContextView> ContextView::Current(const DriverApi& api) {
+  RelaxedDriver driver(api);
+  CUcontext context = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, CtxGetCurrent(&context));
+  if (context == nullptr) {
+    return FailedPreconditionError("this thread has no current CUDA context: make one current first");
+  }
+  return ContextView(api, context);
+}
+
+Result<Context> Context::RetainPrimary(const Device& device) {
+  RelaxedDriver driver(device.api());
+  CUcontext context = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, DevicePrimaryCtxRetain(&context, device.handle()));
+  return Context(device, context, /*is_primary=*/true);
+}
+
+Result<Context> Context::Create(const Device& device) {
+  RelaxedDriver driver(device.api());
+  CUcontext context = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, CtxCreate(&context, 0, device.handle()));
+  CUcontext popped = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(device.api(), driver, CtxPopCurrent(&popped));
+  return Context(device, context, /*is_primary=*/false);
+}
+
+void Context::Reset() {
+  if (context_ == nullptr) return;
+  RelaxedDriver driver(device_.api());
+  // Whatever it answers, there is nothing left to do: see IsReleased.
+  if (is_primary_) {
+    driver->DevicePrimaryCtxRelease(device_.handle());
+  } else {
+    driver->CtxDestroy(context_);
+  }
+  context_ = nullptr;
+}
+
+ScopedContext::ScopedContext(ContextView context) : api_(context.api()) {
+  RelaxedDriver driver(api_);
+  status_ = CudaStatus(api_, driver->CtxPushCurrent(context.get()), "cuCtxPushCurrent");
+}
+
+ScopedContext::~ScopedContext() {
+  if (!status_.ok()) return;
+  RelaxedDriver driver(api_);
+  CUcontext popped = nullptr;
+  driver->CtxPopCurrent(&popped);
+}
+
+}  // namespace tuneonce

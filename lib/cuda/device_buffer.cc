@@ -1,0 +1,70 @@
+#include "tuneonce/cuda/device_buffer.h"
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+namespace {
+
+Status CheckFits(std::size_t bytes, std::size_t capacity) {
+  if (bytes <= capacity) return Status();
+  return InvalidArgumentError(absl::StrCat("a copy of ", bytes, " bytes does not fit a buffer of ", capacity));
+}
+
+}  // namespace
+
+Result<DeviceBuffer> DeviceBuffer::Allocate(StreamView stream, std::size_t bytes) {
+  CUdeviceptr pointer = 0;
+  if (bytes > 0) {
+    RelaxedDriver driver(stream.api());
+    CUresult result = driver->MemAllocAsync(&pointer, bytes, stream.get());
+    if (result != CUDA_SUCCESS) {
+      return CudaStatus(stream.api(), result, "cuMemAllocAsync").WithPrefix(absl::StrCat(bytes, " bytes"));
+    }
+  }
+  return DeviceBuffer(stream, pointer, bytes);
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  if (pointer_ == 0) return;
+  RelaxedDriver driver(stream_.api());
+  driver->MemFreeAsync(pointer_, stream_.get());  // Fails only if the context is gone, and the memory with it.
+}
+
+Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
+  if (bytes == 0) return Status();
+  RelaxedDriver driver(stream_.api());
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyHtoDAsync(pointer_, source, bytes, stream_.get()));
+  return Status();
+}
+
+Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
+  if (bytes == 0) return Status();
+  RelaxedDriver driver(stream_.api());
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
+  return Status();
+}
+
+Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
+  if (bytes == 0) return Status();
+  RelaxedDriver driver(stream_.api());
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyDtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
+  return Status();
+}
+
+Status DeviceBuffer::Fill(unsigned char value) const {
+  if (bytes_ == 0) return Status();
+  RelaxedDriver driver(stream_.api());
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemsetD8Async(pointer_, value, bytes_, stream_.get()));
+  return Status();
+}
+
+}  // namespace tuneonce

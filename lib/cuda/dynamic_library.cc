@@ -1,0 +1,46 @@
+#include "cuda/dynamic_library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <climits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+namespace {
+
+std::string FolderOf(const std::string& file) {
+  std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+}  // namespace
+
+Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const std::string& what) {
+  std::vector<std::string> reasons;
+  for (const std::string& path : paths) {
+    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); handle != nullptr) {
+      return DynamicLibrary{handle, path};
+    }
+    const char* reason = dlerror();
+    // The loader's text starts with the path already, except where it names another library.
+    reasons.push_back(reason == nullptr ? path : reason);
+  }
+  return UnavailableError(absl::StrCat(what, " was not found; looked for: ", absl::StrJoin(reasons, "; ")));
+}
+
+std::string FolderOfThisCode() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&FolderOfThisCode), &info) == 0 || info.dli_fname == nullptr) return ".";
+  return FolderOf(info.dli_fname);
+}
+
+std::string FolderOfProgram() {
+  char buffer[PATH_MAX];
+  ssize_t n = readlink("/proc/self/exe", buffer, sizeof(buffer));
+  return n <= 0 ? "." : FolderOf(std::string(buffer, static_cast<std::size_t>(n)));
+}
+
+}  // namespace tuneonce

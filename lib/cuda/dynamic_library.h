@@ -1,0 +1,27 @@
+#ifndef TUNEONCE_LIB_CUDA_DYNAMIC_LIBRARY_H_
+#define TUNEONCE_LIB_CUDA_DYNAMIC_LIBRARY_H_
+
+#include <string>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+
+namespace tuneonce {
+
+/// A library opened by dlopen; never closed (drivers and compilers do not survive it).
+struct DynamicLibrary {
+  void* handle = nullptr;
+  std::string path;  ///< The entry of the list that opened.
+};
+
+/// Opens the first of `paths` that opens, with local symbols. Errors: Unavailable, "<what> was not found; looked for"
+/// with every path and the loader's reason for it.
+Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const std::string& what);
+
+/// Folder of the library or program that holds tuneonce's own code, and of the running program. No trailing slash.
+std::string FolderOfThisCode();
+std::string FolderOfProgram();
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_CUDA_DYNAMIC_LIBRARY_H_

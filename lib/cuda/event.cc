@@ -1,0 +1,41 @@
+#include "tuneonce/cuda/event.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Result<Event> Event::Create(const DriverApi& api, Timing timing) {
+  RelaxedDriver driver(api);
+  CUevent event = nullptr;
+  unsigned flags = timing == Timing::kEnabled ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, EventCreate(&event, flags));
+  return Event(api, event);
+}
+
+Event::~Event() {
+  if (event_ == nullptr) return;
+  RelaxedDriver driver(*api_);
+  driver->EventDestroy(event_);  // Fails only if the driver or context is gone, and the event with it.
+}
+
+Status Event::Record(CUstream stream) const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventRecord(event_, stream));
+  return Status();
+}
+
+Status Event::Synchronize() const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventSynchronize(event_));
+  return Status();
+}
+
+Result<double> Event::MicrosecondsSince(const Event& start) const {
+  RelaxedDriver driver(*api_);
+  float milliseconds = 0;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventElapsedTime(&milliseconds, start.event_, event_));
+  return static_cast<double>(milliseconds) * 1000.0;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,40 @@
+#include "tuneonce/cuda/graph.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Status(CUstream)>& record) {
+  const DriverApi& api = stream.api();
+  RelaxedDriver driver(api);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
+                                StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  Status recorded = record(stream.get());
+  CUgraph graph = nullptr;
+  CUresult ended = driver->StreamEndCapture(stream.get(), &graph);
+  CUgraphExec exec = nullptr;
+  CUresult instantiated = CUDA_SUCCESS;
+  if (recorded.ok() && ended == CUDA_SUCCESS) {
+    instantiated = driver->GraphInstantiateWithFlags(&exec, graph, 0);
+  }
+  if (graph != nullptr) driver->GraphDestroy(graph);
+  if (!recorded.ok()) return recorded;
+  if (ended != CUDA_SUCCESS) return CudaStatus(api, ended, "cuStreamEndCapture");
+  if (instantiated != CUDA_SUCCESS) return CudaStatus(api, instantiated, "cuGraphInstantiate");
+  return GraphExec(api, exec);
+}
+
+GraphExec::~GraphExec() {
+  if (exec_ == nullptr) return;
+  RelaxedDriver driver(*api_);
+  driver->GraphExecDestroy(exec_);  // Fails only if the driver or context is gone, and the graph with it.
+}
+
+Status GraphExec::Launch(CUstream stream) const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, GraphLaunch(exec_, stream));
+  return Status();
+}
+
+}  // namespace tuneonce

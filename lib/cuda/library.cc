@@ -1,0 +1,78 @@
+#include "tuneonce/cuda/library.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Result<int> KernelHandle::Attribute(CUfunction_attribute attribute) const {
+  RelaxedDriver driver(*api_);
+  int value = 0;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, FuncGetAttribute(&value, attribute, function_));
+  return value;
+}
+
+Status KernelHandle::SetAttribute(CUfunction_attribute attribute, int value) const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, FuncSetAttribute(function_, attribute, value));
+  return Status();
+}
+
+Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
+  RelaxedDriver driver(*api_);
+  if (driver->FuncGetParamInfo == nullptr) {
+    return UnimplementedError("this driver cannot list a kernel's parameters (needs CUDA 12.4)");
+  }
+  std::vector<std::size_t> sizes;
+  for (;;) {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+    CUresult result = driver->FuncGetParamInfo(function_, sizes.size(), &offset, &size);
+    if (result == CUDA_ERROR_INVALID_VALUE) return sizes;  // Past the last one.
+    if (result != CUDA_SUCCESS) return CudaStatus(*api_, result, "cuFuncGetParamInfo");
+    sizes.push_back(size);
+  }
+}
+
+Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
+  if (image.empty()) return InvalidArgumentError("cannot load an empty image");
+  RelaxedDriver driver(api);
+  if (driver->LibraryLoadData != nullptr) {
+    CUlibrary library = nullptr;
+    TUNEONCE_CUDA_RETURN_IF_ERROR(
+        api, driver, LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    return Library(api, library, nullptr);
+  }
+  CUmodule module = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, ModuleLoadData(&module, image.data()));
+  return Library(api, nullptr, module);
+}
+
+Result<KernelHandle> Library::GetKernel(const std::string& symbol) const {
+  RelaxedDriver driver(*api_);
+  CUfunction function = nullptr;
+  CUresult result = CUDA_SUCCESS;
+  if (library_ != nullptr) {
+    CUkernel kernel = nullptr;
+    result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
+    if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
+  } else {
+    result = driver->ModuleGetFunction(&function, module_, symbol.c_str());
+  }
+  if (result != CUDA_SUCCESS) {
+    return CudaStatus(*api_, result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
+  }
+  return KernelHandle(*api_, function);
+}
+
+void Library::Reset() {
+  if (library_ == nullptr && module_ == nullptr) return;
+  RelaxedDriver driver(*api_);
+  // Fails only if the driver or context is gone, and the code with it.
+  if (library_ != nullptr) driver->LibraryUnload(library_);
+  if (module_ != nullptr) driver->ModuleUnload(module_);
+  library_ = nullptr;
+  module_ = nullptr;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,50 @@
+#include "tuneonce/cuda/stream.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Status StreamView::Synchronize() const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamSynchronize(stream_));
+  return Status();
+}
+
+Status StreamView::Wait(const Event& event) const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamWaitEvent(stream_, event.get(), 0));
+  return Status();
+}
+
+Result<CUcontext> StreamView::Context() const {
+  RelaxedDriver driver(*api_);
+  CUcontext context = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, StreamGetCtx(stream_, &context));
+  return context;
+}
+
+Result<bool> StreamView::IsCapturing() const {
+  RelaxedDriver driver(*api_);
+  CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+  CUresult result = driver->StreamIsCapturing(stream_, &capture);
+  // Asked about the legacy stream while another stream of its kind captures: treated as capturing.
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return true;
+  if (result != CUDA_SUCCESS) return CudaStatus(*api_, result, "cuStreamIsCapturing");
+  return capture != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+Result<Stream> Stream::Create(const DriverApi& api) {
+  RelaxedDriver driver(api);
+  CUstream stream = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return Stream(api, stream);
+}
+
+Stream::~Stream() {
+  if (stream_ == nullptr) return;
+  RelaxedDriver driver(*api_);
+  driver->StreamDestroy(stream_);  // Fails only if the driver or context is gone, and the stream with it.
+}
+
+}  // namespace tuneonce
