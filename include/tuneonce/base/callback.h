@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_BASE_CALLBACK_H_
+#define TUNEONCE_BASE_CALLBACK_H_
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "tuneonce/base/result.h"
+
+namespace tuneonce {
+
+/// True while a user's callback runs on this thread: launching from inside one is an error, since it could wait for
+/// itself.
+TUNEONCE_API bool InsideCallback();
+
+/// Marks the calling thread as inside a callback for its lifetime.
+class TUNEONCE_API CallbackScope {
+ public:
+  CallbackScope();
+  ~CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
+/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...".
+/// No exception crosses this library's API.
+template <typename Function>
+auto CallUser(const std::string& what, Function&& function) -> Result<decltype(function())> {
+  CallbackScope scope;
+  try {
+    return std::forward<Function>(function)();
+  } catch (const std::exception& e) {
+    return InvalidArgumentError(what + " threw: " + e.what());
+  } catch (...) {
+    return InvalidArgumentError(what + " threw something that is not a std::exception");
+  }
+}
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_BASE_CALLBACK_H_

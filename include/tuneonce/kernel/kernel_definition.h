@@ -1,0 +1,100 @@
+#ifndef TUNEONCE_KERNEL_KERNEL_DEFINITION_H_
+#define TUNEONCE_KERNEL_KERNEL_DEFINITION_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/kernel/geometry.h"
+#include "tuneonce/kernel/hints.h"
+#include "tuneonce/kernel/kernel_source.h"
+#include "tuneonce/kernel/key_recipe.h"
+#include "tuneonce/kernel/parameters.h"
+#include "tuneonce/kernel/problem.h"
+#include "tuneonce/space/search_space.h"
+
+namespace tuneonce {
+
+/// How logical parameters become a kernel's parameters.
+enum class CallingConvention {
+  /// One kernel parameter per logical one, in order: a tensor is a pointer.
+  kPlain,
+  /// cutile_python_v1: a tensor of rank n is base, n extents, n strides (in elements), int32 each.
+  kCutilePython,
+};
+
+/// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
+/// several, for different kinds of target; the first that runs on the target is used.
+struct Variant {
+  using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
+  using HintsFn = std::function<Hints(const Config&)>;
+
+  std::string name;                ///< Appears in results: "cuda", "cpu".
+  TargetFilter runs_on;            ///< Empty: everywhere.
+  SourceFn source;
+  HintsFn hints;                   ///< Empty: Hints::OfConfig.
+  GeometryFn geometry;
+  CallingConvention convention = CallingConvention::kPlain;
+};
+
+/// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
+///
+/// Built by chained calls; mistakes are kept and returned by Validate, so that building needs no error handling.
+/// Copyable. Thread rule: build on one thread; const use from any. Its functions run on the caller's thread.
+class TUNEONCE_API KernelDefinition {
+ public:
+  /// `name` identifies the kernel in keys and records; `version` must change when a function below changes meaning in
+  /// a way that sources do not show, since functions cannot be hashed.
+  KernelDefinition(std::string name, std::string version);
+
+  /// The names of the dims; `Dim{i}` is the i-th.
+  KernelDefinition& Dims(std::vector<std::string> names);
+  /// What decides which config a launch gets. Default (never called): every dim exactly, and every tensor's dtype.
+  template <typename... Parts>
+  KernelDefinition& Key(Parts... parts) {
+    key_ = {std::move(parts)...};
+    has_key_ = true;
+    return *this;
+  }
+  KernelDefinition& Parameters(std::vector<Parameter> parameters);
+  KernelDefinition& Space(SearchSpace space);
+  /// The common case: one variant. `hints` may be null.
+  KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
+  KernelDefinition& Variant(struct Variant variant);
+
+  /// Checks everything that can be checked without a device, and resolves names to indices. Errors: InvalidArgument,
+  /// starting with the kernel's name. Must be called before the functions below (TunedKernel and search do it).
+  Status Validate();
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::vector<std::string>& dims() const { return dims_; }
+  const std::vector<KeyPart>& key() const { return key_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const SearchSpace& space() const { return space_; }
+  const std::vector<struct Variant>& variants() const { return variants_; }
+
+  /// The first variant that runs on `target`. Errors: Unimplemented, listing the variants there are.
+  Result<const struct Variant*> VariantFor(const Target& target) const;
+  /// "M=4096, N=1024".
+  std::string DimsString(const tuneonce::Dims& dims) const;
+
+ private:
+  Status CheckParameters() const;
+  Status CheckKey() const;
+
+  std::string name_;
+  std::string version_;
+  std::vector<std::string> dims_;
+  bool has_key_ = false;
+  std::vector<KeyPart> key_;
+  std::vector<Parameter> parameters_;
+  SearchSpace space_;
+  std::vector<struct Variant> variants_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_KERNEL_DEFINITION_H_

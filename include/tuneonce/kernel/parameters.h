@@ -1,0 +1,127 @@
+#ifndef TUNEONCE_KERNEL_PARAMETERS_H_
+#define TUNEONCE_KERNEL_PARAMETERS_H_
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/kernel/argument.h"
+#include "tuneonce/kernel/problem.h"
+#include "tuneonce/space/config.h"
+
+namespace tuneonce {
+
+/// How a kernel uses a tensor. A search runs outputs on scratch memory, and starts each trial of an kInOut from the
+/// original bytes, so the caller's data stays untouched.
+enum class Access { kIn, kOut, kInOut };
+
+enum class ParameterKind {
+  kTensor,      ///< Passed by the caller.
+  kScalar,      ///< Passed by the caller.
+  kDim,         ///< The value of a named dim.
+  kDerived,     ///< A scalar computed from config and dims.
+  kWorkspace,   ///< Scratch memory, its size computed from config and dims; allocated in stream order per launch.
+  kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
+};
+
+/// Most bytes of one descriptor parameter; that of a CUtensorMap.
+inline constexpr std::size_t kMaxDescriptorBytes = 128;
+
+/// One logical parameter of a kernel. Made by the functions below.
+struct Parameter {
+  ParameterKind kind = ParameterKind::kTensor;
+  std::string name;
+  DType dtype = DType::kAny;
+  Access access = Access::kIn;         ///< kTensor
+  std::vector<std::string> dims;       ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  std::string dim;                     ///< kDim
+  /// kDerived: the value's bytes, in the low bytes of the word.
+  std::function<std::uint64_t(const Config&, const Problem&)> derive;
+  /// kWorkspace: size in bytes; 0 passes a null pointer.
+  std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
+  std::size_t descriptor_bytes = 0;    ///< kDescriptor
+  /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
+  std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
+};
+
+/// A tensor that the kernel only reads. `dims`: one name per dimension, outermost first; a name that occurs twice must
+/// have the same extent. A `dtype` other than kAny is checked at each launch.
+inline Parameter In(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.dims = std::move(dims);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// A tensor that the kernel writes and does not read.
+inline Parameter Out(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), dtype);
+  parameter.access = Access::kOut;
+  return parameter;
+}
+/// A tensor that the kernel reads and writes.
+inline Parameter InOut(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), dtype);
+  parameter.access = Access::kInOut;
+  return parameter;
+}
+/// A number that the caller passes; exactly this dtype.
+inline Parameter Scalar(std::string name, DType dtype) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kScalar;
+  parameter.name = std::move(name);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// The value of the dim `dim`, as int32 (checked to fit) or int64.
+inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDim;
+  parameter.name = dim;
+  parameter.dim = std::move(dim);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// A scalar `compute(config, problem)`; its C++ type decides what the kernel gets.
+template <typename Function>
+Parameter Derived(std::string name, Function compute) {
+  using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDerived;
+  parameter.name = std::move(name);
+  parameter.dtype = ScalarDType<Value>();
+  parameter.derive = [compute = std::move(compute)](const Config& config, const Problem& problem) {
+    Value value = compute(config, problem);
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(value));
+    return word;
+  };
+  return parameter;
+}
+/// Scratch memory of `bytes(config, problem)`, aligned to 256 bytes, contents undefined.
+inline Parameter Workspace(std::string name, std::function<std::size_t(const Config&, const Problem&)> bytes) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kWorkspace;
+  parameter.name = std::move(name);
+  parameter.workspace_bytes = std::move(bytes);
+  return parameter;
+}
+/// `bytes` (at most kMaxDescriptorBytes) passed by value, filled by `describe`.
+inline Parameter Descriptor(
+    std::string name, std::size_t bytes,
+    std::function<Status(const Config&, const Problem&, const TensorView* const*, void*)> describe) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDescriptor;
+  parameter.name = std::move(name);
+  parameter.descriptor_bytes = bytes;
+  parameter.describe = std::move(describe);
+  return parameter;
+}
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_PARAMETERS_H_

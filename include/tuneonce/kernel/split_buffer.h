@@ -1,0 +1,51 @@
+#ifndef TUNEONCE_KERNEL_SPLIT_BUFFER_H_
+#define TUNEONCE_KERNEL_SPLIT_BUFFER_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/call_binder.h"
+
+namespace tuneonce {
+
+/// Splits a call's outputs from the caller's memory for the time of a search: outputs go to scratch, and an InOut starts
+/// each trial from its original bytes, so that the caller's data stays untouched whatever a candidate does.
+///
+/// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move to
+/// scratch together. All work is in the order of one stream, which must outlive this object; the scratch memory is freed
+/// at its end. Thread rule: one thread.
+class TUNEONCE_API SplitBuffers {
+ public:
+  /// REQUIRES: `call` and `definition` outlive it. Errors: InvalidArgument for an output without a size; ResourceExhausted.
+  static Result<SplitBuffers> Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
+
+  /// The call to use in trials: the same, but for the tensors that moved.
+  const BoundCall& trial_call() const { return trial_call_; }
+  /// Puts into the stream what a trial needs before its launch: the original bytes of every InOut. Not to be timed.
+  Status Restore() const;
+  /// True if Restore copies anything.
+  bool needs_restore() const { return !restores_.empty(); }
+
+  SplitBuffers(SplitBuffers&&) noexcept = default;
+  SplitBuffers& operator=(SplitBuffers&&) noexcept = default;
+
+ private:
+  struct RestoreStep {
+    std::size_t scratch;  // Index in scratch_.
+    CUdeviceptr original;
+    std::size_t bytes;
+  };
+
+  SplitBuffers() = default;
+
+  BoundCall trial_call_;
+  std::vector<TensorView> moved_;  // What trial_call_ points to; never grows after Create.
+  std::vector<DeviceBuffer> scratch_;
+  std::vector<RestoreStep> restores_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_SPLIT_BUFFER_H_

@@ -1,0 +1,68 @@
+#ifndef TUNEONCE_KERNEL_TENSOR_VIEW_H_
+#define TUNEONCE_KERNEL_TENSOR_VIEW_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "tuneonce/base/api.h"
+
+namespace tuneonce {
+
+/// Element types. kAny stands for "not declared": a parameter that takes every type, or raw memory.
+enum class DType : std::uint8_t {
+  kAny,
+  kBool,
+  kInt8,
+  kUInt8,
+  kInt16,
+  kUInt16,
+  kInt32,
+  kUInt32,
+  kInt64,
+  kUInt64,
+  kFloat8E4M3,
+  kFloat8E5M2,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+};
+
+/// Bytes of one element; 1 for kAny.
+TUNEONCE_API std::size_t DTypeBytes(DType dtype);
+/// "float32", "bfloat16", ..., "any".
+TUNEONCE_API std::string_view DTypeName(DType dtype);
+
+/// Most dimensions a tensor can have.
+inline constexpr int kMaxRank = 8;
+
+/// Device memory with a shape: what is passed for a tensor parameter. A view: it owns nothing, and is read only during
+/// the call it is passed to.
+struct TUNEONCE_API TensorView {
+  void* data = nullptr;
+  DType dtype = DType::kAny;
+  int rank = 0;
+  std::array<std::int64_t, kMaxRank> shape{};    ///< Extents, outermost first.
+  std::array<std::int64_t, kMaxRank> strides{};  ///< In elements, outermost first.
+  /// Size of the memory that the view spans, from `data` on. 0: unknown; an output then cannot be tuned.
+  std::size_t bytes = 0;
+
+  /// A row-major tensor. REQUIRES: at most kMaxRank extents.
+  static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape);
+  static TensorView Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank);
+  /// A tensor with given strides (in elements); `bytes` is what they span.
+  static TensorView Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides, int rank);
+  /// Memory without a shape: {pointer, bytes}, for a parameter declared without dims.
+  static TensorView Raw(void* data, std::size_t bytes);
+
+  /// "float32[128, 64]".
+  std::string ToString() const;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_TENSOR_VIEW_H_

@@ -1,0 +1,163 @@
+#include "tuneonce/kernel/kernel_definition.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+namespace {
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+KernelDefinition::KernelDefinition(std::string name, std::string version)
+    : name_(std::move(name)), version_(std::move(version)) {}
+
+KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) {
+  dims_ = std::move(names);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Parameters(std::vector<Parameter> parameters) {
+  parameters_ = std::move(parameters);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Space(SearchSpace space) {
+  space_ = std::move(space);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry) {
+  struct Variant variant;
+  variant.name = "default";
+  variant.source = std::move(source);
+  variant.hints = std::move(hints);
+  variant.geometry = std::move(geometry);
+  return Variant(std::move(variant));
+}
+
+KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
+  variants_.push_back(std::move(variant));
+  return *this;
+}
+
+Status KernelDefinition::CheckParameters() const {
+  if (parameters_.size() > static_cast<std::size_t>(kMaxParameters)) {
+    return InvalidArgumentError(absl::StrCat("it has ", parameters_.size(), " parameters; at most ", kMaxParameters,
+                                             " are possible"));
+  }
+  std::set<std::string> names;
+  std::set<std::string> bound_dims;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name.empty()) return InvalidArgumentError("a parameter has no name");
+    if (!names.insert(parameter.name).second) {
+      return InvalidArgumentError(absl::StrCat("two parameters are named '", parameter.name, "'"));
+    }
+    if (parameter.dims.size() > kMaxRank) {
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' has more than ", kMaxRank, " dims"));
+    }
+    for (const std::string& dim : parameter.dims) {
+      if (!Contains(dims_, dim)) {
+        return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,
+                                                 "', which is none of: ", absl::StrJoin(dims_, ", ")));
+      }
+      bound_dims.insert(dim);
+    }
+    if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
+      return InvalidArgumentError(absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ",
+                                               absl::StrJoin(dims_, ", ")));
+    }
+    if (parameter.kind == ParameterKind::kDim && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
+      return InvalidArgumentError(absl::StrCat("DimValue('", parameter.dim, "') must be int32 or int64"));
+    }
+    if (parameter.kind == ParameterKind::kDescriptor &&
+        (parameter.descriptor_bytes == 0 || parameter.descriptor_bytes > kMaxDescriptorBytes)) {
+      return InvalidArgumentError(absl::StrCat("descriptor '", parameter.name, "' has ", parameter.descriptor_bytes,
+                                               " bytes; 1 to ", kMaxDescriptorBytes, " are possible"));
+    }
+  }
+  for (const std::string& dim : dims_) {
+    if (bound_dims.count(dim) == 0) {
+      return InvalidArgumentError(
+          absl::StrCat("no tensor parameter has the dim '", dim, "', so that its value could never be known"));
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::CheckKey() const {
+  for (const KeyPart& part : key_) {
+    if (part.kind == KeyPart::Kind::kDim) {
+      if (!Contains(dims_, part.name)) {
+        return InvalidArgumentError(absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ",
+                                                 absl::StrJoin(dims_, ", ")));
+      }
+      continue;
+    }
+    bool wants_tensor = part.kind == KeyPart::Kind::kDType;
+    bool found = std::any_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) {
+      return p.name == part.name && p.kind == (wants_tensor ? ParameterKind::kTensor : ParameterKind::kScalar);
+    });
+    if (!found) {
+      return InvalidArgumentError(absl::StrCat(wants_tensor ? "DTypeOf('" : "ValueOf('", part.name, "') names no ",
+                                               wants_tensor ? "tensor" : "scalar", " parameter"));
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::Validate() {
+  auto check = [&]() -> Status {
+    if (name_.empty()) return InvalidArgumentError("a kernel needs a name");
+    if (dims_.size() > static_cast<std::size_t>(kMaxDims)) {
+      return InvalidArgumentError(absl::StrCat("it has ", dims_.size(), " dims; at most ", kMaxDims, " are possible"));
+    }
+    if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
+      return InvalidArgumentError("it names a dim twice");
+    }
+    if (!has_key_) {
+      key_.clear();
+      for (const std::string& dim : dims_) key_.push_back(KeyOf(dim));
+      for (const Parameter& parameter : parameters_) {
+        if (parameter.kind == ParameterKind::kTensor) key_.push_back(DTypeOf(parameter.name));
+      }
+    }
+    TUNEONCE_RETURN_IF_ERROR(CheckParameters());
+    TUNEONCE_RETURN_IF_ERROR(CheckKey());
+    TUNEONCE_RETURN_IF_ERROR(space_.status());
+    if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");
+    for (struct Variant& variant : variants_) {
+      if (!variant.source) {
+        return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));
+      }
+      TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
+    }
+    return Status();
+  };
+  return check().WithPrefix("kernel '" + name_ + "'");
+}
+
+Result<const struct Variant*> KernelDefinition::VariantFor(const Target& target) const {
+  for (const struct Variant& variant : variants_) {
+    if (!variant.runs_on || variant.runs_on(target)) return &variant;
+  }
+  return UnimplementedError(absl::StrCat(
+      "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
+      absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));
+}
+
+std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {
+  std::string text;
+  for (std::size_t i = 0; i < dims_.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", dims_[i], "=", dims[Dim{static_cast<int>(i)}]);
+  }
+  return text;
+}
+
+}  // namespace tuneonce

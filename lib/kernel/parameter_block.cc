@@ -1,0 +1,143 @@
+#include "tuneonce/kernel/parameter_block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+
+Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definition, CallingConvention convention) {
+  ParameterLayout layout(definition, convention);
+  int num_descriptors = 0;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    Entry entry{Kind::kPointer, 0, parameter.dtype, static_cast<std::int16_t>(i), 0, 8};
+    switch (parameter.kind) {
+      case ParameterKind::kTensor: {
+        layout.entries_.push_back(entry);
+        if (convention != CallingConvention::kCutilePython) continue;
+        entry.bytes = 4;
+        for (Kind kind : {Kind::kExtent, Kind::kStride}) {
+          entry.kind = kind;
+          for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+            entry.dimension = static_cast<std::uint8_t>(d);
+            layout.entries_.push_back(entry);
+          }
+        }
+        continue;
+      }
+      case ParameterKind::kScalar:
+        entry.kind = Kind::kScalar;
+        entry.bytes = DTypeBytes(parameter.dtype);
+        break;
+      case ParameterKind::kDim: {
+        entry.kind = Kind::kDim;
+        entry.bytes = DTypeBytes(parameter.dtype);
+        const auto& dims = definition.dims();
+        entry.dim = static_cast<std::int16_t>(std::find(dims.begin(), dims.end(), parameter.dim) - dims.begin());
+        break;
+      }
+      case ParameterKind::kDerived:
+        entry.kind = Kind::kDerived;
+        entry.bytes = DTypeBytes(parameter.dtype);
+        break;
+      case ParameterKind::kWorkspace:
+        entry.kind = Kind::kWorkspace;
+        ++layout.num_workspaces_;
+        break;
+      case ParameterKind::kDescriptor:
+        entry.kind = Kind::kDescriptor;
+        entry.bytes = parameter.descriptor_bytes;
+        ++num_descriptors;
+        break;
+    }
+    layout.entries_.push_back(entry);
+  }
+  if (layout.entries_.size() > static_cast<std::size_t>(kMaxKernelParameters) || num_descriptors > kMaxDescriptors) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", layout.entries_.size(),
+                                             " kernel parameters and ", num_descriptors, " descriptors; at most ",
+                                             kMaxKernelParameters, " and ", kMaxDescriptors, " are possible"));
+  }
+  return layout;
+}
+
+Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes) const {
+  bool hidden_allowed = convention_ == CallingConvention::kCutilePython;
+  if (kernel_sizes.size() < entries_.size() || (kernel_sizes.size() > entries_.size() && !hidden_allowed)) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", entries_.size(),
+                                             " parameters, but its code has ", kernel_sizes.size()));
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (kernel_sizes[i] == entries_[i].bytes) continue;
+    const Parameter& parameter = definition_->parameters()[static_cast<std::size_t>(entries_[i].parameter)];
+    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "' (",
+                                             i + 1, " of ", entries_.size(), " in the code): declared with ",
+                                             entries_[i].bytes, " bytes, but the code has ", kernel_sizes[i]));
+  }
+  return Status();
+}
+
+Status ParameterLayout::DoesNotFit(const Entry& entry, std::int64_t value) const {
+  const Parameter& parameter = definition_->parameters()[static_cast<std::size_t>(entry.parameter)];
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "': ",
+                                           value, " does not fit the kernel's int32"));
+}
+
+Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
+                             ParameterBlock* block) const {
+  auto fits_int32 = [](std::int64_t value) {
+    return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+  };
+  for (const Entry& entry : entries_) {
+    auto parameter = static_cast<std::size_t>(entry.parameter);
+    switch (entry.kind) {
+      case Kind::kPointer:
+        block->Add(reinterpret_cast<std::uint64_t>(call.tensors[parameter]->data));
+        break;
+      case Kind::kExtent:
+      case Kind::kStride: {
+        const TensorView& tensor = *call.tensors[parameter];
+        std::int64_t value = entry.kind == Kind::kExtent ? tensor.shape[entry.dimension] : tensor.strides[entry.dimension];
+        if (!fits_int32(value)) return DoesNotFit(entry, value);
+        block->Add(static_cast<std::uint64_t>(value));
+        break;
+      }
+      case Kind::kScalar: {
+        std::uint64_t word = 0;
+        std::memcpy(&word, call.scalars[parameter], entry.bytes);
+        block->Add(word);
+        break;
+      }
+      case Kind::kDim: {
+        std::int64_t value = call.problem.dims[Dim{entry.dim}];
+        if (entry.dtype == DType::kInt32 && !fits_int32(value)) return DoesNotFit(entry, value);
+        block->Add(static_cast<std::uint64_t>(value));
+        break;
+      }
+      case Kind::kDerived:
+        block->Add(definition_->parameters()[parameter].derive(config, call.problem));
+        break;
+      case Kind::kWorkspace:
+        block->Add(*workspaces++);
+        break;
+      case Kind::kDescriptor:
+        TUNEONCE_RETURN_IF_ERROR(definition_->parameters()[parameter].describe(
+            config, call.problem, call.tensors.data(), block->AddDescriptor()));
+        break;
+    }
+  }
+  return Status();
+}
+
+std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
+  std::vector<std::size_t> bytes;
+  for (const Entry& entry : entries_) {
+    if (entry.kind != Kind::kWorkspace) continue;
+    bytes.push_back(definition_->parameters()[static_cast<std::size_t>(entry.parameter)].workspace_bytes(config, problem));
+  }
+  return bytes;
+}
+
+}  // namespace tuneonce

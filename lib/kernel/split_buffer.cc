@@ -1,0 +1,81 @@
+#include "tuneonce/kernel/split_buffer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+namespace {
+
+/// A range of the caller's memory, and who uses it.
+struct Range {
+  CUdeviceptr begin;
+  CUdeviceptr end;
+  bool written;
+  bool read;
+  std::vector<std::size_t> parameters;
+};
+
+/// Ranges that overlap become one.
+std::vector<Range> Merge(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<Range> merged;
+  for (Range& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(std::move(range));
+      continue;
+    }
+    Range& last = merged.back();
+    last.end = std::max(last.end, range.end);
+    last.written |= range.written;
+    // Written by one and only partly covered by another: what is there before may matter.
+    last.read = true;
+    last.parameters.insert(last.parameters.end(), range.parameters.begin(), range.parameters.end());
+  }
+  return merged;
+}
+
+}  // namespace
+
+Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const TensorView* tensor = call.tensors[i];
+    if (tensor == nullptr) continue;
+    const Parameter& parameter = definition.parameters()[i];
+    bool written = parameter.access != Access::kIn;
+    if (written && tensor->bytes == 0) {
+      return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
+                                               "': an output without a size cannot be tuned: pass {pointer, bytes}"));
+    }
+    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
+    bool read = parameter.access != Access::kOut;
+    if (tensor->bytes > 0) ranges.push_back(Range{begin, begin + tensor->bytes, written, read, {i}});
+  }
+  SplitBuffers split;
+  split.trial_call_ = call;
+  split.moved_.reserve(static_cast<std::size_t>(kMaxParameters));
+  for (const Range& range : Merge(std::move(ranges))) {
+    if (!range.written) continue;
+    std::size_t bytes = range.end - range.begin;
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer scratch, DeviceBuffer::Allocate(stream, bytes));
+    for (std::size_t parameter : range.parameters) {
+      TensorView moved = *call.tensors[parameter];
+      moved.data = reinterpret_cast<void*>(scratch.get() + (reinterpret_cast<CUdeviceptr>(moved.data) - range.begin));
+      split.moved_.push_back(moved);
+      split.trial_call_.tensors[parameter] = &split.moved_.back();
+    }
+    if (range.read) split.restores_.push_back(RestoreStep{split.scratch_.size(), range.begin, bytes});
+    split.scratch_.push_back(std::move(scratch));
+  }
+  return split;
+}
+
+Status SplitBuffers::Restore() const {
+  for (const RestoreStep& step : restores_) {
+    TUNEONCE_RETURN_IF_ERROR(scratch_[step.scratch].CopyFromDevice(step.original, step.bytes));
+  }
+  return Status();
+}
+
+}  // namespace tuneonce

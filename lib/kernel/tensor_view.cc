@@ -1,0 +1,72 @@
+#include "tuneonce/kernel/tensor_view.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+namespace {
+
+struct DTypeInfo {
+  std::string_view name;
+  std::size_t bytes;
+};
+
+/// In the order of DType.
+constexpr DTypeInfo kDTypes[] = {
+    {"any", 1},    {"bool", 1},   {"int8", 1},   {"uint8", 1},        {"int16", 2},       {"uint16", 2},
+    {"int32", 4},  {"uint32", 4}, {"int64", 8},  {"uint64", 8},       {"float8_e4m3", 1}, {"float8_e5m2", 1},
+    {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8},
+};
+
+}  // namespace
+
+std::size_t DTypeBytes(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].bytes; }
+
+std::string_view DTypeName(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].name; }
+
+TensorView TensorView::Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape) {
+  return Contiguous(data, dtype, shape.begin(), static_cast<int>(shape.size()));
+}
+
+TensorView TensorView::Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank) {
+  std::array<std::int64_t, kMaxRank> strides{};
+  std::int64_t stride = 1;
+  for (int i = rank; i-- > 0;) {
+    strides[static_cast<std::size_t>(i)] = stride;
+    stride *= shape[i];
+  }
+  return Strided(data, dtype, shape, strides.data(), rank);
+}
+
+TensorView TensorView::Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides,
+                               int rank) {
+  TensorView view;
+  view.data = data;
+  view.dtype = dtype;
+  view.rank = rank;
+  std::int64_t last = 0;  // Index of the last element.
+  bool empty = false;
+  for (int i = 0; i < rank; ++i) {
+    auto u = static_cast<std::size_t>(i);
+    view.shape[u] = shape[i];
+    view.strides[u] = strides[i];
+    empty |= shape[i] <= 0;
+    last += (shape[i] - 1) * strides[i];
+  }
+  view.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * DTypeBytes(dtype);
+  return view;
+}
+
+TensorView TensorView::Raw(void* data, std::size_t bytes) {
+  TensorView view;
+  view.data = data;
+  view.bytes = bytes;
+  return view;
+}
+
+std::string TensorView::ToString() const {
+  std::string text = absl::StrCat(std::string(DTypeName(dtype)), "[");
+  for (int i = 0; i < rank; ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", shape[static_cast<std::size_t>(i)]);
+  return text + "]";
+}
+
+}  // namespace tuneonce
