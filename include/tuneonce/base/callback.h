@@ -25,10 +25,24 @@ class TUNEONCE_API CallbackScope {
   bool outer_;
 };
 
+/// What CallUser gives for a function that returns T: Result<T>; a Status or Result as it is.
+template <typename T>
+struct CallUserResult {
+  using Type = Result<T>;
+};
+template <>
+struct CallUserResult<Status> {
+  using Type = Status;
+};
+template <typename T>
+struct CallUserResult<Result<T>> {
+  using Type = Result<T>;
+};
+
 /// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...".
 /// No exception crosses this library's API.
 template <typename Function>
-auto CallUser(const std::string& what, Function&& function) -> Result<decltype(function())> {
+auto CallUser(const std::string& what, Function&& function) -> typename CallUserResult<decltype(function())>::Type {
   CallbackScope scope;
   try {
     return std::forward<Function>(function)();

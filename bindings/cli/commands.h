@@ -1,0 +1,21 @@
+#ifndef TUNEONCE_BINDINGS_CLI_COMMANDS_H_
+#define TUNEONCE_BINDINGS_CLI_COMMANDS_H_
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "tuneonce/base/status.h"
+
+namespace tuneonce::cli {
+
+/// A command to run once the command line was understood. Prints its own output; its error is printed by main.
+using Command = std::function<Status()>;
+
+/// Each adds one sub-command to `app`, and sets `*command` when the user chose it.
+void AddDoctor(CLI::App& app, Command* command);
+void AddTune(CLI::App& app, Command* command);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_COMMANDS_H_

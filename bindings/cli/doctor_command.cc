@@ -1,0 +1,25 @@
+// tuneonce doctor
+#include <cstdio>
+#include <memory>
+
+#include "commands.h"
+#include "tuneonce/report/json.h"
+
+namespace tuneonce::cli {
+
+void AddDoctor(CLI::App& app, Command* command) {
+  CLI::App* doctor = app.add_subcommand("doctor", "Show which drivers, devices and compilers are found, and what to do");
+  auto json = std::make_shared<bool>(false);
+  doctor->add_flag("--json", *json, "JSON instead of text");
+  doctor->callback([=] {
+    *command = [=]() -> Status {
+      DoctorReport report = RunDoctor();
+      std::string text = *json ? DoctorJson(report) + "\n" : report.ToString();
+      std::fputs(text.c_str(), stdout);
+      if (report.can_tune()) return Status();
+      return UnavailableError("no device can tune: see the missing entries above");
+    };
+  });
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,30 @@
+// The command line: exit code 0 only on success, one clear line on stderr otherwise.
+#include <cstdio>
+#include <string>
+
+#include "commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("tuneonce: tunes GPU kernels once and launches them for ever");
+  app.require_subcommand(1);
+  tuneonce::cli::Command command;
+  tuneonce::cli::AddDoctor(app, &command);
+  tuneonce::cli::AddTune(app, &command);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    std::fprintf(stderr, "tuneonce: %s; see tuneonce --help\n", e.what());
+    return 2;
+  }
+  tuneonce::Status status = command();
+  if (!status.ok()) {
+    std::string line = status.ToString();
+    for (char& c : line) {
+      if (c == '\n') c = ' ';  // A compiler's message has many lines; an error here has one.
+    }
+    std::fprintf(stderr, "tuneonce: %s\n", line.c_str());
+    return 1;
+  }
+  return 0;
+}

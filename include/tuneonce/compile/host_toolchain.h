@@ -1,0 +1,26 @@
+#ifndef TUNEONCE_COMPILE_HOST_TOOLCHAIN_H_
+#define TUNEONCE_COMPILE_HOST_TOOLCHAIN_H_
+
+#include <string>
+
+#include "tuneonce/compile/toolchain.h"
+
+namespace tuneonce {
+
+/// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx`, else c++, g++ or clang++ from
+/// PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so that tile sizes do not change the sum of a product
+/// by rounding), then the source's own. Hints do not apply. The text of tuneonce/cpu_device/kernel.h comes before every
+/// source.
+class TUNEONCE_API HostToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  std::string Description() const override;
+  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override;
+
+  /// Path of the compiler. Errors: Unavailable, with the names looked for.
+  static Result<std::string> FindCompiler();
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_COMPILE_HOST_TOOLCHAIN_H_

@@ -1,0 +1,22 @@
+#ifndef TUNEONCE_COMPILE_NVRTC_TOOLCHAIN_H_
+#define TUNEONCE_COMPILE_NVRTC_TOOLCHAIN_H_
+
+#include <string>
+
+#include "tuneonce/compile/toolchain.h"
+
+namespace tuneonce {
+
+/// CUDA C++ -> cubin by NVRTC, loaded at run time: `Environment::nvrtc`, else libnvrtc.so.13 and .12 from
+/// `Environment::cuda_home`/lib64, from where the loader looks, and from /usr/local/cuda/lib64.
+/// Hints do not apply: a CUDA C++ source takes macros.
+class TUNEONCE_API NvrtcToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
+  std::string Description() const override;
+  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_COMPILE_NVRTC_TOOLCHAIN_H_

@@ -1,0 +1,19 @@
+#ifndef TUNEONCE_RUNTIME_COUNTERS_H_
+#define TUNEONCE_RUNTIME_COUNTERS_H_
+
+#include <cstdint>
+
+namespace tuneonce {
+
+/// What a TunedKernel did besides hits, since its Create. Hits are not counted: a shared counter would double their cost.
+struct Counters {
+  std::int64_t tunes = 0;           ///< Searches made.
+  std::int64_t stored_hits = 0;     ///< Keys served from a stored record, without a search.
+  std::int64_t waits = 0;           ///< Launches that waited for another thread's tune.
+  std::int64_t fallbacks = 0;       ///< Launches of the baseline or fallback instead of a tuned config.
+  std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_RUNTIME_COUNTERS_H_

@@ -1,0 +1,73 @@
+#ifndef TUNEONCE_RUNTIME_TUNED_KERNEL_H_
+#define TUNEONCE_RUNTIME_TUNED_KERNEL_H_
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/cuda/device.h"
+#include "tuneonce/kernel/argument.h"
+#include "tuneonce/kernel/kernel_definition.h"
+#include "tuneonce/runtime/autotune_policy.h"
+#include "tuneonce/runtime/counters.h"
+
+namespace tuneonce {
+
+/// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
+///
+/// Duty: from a launch's arguments to the config that was found best for their key, in the current context. The first
+/// launch of a key searches (or takes a stored record) on the calling thread; others that ask for the same key meanwhile
+/// wait for it. A hit takes no lock, allocates nothing and makes no system call of its own.
+///
+/// Move-only. Thread rule: Launch, IsTuned and counters from any thread at once. Destroying it unloads its kernels:
+/// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
+class TUNEONCE_API TunedKernel {
+ public:
+  /// Checks the definition. `device` names the driver and a device the kernel must have a variant for; launches use the
+  /// calling thread's current context, whichever device of that driver it is on.
+  static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
+  ~TunedKernel();
+  TunedKernel(TunedKernel&&) noexcept;
+  TunedKernel& operator=(TunedKernel&&) noexcept;
+
+  /// Puts one launch into `stream`. Arguments: a TensorView or scalar for each tensor and scalar parameter of the
+  /// definition, in its order.
+  ///
+  /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the baseline); what
+  /// the policy says when tuning is disabled; a stored record's config; on a capturing stream the baseline if it is
+  /// loaded; else a search is made now.
+  /// Errors: InvalidArgument, naming the parameter; FailedPrecondition (no context, a miss while capturing, called from
+  /// inside a callback); those of the search; the driver's, for a launch that it refuses.
+  template <typename... Arguments>
+  Status Launch(CUstream stream, const Arguments&... arguments) {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return LaunchArguments(stream, packed.data(), packed.size());
+  }
+  /// The same, with the arguments in an array.
+  Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
+
+  /// True if the next Launch with such arguments in the current context is a hit, so that a caller may free what it
+  /// keeps for tuning. Errors: those of arguments, and FailedPrecondition without a context.
+  template <typename... Arguments>
+  Result<bool> IsTuned(const Arguments&... arguments) const {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return IsTunedArguments(packed.data(), packed.size());
+  }
+  Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
+
+  Counters counters() const;
+  const KernelDefinition& definition() const;
+
+ private:
+  struct Impl;
+  explicit TunedKernel(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_RUNTIME_TUNED_KERNEL_H_

@@ -1,0 +1,92 @@
+#ifndef TUNEONCE_SEARCH_EXHAUSTIVE_SEARCH_H_
+#define TUNEONCE_SEARCH_EXHAUSTIVE_SEARCH_H_
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/cuda/stream.h"
+#include "tuneonce/kernel/argument.h"
+#include "tuneonce/kernel/kernel_definition.h"
+#include "tuneonce/measure/timer.h"
+#include "tuneonce/search/progress.h"
+#include "tuneonce/search/tuning_result.h"
+
+namespace tuneonce {
+
+struct SearchOptions {
+  /// Compilers. Null (default): ToolchainSet::Default().
+  const ToolchainSet* toolchains = nullptr;
+  /// How candidates are timed. Null (default): an EventTimer.
+  Timer* timer = nullptr;
+  /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
+  double baseline_margin = 0.02;
+  /// No progress line. Default false: one is drawn where stderr is a terminal and no callback is set.
+  bool quiet = false;
+  /// Called on the searching thread after each step. Exceptions from it are dropped.
+  ProgressCallback on_progress;
+};
+
+/// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the space's
+/// order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch.
+/// No cache is read or written, and DISABLE_AUTOTUNE does not apply.
+///
+/// REQUIRES: the stream's context is current. Errors: InvalidArgument (arguments, space, callback), FailedPrecondition
+/// (no context, the stream is capturing), Unavailable / Internal when every candidate failed, listing why. A fault in a
+/// kernel loses the context: an error with sticky() that names the candidate.
+TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
+                                                    const std::vector<Argument>& arguments,
+                                                    const SearchOptions& options = {});
+
+/// The same for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points to outlives
+/// the call; `call.problem.target` is the current device's.
+TUNEONCE_API Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition,
+                                                    StreamView stream, const BoundCall& call,
+                                                    const SearchOptions& options = {});
+
+/// One kernel argument of a search without a definition.
+class TUNEONCE_API TrialArgument {
+ public:
+  /// Memory that the kernel only reads.
+  static TrialArgument In(const void* pointer) { return TrialArgument(Access::kIn, const_cast<void*>(pointer), 0); }
+  /// Memory that the kernel writes (and reads): moved to scratch in trials, hence the size.
+  static TrialArgument Out(void* pointer, std::size_t bytes) { return TrialArgument(Access::kOut, pointer, bytes); }
+  static TrialArgument InOut(void* pointer, std::size_t bytes) { return TrialArgument(Access::kInOut, pointer, bytes); }
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  TrialArgument(T scalar) : dtype_(ScalarDType<T>()) {  // NOLINT(google-explicit-constructor)
+    std::memcpy(&word_, &scalar, sizeof(scalar));
+  }
+
+  bool is_pointer() const { return dtype_ == DType::kAny; }
+  Access access() const { return access_; }
+  DType dtype() const { return dtype_; }
+  const TensorView& memory() const { return memory_; }
+  const void* scalar() const { return &word_; }
+
+ private:
+  TrialArgument(Access access, void* pointer, std::size_t bytes)
+      : access_(access), memory_(TensorView::Raw(pointer, bytes)) {}
+
+  Access access_ = Access::kIn;
+  DType dtype_ = DType::kAny;
+  TensorView memory_;
+  std::uint64_t word_ = 0;
+};
+
+/// The engine alone, with the names that cuTile's users know: `grid_fn` gives the launch geometry of a config,
+/// `kernel_fn` its source, `args_fn` its kernel arguments in order, `hints_fn` its compiler hints (null: the config's hint
+/// axes). Errors and the rest as above.
+TUNEONCE_API Result<TuningResult> exhaustive_search(
+    const SearchSpace& space, StreamView stream, const std::function<Geometry(const Config&)>& grid_fn,
+    const std::function<KernelSource(const Config&)>& kernel_fn,
+    const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
+    const std::function<Hints(const Config&)>& hints_fn = nullptr, const SearchOptions& options = {});
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_SEARCH_EXHAUSTIVE_SEARCH_H_

@@ -1,0 +1,33 @@
+#ifndef TUNEONCE_SEARCH_FAILURE_H_
+#define TUNEONCE_SEARCH_FAILURE_H_
+
+#include <string>
+#include <string_view>
+
+#include "tuneonce/base/api.h"
+#include "tuneonce/space/config.h"
+
+namespace tuneonce {
+
+/// Why a candidate cannot win.
+enum class FailureKind {
+  kCompile,    ///< The toolchain refused it.
+  kLoad,       ///< The driver refused the image, or its parameters are not the declared ones.
+  kResources,  ///< It needs more memory, shared memory or threads than there are.
+  kLaunch,     ///< The launch was refused, or the geometry cannot be launched.
+  kRun,        ///< It failed while running.
+};
+
+/// "compile", "load", ...
+TUNEONCE_API std::string_view FailureKindName(FailureKind kind);
+
+/// A candidate that failed: data of the result, not an error of the search.
+struct Failure {
+  Config config;
+  FailureKind kind = FailureKind::kCompile;
+  std::string message;  ///< The tool's or driver's own words.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_SEARCH_FAILURE_H_

@@ -1,0 +1,127 @@
+#include "tuneonce/compile/nvrtc_toolchain.h"
+
+#include <dlfcn.h>
+
+#include <chrono>
+#include <mutex>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "cuda/dynamic_library.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+/// NVRTC's functions, as its documentation declares them (nvrtc.h is not part of what a minimal build needs).
+using Program = struct _nvrtcProgram*;  // NOLINT: NVRTC's name.
+struct Nvrtc {
+  std::string path;
+  int (*Version)(int* major, int* minor);
+  const char* (*GetErrorString)(int result);
+  int (*CreateProgram)(Program*, const char* source, const char* name, int, const char* const*, const char* const*);
+  int (*DestroyProgram)(Program*);
+  int (*CompileProgram)(Program, int num_options, const char* const* options);
+  int (*GetProgramLogSize)(Program, std::size_t*);
+  int (*GetProgramLog)(Program, char*);
+  int (*GetCUBINSize)(Program, std::size_t*);
+  int (*GetCUBIN)(Program, char*);
+};
+
+std::vector<std::string> Places() {
+  Environment environment = Environment::Get();
+  if (!environment.nvrtc.empty()) return {environment.nvrtc};
+  std::vector<std::string> folders;
+  if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/lib64/");
+  folders.insert(folders.end(), {"", "/usr/local/cuda/lib64/"});
+  std::vector<std::string> places;
+  for (const std::string& folder : folders) {
+    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) places.push_back(folder + name);
+  }
+  return places;
+}
+
+template <typename Function>
+bool Find(void* handle, const char* symbol, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(handle, symbol));
+  return *function != nullptr;
+}
+
+Result<const Nvrtc*> LoadNvrtc() {
+  // Not remembered when it fails: the user may set the environment and try again.
+  static const Nvrtc* loaded = nullptr;
+  static std::mutex* const mutex = new std::mutex;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (loaded != nullptr) return loaded;
+  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(), "NVRTC"));
+  auto nvrtc = std::make_unique<Nvrtc>();
+  nvrtc->path = library.path;
+  bool complete = Find(library.handle, "nvrtcVersion", &nvrtc->Version) &&
+                  Find(library.handle, "nvrtcGetErrorString", &nvrtc->GetErrorString) &&
+                  Find(library.handle, "nvrtcCreateProgram", &nvrtc->CreateProgram) &&
+                  Find(library.handle, "nvrtcDestroyProgram", &nvrtc->DestroyProgram) &&
+                  Find(library.handle, "nvrtcCompileProgram", &nvrtc->CompileProgram) &&
+                  Find(library.handle, "nvrtcGetProgramLogSize", &nvrtc->GetProgramLogSize) &&
+                  Find(library.handle, "nvrtcGetProgramLog", &nvrtc->GetProgramLog) &&
+                  Find(library.handle, "nvrtcGetCUBINSize", &nvrtc->GetCUBINSize) &&
+                  Find(library.handle, "nvrtcGetCUBIN", &nvrtc->GetCUBIN);
+  if (!complete) return UnavailableError(absl::StrCat(library.path, " is not NVRTC: functions are missing"));
+  loaded = nvrtc.release();
+  return loaded;
+}
+
+std::string LogOf(const Nvrtc& nvrtc, Program program) {
+  std::size_t size = 0;
+  if (nvrtc.GetProgramLogSize(program, &size) != 0 || size <= 1) return "";
+  std::string log(size, '\0');
+  nvrtc.GetProgramLog(program, log.data());
+  log.resize(size - 1);  // Its last byte is a NUL.
+  return log;
+}
+
+}  // namespace
+
+std::string NvrtcToolchain::Description() const {
+  Result<const Nvrtc*> nvrtc = LoadNvrtc();
+  if (!nvrtc.ok()) return nvrtc.status().message();
+  int major = 0;
+  int minor = 0;
+  (*nvrtc)->Version(&major, &minor);
+  return absl::StrCat((*nvrtc)->path, " ", major, ".", minor);
+}
+
+Result<Artifact> NvrtcToolchain::Compile(const KernelSource& source, const Hints&, const Target& target) const {
+  if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
+  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
+  auto start = std::chrono::steady_clock::now();
+  Program program = nullptr;
+  std::string file_name = source.symbol + ".cu";
+  int result = nvrtc->CreateProgram(&program, source.content.c_str(), file_name.c_str(), 0, nullptr, nullptr);
+  if (result != 0) return InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc->GetErrorString(result)));
+  absl::Cleanup destroy = [&] { nvrtc->DestroyProgram(&program); };
+
+  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name()), "--std=c++17"};
+  for (const std::string& define : source.defines) options.push_back("-D" + define);
+  for (const std::string& option : source.options) options.push_back(option);
+  std::vector<const char*> pointers;
+  for (const std::string& option : options) pointers.push_back(option.c_str());
+  result = nvrtc->CompileProgram(program, static_cast<int>(pointers.size()), pointers.data());
+  Artifact artifact;
+  artifact.log = LogOf(*nvrtc, program);
+  if (result != 0) {
+    return InvalidArgumentError(absl::StrCat("NVRTC for ", target.name(), ": ", nvrtc->GetErrorString(result), ": ", artifact.log));
+  }
+  std::size_t size = 0;
+  if (nvrtc->GetCUBINSize(program, &size) != 0 || size == 0) {
+    return InternalError(absl::StrCat("NVRTC made no cubin for ", target.name()));
+  }
+  artifact.image.resize(size);
+  nvrtc->GetCUBIN(program, artifact.image.data());
+  artifact.symbol = source.symbol;
+  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();
+  return artifact;
+}
+
+}  // namespace tuneonce

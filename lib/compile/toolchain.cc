@@ -1,0 +1,24 @@
+#include "tuneonce/compile/toolchain.h"
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/compile/cubin_toolchain.h"
+#include "tuneonce/compile/host_toolchain.h"
+#include "tuneonce/compile/nvrtc_toolchain.h"
+
+namespace tuneonce {
+
+const ToolchainSet& ToolchainSet::Default() {
+  static const auto* const set = new ToolchainSet({std::make_shared<HostToolchain>(),
+                                                   std::make_shared<NvrtcToolchain>(),
+                                                   std::make_shared<CubinToolchain>()});
+  return *set;
+}
+
+Result<const Toolchain*> ToolchainSet::For(SourceKind kind) const {
+  for (const auto& toolchain : toolchains_) {
+    if (toolchain->source_kind() == kind) return toolchain.get();
+  }
+  return UnimplementedError(absl::StrCat("there is no toolchain for ", std::string(SourceKindName(kind)), " sources"));
+}
+
+}  // namespace tuneonce

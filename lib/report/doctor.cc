@@ -1,0 +1,131 @@
+#include "tuneonce/report/doctor.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "base/process.h"
+#include "cuda/dynamic_library.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/compile/host_toolchain.h"
+#include "tuneonce/compile/nvrtc_toolchain.h"
+#include "tuneonce/cuda/device.h"
+
+namespace tuneonce {
+namespace {
+
+std::string VersionString(int version) { return absl::StrFormat("%d.%d", version / 1000, version % 1000 / 10); }
+
+std::string DeviceLine(const DeviceIdentity& d) {
+  return absl::StrFormat("%s, %s %d %s, %.1f GiB, L2 %.1f MiB, driver %s, %s", d.name,
+                         d.is_cpu_device ? "no compute capability," : absl::StrFormat("sm_%d%d,", d.capability_major, d.capability_minor),
+                         d.num_sms, d.is_cpu_device ? "cores" : "SMs", static_cast<double>(d.memory_bytes) / (1 << 30),
+                         static_cast<double>(d.l2_bytes) / (1 << 20), VersionString(d.driver_version), d.UuidString());
+}
+
+/// The driver itself, then each of its devices.
+void AddDriver(const std::string& name, const Result<const DriverApi*>& api, const std::string& advice,
+               std::vector<DoctorFinding>* findings) {
+  if (!api.ok()) {
+    findings->push_back(DoctorFinding{name, false, api.status().message(), advice});
+    return;
+  }
+  Result<int> count = Device::Count(**api);
+  findings->push_back(DoctorFinding{name, true, (*api)->library_path(), ""});
+  for (int i = 0; count.ok() && i < *count; ++i) {
+    Result<Device> device = Device::Get(**api, i);
+    Result<DeviceIdentity> identity = device.ok() ? device->Identity() : Result<DeviceIdentity>(device.status());
+    std::string label = absl::StrCat((*api)->is_cpu_device() ? "device cpu:" : "device cuda:", i);
+    findings->push_back(identity.ok() ? DoctorFinding{label, true, DeviceLine(*identity), ""}
+                                      : DoctorFinding{label, false, identity.status().message(), advice});
+  }
+}
+
+DoctorFinding Compiler() {
+  Result<std::string> compiler = HostToolchain::FindCompiler();
+  if (!compiler.ok()) return DoctorFinding{"C++ compiler", false, compiler.status().message(), "install g++ to use the CPU device"};
+  return DoctorFinding{"C++ compiler", true, HostToolchain().Description(), ""};
+}
+
+DoctorFinding NvrtcFinding() {
+  std::string description = NvrtcToolchain().Description();
+  bool found = description.find(" was not found") == std::string::npos && description.find(" is not NVRTC") == std::string::npos;
+  return DoctorFinding{"NVRTC", found, description,
+                       found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
+}
+
+DoctorFinding Cupti() {
+  std::vector<std::string> places = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
+  std::string home = Environment::Get().cuda_home;
+  for (const std::string& folder : {home.empty() ? std::string("/usr/local/cuda") : home}) {
+    places.push_back(folder + "/lib64/libcupti.so");
+    places.push_back(folder + "/extras/CUPTI/lib64/libcupti.so");
+  }
+  Result<DynamicLibrary> library = OpenFirst(places, "CUPTI");
+  if (!library.ok()) {
+    return DoctorFinding{"CUPTI", false, library.status().message(), "not needed yet: candidates are timed by events"};
+  }
+  auto get_version = reinterpret_cast<int (*)(unsigned*)>(dlsym(library->handle, "cuptiGetVersion"));
+  unsigned version = 0;
+  if (get_version != nullptr) get_version(&version);
+  return DoctorFinding{"CUPTI", true, absl::StrCat(library->path, " API ", version), ""};
+}
+
+/// A tool from PATH, the CUDA toolkit, or a Python environment's nvidia wheels; with the last line of its version.
+DoctorFinding Tool(const std::string& name, const std::string& advice) {
+  Environment environment = Environment::Get();
+  std::string home = environment.cuda_home.empty() ? "/usr/local/cuda" : environment.cuda_home;
+  std::string path = FindProgram(name, absl::StrCat(environment.path, ":", home, "/bin"));
+  if (path.empty()) {
+    return DoctorFinding{name, false, absl::StrCat("not found in PATH or ", home, "/bin"), advice};
+  }
+  ProcessOptions options;
+  options.arguments = {path, "--version"};
+  options.timeout_ms = 10000;
+  Result<ProcessResult> run = RunProcess(options);
+  std::string version = "cannot tell its version";
+  if (run.ok() && run->exit_code == 0) {
+    for (const auto& line : absl::StrSplit(run->output, '\n')) {
+      if (line.find("release") != std::string::npos || line.find("V1") != std::string::npos) version = std::string(line);
+    }
+  }
+  return DoctorFinding{name, true, absl::StrCat(path, ": ", version), ""};
+}
+
+}  // namespace
+
+bool DoctorReport::can_tune() const {
+  auto found = [&](const std::string& prefix) {
+    return std::any_of(findings.begin(), findings.end(), [&](const DoctorFinding& f) {
+      return f.found && f.name.compare(0, prefix.size(), prefix) == 0;
+    });
+  };
+  return (found("device cuda:") && found("NVRTC")) || (found("device cpu:") && found("C++ compiler"));
+}
+
+std::string DoctorReport::ToString() const {
+  std::string text;
+  for (const DoctorFinding& finding : findings) {
+    absl::StrAppend(&text, finding.found ? "[ok]      " : "[missing] ", finding.name, ": ", finding.detail, "\n");
+    if (!finding.advice.empty()) absl::StrAppend(&text, "          -> ", finding.advice, "\n");
+  }
+  return text;
+}
+
+DoctorReport RunDoctor() {
+  DoctorReport report;
+  AddDriver("CUDA driver", LoadCudaDriver(), "without an NVIDIA driver use the CPU device: --device cpu", &report.findings);
+  AddDriver("CPU driver", LoadCpuDriver(), "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so",
+            &report.findings);
+  report.findings.push_back(Compiler());
+  report.findings.push_back(NvrtcFinding());
+  report.findings.push_back(Cupti());
+  report.findings.push_back(Tool("ptxas", "not needed yet: PTX sources come with a later release"));
+  report.findings.push_back(Tool("tileiras", "not needed yet: Tile IR sources come with a later release"));
+  return report;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,85 @@
+#include "tuneonce/report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace tuneonce {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const Config& config) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    std::visit([&](const auto& value) { json[config.AxisName(i)] = value; }, config.values()[i]);
+  }
+  return json;
+}
+
+Json ToJson(const Success& success) {
+  const Measurement& m = success.measurement;
+  Json json;
+  json["config"] = ToJson(success.config);
+  json["mean_us"] = m.mean_us;
+  json["error_margin_us"] = m.error_margin_us ? Json(*m.error_margin_us) : Json(nullptr);
+  json["num_samples"] = m.num_samples;
+  return json;
+}
+
+/// "M=64, N=32" as {"M": 64, "N": 32}.
+Json ShapeJson(const std::string& shape) {
+  Json json = Json::object();
+  for (const auto& item : absl::StrSplit(shape, ", ", absl::SkipEmpty())) {
+    std::pair<std::string, std::string> entry = absl::StrSplit(item, absl::MaxSplits('=', 1));
+    std::int64_t value = 0;
+    if (absl::SimpleAtoi(entry.second, &value)) json[entry.first] = value;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string ResultJson(const TuningResult& result, const std::string& device, const std::string& shape) {
+  Json json;
+  json["kernel"] = result.kernel;
+  if (!device.empty()) json["device"] = device;
+  if (!shape.empty()) json["shape"] = ShapeJson(shape);
+  json["baseline"] = result.baseline ? ToJson(*result.baseline) : Json(nullptr);
+  json["best"] = ToJson(result.best);
+  json["successes"] = Json::array();
+  for (const Success& success : result.successes) json["successes"].push_back(ToJson(success));
+  json["failures"] = Json::array();
+  for (const Failure& failure : result.failures) {
+    json["failures"].push_back({{"config", ToJson(failure.config)},
+                                {"kind", std::string(FailureKindName(failure.kind))},
+                                {"message", failure.message}});
+  }
+  json["duplicates"] = Json::array();
+  for (const Duplicate& duplicate : result.duplicates) {
+    json["duplicates"].push_back({{"config", ToJson(duplicate.config)}, {"same_as", ToJson(duplicate.same_as)}});
+  }
+  json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
+  json["cost"] = {{"compile_s", result.cost.compile_seconds},
+                  {"gpu_s", result.cost.gpu_seconds},
+                  {"wall_s", result.cost.wall_seconds},
+                  {"num_launches", result.cost.num_launches}};
+  // A tool's message may hold bytes that are no UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string DoctorJson(const DoctorReport& report) {
+  Json json;
+  json["ok"] = report.can_tune();
+  json["findings"] = Json::array();
+  for (const DoctorFinding& finding : report.findings) {
+    json["findings"].push_back({{"name", finding.name},
+                                {"found", finding.found},
+                                {"detail", finding.detail},
+                                {"advice", finding.advice.empty() ? Json(nullptr) : Json(finding.advice)}});
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tuneonce

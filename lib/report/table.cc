@@ -1,0 +1,54 @@
+#include "tuneonce/report/table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace tuneonce {
+namespace {
+
+std::string Row(const TuningResult& result, const Success& success) {
+  bool is_best = success.config == result.best.config;
+  bool is_baseline = result.baseline && success.config == result.baseline->config;
+  const Measurement& m = success.measurement;
+  std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
+  double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
+  return absl::StrFormat("%s %12.3f %s %8d %7.2fx  %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples, ratio,
+                         success.config.ToString(), is_baseline ? "  (baseline)" : "");
+}
+
+}  // namespace
+
+std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
+  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates\n", result.kernel,
+                                     result.successes.size(), result.failures.size(), result.duplicates.size());
+  absl::StrAppend(&text, "       mean us  +- 95% us  samples    best   config\n");
+  auto total = static_cast<int>(result.successes.size());
+  int top = std::min(total, options.top);
+  int bottom = std::min(total - top, options.bottom);
+  for (int i = 0; i < total; ++i) {
+    if (i == top && total - top - bottom > 0) {
+      absl::StrAppend(&text, "  ... ", total - top - bottom, " more\n");
+    }
+    if (i < top || i >= total - bottom) absl::StrAppend(&text, Row(result, result.successes[static_cast<std::size_t>(i)]));
+  }
+  for (const Failure& failure : result.failures) {
+    // One line each: tools' messages can be pages.
+    std::string reason = failure.message.substr(0, failure.message.find('\n'));
+    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {", failure.config.ToString(),
+                    "}: ", reason, "\n");
+  }
+  for (const Duplicate& duplicate : result.duplicates) {
+    absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(), "}\n");
+  }
+  if (result.speedup_over_baseline) {
+    absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
+  }
+  absl::StrAppendFormat(&text, "cost: %.2f s wall, %.2f s compiling, %.3f s on the device, %d launches\n",
+                        result.cost.wall_seconds, result.cost.compile_seconds, result.cost.gpu_seconds,
+                        result.cost.num_launches);
+  return text;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,50 @@
+#include "runtime/resident_kernel.h"
+
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/launch.h"
+
+namespace tuneonce {
+
+Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
+  CallbackScope scope;  // The definition's functions must not launch.
+  call.problem.target = target;
+  Geometry geometry = variant->geometry(config, call.problem);
+  if (!geometry.IsLaunchable()) return geometry.Check();
+  if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
+  ParameterBlock block;
+  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, nullptr, &block));
+  CUresult result = LaunchKernel(api->launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+  return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
+}
+
+Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& call, const Geometry& geometry) const {
+  std::vector<DeviceBuffer> buffers;
+  std::vector<std::uint64_t> addresses;
+  for (std::size_t bytes : layout->WorkspaceBytes(config, call.problem)) {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(StreamView(*api, stream), bytes));
+    addresses.push_back(buffer.get());
+    buffers.push_back(std::move(buffer));
+  }
+  ParameterBlock block;
+  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, addresses.data(), &block));
+  CUresult result = LaunchKernel(api->launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+  return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
+}
+
+Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
+  Status status = CudaStatus(*api, result, "cuLaunchKernelEx");
+  // Only now, since it costs: was it a stream of another context?
+  Result<CUcontext> owner = StreamView(*api, stream).Context();
+  Result<ContextView> current = ContextView::Current(*api);
+  if (owner.ok() && current.ok() && *owner != current->get()) {
+    return Status::FromDriver(StatusCode::kInvalidArgument,
+                              "the stream belongs to another context than the thread's current one (" +
+                                  status.message() + ")",
+                              status.driver_code(), status.sticky());
+  }
+  return status;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,103 @@
+// The hot path: from arguments to a launch, when the key is resident.
+#include "tuneonce/runtime/tuned_kernel.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/tuned_kernel_impl.h"
+#include "tuneonce/base/callback.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+
+TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
+                        AutotunePolicy its_policy)
+    : definition(std::move(its_definition)),
+      api(its_api),
+      policy([&] {
+        if (its_policy.store == nullptr) its_policy.store = MemoryStore::Process();
+        return std::move(its_policy);
+      }()),
+      disabled(policy.disabled.value_or(Environment::Get().disable_autotune)),
+      binder(*definition) {}
+
+TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+TunedKernel::~TunedKernel() = default;
+TunedKernel::TunedKernel(TunedKernel&&) noexcept = default;
+TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
+
+Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
+  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  if (definition.key().size() + 2 > kMaxKeyWords) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
+                                             " key parts; at most ", kMaxKeyWords - 2, " are possible"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  TUNEONCE_RETURN_IF_ERROR(definition.VariantFor(Target::Of(identity)).status());
+  auto shared = std::make_shared<const KernelDefinition>(std::move(definition));
+  return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
+}
+
+Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  // The user's functions (geometry, guards, derived parameters) run in here: no exception crosses the API.
+  try {
+    return impl_->Launch(stream, arguments, count);
+  } catch (const std::exception& e) {
+    return InvalidArgumentError(
+        absl::StrCat("kernel '", impl_->definition->name(), "': a function of its definition threw: ", e.what()));
+  } catch (...) {
+    return InvalidArgumentError(
+        absl::StrCat("kernel '", impl_->definition->name(), "': a function of its definition threw"));
+  }
+}
+
+Result<ResidentKey> TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role) const {
+  CUcontext context = nullptr;
+  CUresult result = api.launch_path().CtxGetCurrent(&context);
+  if (result != CUDA_SUCCESS) return CudaStatus(api, result, "cuCtxGetCurrent");
+  if (context == nullptr) {
+    return FailedPreconditionError("this thread has no current CUDA context: make one current first");
+  }
+  ResidentKey key;
+  key.words[0] = reinterpret_cast<std::uint64_t>(context);
+  key.words[1] = role;
+  binder.KeyWords(call, &key.words[2]);
+  key.count = 2 + binder.num_key_words();
+  key.Seal();
+  return key;
+}
+
+Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count) {
+  if (InsideCallback()) {
+    return FailedPreconditionError(
+        absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
+  }
+  BoundCall call;
+  if (Status bound = binder.Bind(arguments, count, &call); !bound.ok()) return bound;
+  if (disabled) return LaunchFallback(stream, call);
+  Result<ResidentKey> key = KeyOf(call, ResidentKey::kTuned);
+  if (!key.ok()) return key.status();
+  const ResidentKernel* resident = table.Find(*key);
+  if (resident == nullptr) return LaunchMiss(stream, call, *key);
+  if (!resident->Suits(call)) return LaunchFallback(stream, call);
+  return resident->Launch(stream, call);
+}
+
+Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(impl_->binder.Bind(arguments, count, &call));
+  TUNEONCE_ASSIGN_OR_RETURN(ResidentKey key, impl_->KeyOf(call, ResidentKey::kTuned));
+  return impl_->table.Find(key) != nullptr;
+}
+
+Counters TunedKernel::counters() const {
+  const Impl::AtomicCounters& counters = impl_->counters;
+  return Counters{counters.tunes.load(), counters.stored_hits.load(), counters.waits.load(), counters.fallbacks.load(),
+                  counters.capture_misses.load()};
+}
+
+const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
+
+}  // namespace tuneonce

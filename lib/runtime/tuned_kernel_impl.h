@@ -1,0 +1,73 @@
+#ifndef TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_
+#define TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "runtime/hit_table.h"
+#include "runtime/tune_once.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+
+namespace tuneonce {
+
+/// The state of a TunedKernel. tuned_kernel.cc holds the hot path, tuned_kernel_miss.cc what happens on a miss.
+struct TunedKernel::Impl {
+  Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
+
+  // The hot path.
+  Status Launch(CUstream stream, const Argument* arguments, std::size_t count);
+  Result<ResidentKey> KeyOf(const BoundCall& call, ResidentKey::Role role) const;
+
+  // A miss.
+  Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
+  Status LaunchFallback(CUstream stream, BoundCall& call);
+  Status Tune(CUstream stream, const BoundCall& call, const ResidentKey& key);
+
+  const std::shared_ptr<const KernelDefinition> definition;
+  const DriverApi& api;
+  const AutotunePolicy policy;
+  const bool disabled;
+  const CallBinder binder;
+  HitTable table;
+
+  struct AtomicCounters {
+    std::atomic<std::int64_t> tunes{0};
+    std::atomic<std::int64_t> stored_hits{0};
+    std::atomic<std::int64_t> waits{0};
+    std::atomic<std::int64_t> fallbacks{0};
+    std::atomic<std::int64_t> capture_misses{0};
+  } counters;
+
+ private:
+  /// What is fixed per device: target, variant, layout, identity.
+  struct DeviceState {
+    DeviceIdentity identity;
+    Target target;
+    const Variant* variant = nullptr;
+    std::optional<ParameterLayout> layout;
+  };
+
+  Result<const DeviceState*> CurrentDevice();
+  Result<Config> FallbackConfig(const DeviceState& device, const BoundCall& call) const;
+  Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const DeviceState& device, const Config& config,
+                                                             const BoundCall& call);
+  const ResidentKernel* Publish(const DeviceState& device, const ResidentKey& key, const Config& config,
+                                std::shared_ptr<const LoadedKernel> loaded);
+  Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
+  Result<bool> ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
+                              const ResidentKey& key);
+  /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
+  Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
+
+  std::mutex devices_mutex_;
+  std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
+  TuneOnce tune_once_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_

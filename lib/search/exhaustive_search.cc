@@ -1,0 +1,146 @@
+#include "tuneonce/search/exhaustive_search.h"
+
+#include "absl/strings/str_cat.h"
+#include "search/in_process_runner.h"
+#include "search/search_engine.h"
+#include "tuneonce/base/callback.h"
+#include "tuneonce/cuda/device.h"
+#include "tuneonce/cuda/event.h"
+#include "tuneonce/measure/event_timer.h"
+
+namespace tuneonce {
+namespace {
+
+/// A private stream whose work comes after what `caller` holds now.
+Result<Stream> MakeTrialStream(StreamView caller) {
+  const DriverApi& api = caller.api();
+  TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(api));
+  TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, caller.Context());
+  if (owner != current.get()) {
+    return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, caller.IsCapturing());
+  if (capturing) return FailedPreconditionError("the stream is capturing: tune before the capture begins");
+  TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(api, Event::Timing::kDisabled));
+  TUNEONCE_RETURN_IF_ERROR(event.Record(caller.get()));
+  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api));
+  TUNEONCE_RETURN_IF_ERROR(stream.view().Wait(event));
+  return stream;
+}
+
+Result<Target> CurrentTarget(const DriverApi& api) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  return Target::Of(identity);
+}
+
+Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
+                               StreamView stream, std::vector<Candidate> candidates, const SearchOptions& options) {
+  if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
+  TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
+  EventTimer event_timer;
+  InProcessRunner runner(trial_stream.view(), options.timer != nullptr ? *options.timer : event_timer);
+  SearchEngine engine(kernel, target, space.baseline(), options, runner);
+  return engine.Run(std::move(candidates));
+}
+
+/// Declares one config's kernel arguments as a definition, and binds them.
+struct ArgumentList {
+  std::shared_ptr<const KernelDefinition> definition;
+  BoundCall call;
+};
+
+Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target) {
+  std::vector<Parameter> parameters;
+  for (const TrialArgument& argument : arguments) {
+    std::string name = absl::StrCat("argument ", parameters.size() + 1);
+    if (argument.is_pointer()) {
+      parameters.push_back(In(std::move(name), {}));
+      parameters.back().access = argument.access();
+    } else {
+      parameters.push_back(Scalar(std::move(name), argument.dtype()));
+    }
+  }
+  KernelDefinition definition("exhaustive_search", "");
+  definition.Parameters(parameters).Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr,
+                                            GeometryFn());
+  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  ArgumentList list;
+  list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
+  list.call.problem.target = target;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    list.call.problem.dtypes[i] = arguments[i].dtype();
+    if (arguments[i].is_pointer()) {
+      if (arguments[i].memory().data == nullptr) {
+        return InvalidArgumentError(absl::StrCat("argument ", i + 1, " is a null pointer"));
+      }
+      list.call.tensors[i] = &arguments[i].memory();
+    } else {
+      list.call.scalars[i] = arguments[i].scalar();
+    }
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
+                                       const std::vector<Argument>& arguments, const SearchOptions& options) {
+  auto shared = std::make_shared<KernelDefinition>(definition);
+  TUNEONCE_RETURN_IF_ERROR(shared->Validate());
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(CallBinder(*shared).Bind(arguments.data(), arguments.size(), &call));
+  TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
+  return exhaustive_search(std::shared_ptr<const KernelDefinition>(shared), stream, call, options);
+}
+
+Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                       const BoundCall& call, const SearchOptions& options) {
+  const Target& target = call.problem.target;
+  TUNEONCE_ASSIGN_OR_RETURN(const Variant* variant, definition->VariantFor(target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
+  std::vector<Candidate> candidates;
+  for (const Config& config : configs) {
+    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
+    candidates.push_back(std::move(candidate));
+  }
+  TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
+  return RunSearch(definition->name(), definition->space(), target, stream, std::move(candidates), options);
+}
+
+Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,
+                                       const std::function<Geometry(const Config&)>& grid_fn,
+                                       const std::function<KernelSource(const Config&)>& kernel_fn,
+                                       const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
+                                       const std::function<Hints(const Config&)>& hints_fn,
+                                       const SearchOptions& options) {
+  if (!grid_fn || !kernel_fn || !args_fn) {
+    return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
+  std::vector<Candidate> candidates;
+  std::vector<std::vector<TrialArgument>> arguments(configs.size());  // The candidates' calls point into it.
+  std::string kernel = "kernel";
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const Config& config = configs[i];
+    std::string at = " at config {" + config.ToString() + "}";
+    Candidate candidate;
+    candidate.config = config;
+    TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
+    TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+    TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn" + at, [&] { return args_fn(config); }));
+    TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("hints_fn" + at, [&] {
+                                return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
+                              }));
+    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target));
+    candidate.definition = std::move(list.definition);
+    candidate.call = list.call;
+    kernel = candidate.source.symbol;
+    candidates.push_back(std::move(candidate));
+  }
+  TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
+  return RunSearch(kernel, space, target, stream, std::move(candidates), options);
+}
+
+}  // namespace tuneonce

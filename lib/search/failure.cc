@@ -1,0 +1,21 @@
+#include "tuneonce/search/failure.h"
+
+namespace tuneonce {
+
+std::string_view FailureKindName(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kCompile:
+      return "compile";
+    case FailureKind::kLoad:
+      return "load";
+    case FailureKind::kResources:
+      return "resources";
+    case FailureKind::kLaunch:
+      return "launch";
+    case FailureKind::kRun:
+      return "run";
+  }
+  return "unknown";
+}
+
+}  // namespace tuneonce

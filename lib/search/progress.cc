@@ -1,0 +1,24 @@
+#include "tuneonce/search/progress.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace tuneonce {
+
+ProgressCallback TerminalProgress() {
+  if (isatty(STDERR_FILENO) == 0) return nullptr;
+  return [](const SearchProgress& progress) {
+    constexpr char kEraseLine[] = "\r\x1b[K";
+    if (progress.stage == SearchProgress::Stage::kDone) {
+      std::fputs(kEraseLine, stderr);
+    } else {
+      std::fprintf(stderr, "%stuneonce: %s: %s %d/%d  {%s}", kEraseLine, progress.kernel.c_str(),
+                   progress.stage == SearchProgress::Stage::kCompile ? "compiled" : "measured", progress.done,
+                   progress.total, progress.config.c_str());
+    }
+    std::fflush(stderr);
+  };
+}
+
+}  // namespace tuneonce

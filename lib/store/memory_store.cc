@@ -1,0 +1,48 @@
+#include "tuneonce/store/memory_store.h"
+
+#include <algorithm>
+
+namespace tuneonce {
+namespace {
+
+RecordMatch Match(const TuningKey& stored, const TuningKey& wanted) {
+  if (!stored.SameKernel(wanted)) return RecordMatch::kNotFound;
+  if (!stored.SameDevice(wanted)) return RecordMatch::kOtherDevice;
+  return stored.driver_version == wanted.driver_version ? RecordMatch::kExact : RecordMatch::kOtherDriver;
+}
+
+}  // namespace
+
+std::shared_ptr<MemoryStore> MemoryStore::Process() {
+  static auto* const store = new std::shared_ptr<MemoryStore>(std::make_shared<MemoryStore>());
+  return *store;
+}
+
+Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  RecordLookup best;
+  for (const TuningRecord& record : records_) {
+    RecordMatch match = Match(record.key, key);
+    if (match < best.match) best = RecordLookup{match, record};
+  }
+  return best;
+}
+
+Status MemoryStore::Put(const TuningRecord& record) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto it = std::find_if(records_.begin(), records_.end(),
+                         [&](const TuningRecord& r) { return Match(r.key, record.key) == RecordMatch::kExact; });
+  if (it != records_.end()) {
+    *it = record;
+  } else {
+    records_.push_back(record);
+  }
+  return Status();
+}
+
+Result<std::vector<TuningRecord>> MemoryStore::List() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return records_;
+}
+
+}  // namespace tuneonce
