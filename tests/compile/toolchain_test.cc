@@ -1,0 +1,120 @@
+#include "tuneonce/compile/toolchain.h"
+
+#include "testing/cpu_device_test.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/compile/cubin_toolchain.h"
+#include "tuneonce/compile/host_toolchain.h"
+#include "tuneonce/compile/nvrtc_toolchain.h"
+
+namespace tuneonce {
+namespace {
+
+const Target kCpu = [] {
+  Target target;
+  target.is_cpu_device = true;
+  return target;
+}();
+
+Target Sm90() {
+  Target target;
+  target.capability_major = 9;
+  return target;
+}
+
+constexpr char kHostSource[] = "static void k(const tuneonce_block&, int* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);";
+
+KernelSource Host(int value) {
+  KernelSource source = KernelSource::HostCpp(kHostSource, "k");
+  source.Define("VALUE", value);
+  return source;
+}
+
+TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
+  HostToolchain host;
+  Result<Artifact> one = host.Compile(Host(1), Hints(), kCpu);
+  ASSERT_OK(one);
+  EXPECT_EQ(one->image.substr(1, 3), "ELF");
+  EXPECT_EQ(one->symbol, "k");
+  EXPECT_GT(one->seconds, 0);
+  EXPECT_EQ(host.Compile(Host(1), Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
+  EXPECT_NE(host.Compile(Host(2), Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
+  // A macro that the source does not use changes nothing: a duplicate.
+  KernelSource unused = Host(1);
+  unused.Define("UNUSED", 7);
+  EXPECT_EQ(host.Compile(unused, Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
+}
+
+TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
+  KernelSource broken = KernelSource::HostCpp("this is no C++", "k");
+  EXPECT_ERROR(HostToolchain().Compile(broken, Hints(), kCpu), StatusCode::kInvalidArgument, "k.cc:1");
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), Sm90()), StatusCode::kInvalidArgument, "CPU device only");
+}
+
+TEST(HostToolchainTest, AMissingCompilerIsUnavailable) {
+  Environment environment = Environment::Get();
+  environment.cxx = "no-such-compiler";
+  Environment::Set(environment);
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), kCpu), StatusCode::kUnavailable, "no-such-compiler");
+  environment.cxx = "";
+  environment.path = "/nowhere";
+  Environment::Set(environment);
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), kCpu), StatusCode::kUnavailable, "c++, g++, clang++");
+}
+
+TEST(HostToolchainTest, NoTemporaryFileStays) {
+  Environment environment = Environment::Get();
+  std::string name = "/tmp/tuneonce-test-XXXXXX";
+  ASSERT_NE(mkdtemp(name.data()), nullptr);
+  environment.temporary_folder = name;
+  Environment::Set(environment);
+  EXPECT_OK(HostToolchain().Compile(Host(1), Hints(), kCpu));
+  EXPECT_FALSE(HostToolchain().Compile(KernelSource::HostCpp("#error no", "k"), Hints(), kCpu).ok());
+  EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
+}
+
+TEST(NvrtcToolchainTest, AMissingLibraryNamesThePlaces) {
+  Environment environment = Environment::Get();
+  environment.nvrtc = "/no/libnvrtc.so";
+  Environment::Set(environment);
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm90()), StatusCode::kUnavailable,
+               "/no/libnvrtc.so");
+  environment.nvrtc = "libm.so.6";
+  Environment::Set(environment);
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm90()), StatusCode::kUnavailable,
+               "is not NVRTC");
+}
+
+/// NVRTC needs no GPU, but its library: scripts/test installs it.
+TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
+  KernelSource source = KernelSource::CudaCpp("extern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
+  source.Define("VALUE", 3);
+  Result<Artifact> artifact = NvrtcToolchain().Compile(source, Hints(), Sm90());
+  if (artifact.status().code() == StatusCode::kUnavailable) {
+    GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
+  }
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->image.substr(1, 3), "ELF");
+  EXPECT_EQ(NvrtcToolchain().Compile(source, Hints(), Sm90())->code_fingerprint, artifact->code_fingerprint);
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm90()),
+               StatusCode::kInvalidArgument, "k.cu(1)");
+  EXPECT_ERROR(NvrtcToolchain().Compile(source, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
+}
+
+TEST(CubinToolchainTest, PassesMachineCodeThrough) {
+  KernelSource cubin = KernelSource::Cubin("\x7f" "ELF and more", "k");
+  Result<Artifact> artifact = CubinToolchain().Compile(cubin, Hints(), Sm90());
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->image, cubin.content);
+  EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin("PTX", "k"), Hints(), Sm90()), StatusCode::kInvalidArgument,
+               "not a cubin");
+  EXPECT_ERROR(CubinToolchain().Compile(cubin, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
+}
+
+TEST(ToolchainSetTest, ChoosesByKindOfSource) {
+  EXPECT_OK(ToolchainSet::Default().For(SourceKind::kHostCpp));
+  EXPECT_OK(ToolchainSet::Default().For(SourceKind::kCudaCpp));
+  EXPECT_ERROR(ToolchainSet::Default().For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");
+}
+
+}  // namespace
+}  // namespace tuneonce

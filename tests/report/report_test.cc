@@ -1,0 +1,78 @@
+#include <nlohmann/json.hpp>
+
+#include "testing/cpu_device_test.h"
+#include "tuneonce/report/json.h"
+#include "tuneonce/report/table.h"
+
+namespace tuneonce {
+namespace {
+
+TuningResult SampleResult() {
+  SearchSpace space;
+  space.AddAxis("TILE", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  std::vector<Config> configs = *space.Enumerate(Target());
+  TuningResult result;
+  result.kernel = "k";
+  for (std::size_t i = 0; i < 10; ++i) {
+    result.successes.push_back(Success{configs[i], {10.0 + static_cast<double>(i), 0.5, 5}, Geometry(), nullptr});
+  }
+  result.successes[9].measurement = Measurement{19, std::nullopt, 1};
+  result.best = result.successes[0];
+  result.baseline = result.successes[9];
+  result.speedup_over_baseline = 1.9;
+  result.failures.push_back(Failure{configs[10], FailureKind::kCompile, "first line\nsecond \xff line"});
+  result.duplicates.push_back(Duplicate{configs[11], configs[0]});
+  result.cost.num_launches = 42;
+  return result;
+}
+
+TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
+  std::string table = SummaryTable(SampleResult());
+  EXPECT_NE(table.find("k: 10 measured, 1 failed, 1 duplicates"), std::string::npos) << table;
+  EXPECT_NE(table.find("*       10.000     0.500        5    1.00x  TILE=1\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("  ... 2 more\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("        19.000         -        1    1.90x  TILE=10  (baseline)\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("failed (compile): {TILE=11}: first line\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("same code: {TILE=12} as {TILE=1}"), std::string::npos) << table;
+  EXPECT_NE(table.find("best is 1.90x as fast as the baseline"), std::string::npos) << table;
+  EXPECT_EQ(table.find("TILE=6"), std::string::npos) << table;
+  EXPECT_EQ(SummaryTable(SampleResult(), {20, 0}).find("more"), std::string::npos);
+}
+
+TEST(JsonTest, HoldsEveryFieldAndNullsForWhatIsUnknown) {
+  auto json = nlohmann::json::parse(ResultJson(SampleResult(), "the device", "M=64, N=32"));
+  EXPECT_EQ(json["kernel"], "k");
+  EXPECT_EQ(json["device"], "the device");
+  EXPECT_EQ(json["shape"]["N"], 32);
+  EXPECT_EQ(json["best"]["config"]["TILE"], 1);
+  EXPECT_EQ(json["best"]["mean_us"], 10.0);
+  EXPECT_EQ(json["successes"].size(), 10u);
+  EXPECT_TRUE(json["successes"][9]["error_margin_us"].is_null()) << "one sample has no margin, and no NaN";
+  EXPECT_EQ(json["failures"][0]["kind"], "compile");
+  EXPECT_EQ(json["duplicates"][0]["same_as"]["TILE"], 1);
+  EXPECT_EQ(json["baseline"]["config"]["TILE"], 10);
+  EXPECT_EQ(json["speedup_over_baseline"], 1.9);
+  EXPECT_EQ(json["cost"]["num_launches"], 42);
+  TuningResult no_baseline = SampleResult();
+  no_baseline.baseline.reset();
+  no_baseline.speedup_over_baseline.reset();
+  json = nlohmann::json::parse(ResultJson(no_baseline));
+  EXPECT_TRUE(json["baseline"].is_null());
+  EXPECT_TRUE(json["speedup_over_baseline"].is_null());
+  EXPECT_FALSE(json.contains("device"));
+}
+
+TEST(DoctorTest, FindsTheCpuDeviceAndSaysWhatIsMissing) {
+  DoctorReport report = RunDoctor();
+  EXPECT_TRUE(report.can_tune()) << report.ToString();
+  EXPECT_NE(report.ToString().find("device cpu:0"), std::string::npos);
+  for (const DoctorFinding& finding : report.findings) {
+    EXPECT_TRUE(finding.found || !finding.advice.empty()) << finding.name << " is missing without advice";
+    EXPECT_FALSE(finding.detail.empty()) << finding.name;
+  }
+  EXPECT_EQ(nlohmann::json::parse(DoctorJson(report))["findings"].size(), report.findings.size());
+  EXPECT_FALSE(DoctorReport().can_tune());
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,357 @@
+#include "tuneonce/runtime/tuned_kernel.h"
+
+#include <atomic>
+#include <thread>
+
+#include "testing/cpu_device_test.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/cuda/fault_injection.h"
+#include "tuneonce/cuda/graph.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class TunedKernelTest : public testing::CpuDeviceTest {
+ protected:
+  TunedKernelTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.disabled = false;
+    policy_.on_tuned = [this](const TuningResult& result) {
+      results_.push_back(result);
+      results_.back().best.kernel = nullptr;
+      if (results_.back().baseline) results_.back().baseline->kernel = nullptr;
+    };
+  }
+
+  TunedKernel Create(const KernelDefinition& definition) {
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  /// y = x * 2 for n elements, checked.
+  void ExpectWorks(TunedKernel& kernel, int n) {
+    DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(n), 3));
+    DeviceBuffer y = Floats(std::vector<float>(static_cast<std::size_t>(n), 0));
+    ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(static_cast<std::size_t>(n), 6));
+  }
+
+  testing::ScaleKernel scale_;
+  AutotunePolicy policy_;
+  std::vector<TuningResult> results_;
+};
+
+TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3));
+  DeviceBuffer y = Floats(std::vector<float>(1000, 0));
+  EXPECT_FALSE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  for (int i = 0; i < 3; ++i) ExpectWorks(kernel, 1000);
+  EXPECT_TRUE(*kernel.IsTuned(View(x), View(y), 2.0f));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  ExpectWorks(kernel, 1001);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  ASSERT_EQ(results_.size(), 2u);
+  EXPECT_EQ(policy_.store->List()->size(), 2u);
+  EXPECT_EQ((*policy_.store->List())[0].key.key_text, "N=1000, x:float32, y:float32");
+}
+
+TEST_F(TunedKernelTest, ABucketSharesOneTuneMadeAtItsBound) {
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  for (int n : {1025, 2000, 2048, 1500}) ExpectWorks(kernel, n);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=2048");
+  ExpectWorks(kernel, 1024);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  policy_.tune_at_bucket_bound = false;
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel at_hand = Create(definition);
+  ExpectWorks(at_hand, 1025);
+  EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=1025");
+}
+
+TEST_F(TunedKernelTest, WithoutMemoryForItsBoundABucketIsTunedAtTheShapeAtHand) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  DeviceBuffer x = Floats(std::vector<float>(1025, 3));
+  DeviceBuffer y = Floats(std::vector<float>(1025, 0));
+  Result<Device> device = Device::Get((*faults)->api(), 0);
+  TunedKernel kernel = *TunedKernel::Create(definition, *device, policy_);
+  ASSERT_OK((*faults)->Plan({"MemAllocAsync", 2, CUDA_ERROR_OUT_OF_MEMORY, 0}));
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+  EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=1025");
+}
+
+TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
+  scale_.space.AddGuard("only even", [work = scale_.work](const Config& c, const Dims& dims) {
+    return c[work] == 4 || dims[Dim{0}] % 2 == 0;
+  });
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  ExpectWorks(kernel, 4000);
+  EXPECT_EQ(results_[0].best.config[scale_.work], 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  ExpectWorks(kernel, 3999);
+  EXPECT_EQ(kernel.counters().fallbacks, 1) << "the bucket's winner does not suit this shape";
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
+  scale_.space.AddGuard("never", [](const Config&, const Dims&) { return false; });
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats({1});
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kFailedPrecondition,
+               "guard 'never' does not hold for config {TILE=64, WORK=4}");
+}
+
+TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
+  policy_.disabled = std::nullopt;
+  Environment::SetDisableAutotune(true);
+  TunedKernel kernel = Create(scale_.Definition());
+  Environment::SetDisableAutotune(false);  // Read once, at Create.
+  ExpectWorks(kernel, 100);
+  ExpectWorks(kernel, 200);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_TRUE(results_.empty());
+  EXPECT_TRUE(policy_.store->List()->empty());
+}
+
+TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidConfig) {
+  policy_.disabled = true;
+  SearchSpace space;
+  IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
+  space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });
+  auto definition = [&](const SearchSpace& s) {
+    KernelDefinition d("set", "1");
+    d.Dims({"N"})
+        .Parameters({Out("y", {"N"}, DType::kFloat32)})
+        .Space(s)
+        .Variant([=](const Config& c, const Problem&) {
+                   return KernelSource::HostCpp("static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
+                                                "TUNEONCE_CPU_KERNEL(set);", "set").Define("VALUE", c[value]);
+                 },
+                 nullptr, Grid::Fixed(1));
+    return d;
+  };
+  DeviceBuffer y = Floats({0});
+  TunedKernel first_valid = Create(definition(space));
+  ASSERT_OK(first_valid.Launch(stream_->get(), View(y)));
+  EXPECT_EQ(Read(y), std::vector<float>{2});
+  space.SetFallback({{value, 3}});
+  TunedKernel fallback = Create(definition(space));
+  ASSERT_OK(fallback.Launch(stream_->get(), View(y)));
+  EXPECT_EQ(Read(y), std::vector<float>{3});
+}
+
+TEST_F(TunedKernelTest, AStoredRecordServesWithoutASearch) {
+  { TunedKernel kernel = Create(scale_.Definition()); ExpectWorks(kernel, 500); }
+  TunedKernel again = Create(scale_.Definition());
+  ExpectWorks(again, 500);
+  EXPECT_EQ(again.counters().tunes, 0);
+  EXPECT_EQ(again.counters().stored_hits, 1);
+  TunedKernel other_version = Create(KernelDefinition(scale_.Definition("other")));
+  ExpectWorks(other_version, 500);
+  EXPECT_EQ(other_version.counters().tunes, 1) << "another kernel has records of its own";
+}
+
+TEST_F(TunedKernelTest, AHitLaunchesIntoACaptureAndAMissDoesNotTune) {
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats(std::vector<float>(100, 3));
+  DeviceBuffer y = Floats(std::vector<float>(100, 0));
+  DeviceBuffer shorter = Floats(std::vector<float>(50, 3));
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+  ASSERT_OK(y.Fill(0));
+  Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
+    EXPECT_ERROR(kernel.Launch(stream, View(shorter), View(shorter), 2.0f), StatusCode::kFailedPrecondition,
+                 "the stream is capturing and nothing is loaded for this key");
+    return kernel.Launch(stream, View(x), View(y), 2.0f);
+  });
+  ASSERT_OK(graph);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().capture_misses, 1);
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(100, 6));
+}
+
+TEST_F(TunedKernelTest, AnotherThreadsTuneDoesNotSpoilACapture) {
+  TunedKernel kernel = Create(scale_.Definition());
+  Result<Stream> capturing = Stream::Create(api());
+  const DriverTable& driver = UnguardedTable(api());
+  ASSERT_EQ(driver.StreamBeginCapture(capturing->get(), CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  std::thread([&] {
+    ScopedContext current(context_->view());
+    Result<Stream> stream = Stream::Create(api());
+    Result<DeviceBuffer> x = DeviceBuffer::Allocate(stream->view(), 4000);
+    ASSERT_OK(x->Fill(0));
+    EXPECT_OK(kernel.Launch(stream->get(), View(*x), View(*x), 2.0f));
+    EXPECT_OK(stream->view().Synchronize());
+  }).join();
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver.StreamEndCapture(capturing->get(), &graph), CUDA_SUCCESS);
+  driver.GraphDestroy(graph);
+}
+
+TEST_F(TunedKernelTest, ManyThreadsAskingForOneKeyTuneOnce) {
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats(std::vector<float>(3000, 3));
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      ScopedContext current(context_->view());
+      Result<Stream> stream = Stream::Create(api());
+      Result<DeviceBuffer> y = DeviceBuffer::Allocate(stream->view(), 12000);
+      for (int i = 0; i < 20; ++i) {
+        if (!kernel.Launch(stream->get(), View(x), View(*y), 2.0f).ok()) ++failures;
+      }
+      if (!stream->view().Synchronize().ok()) ++failures;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures.load(), 0);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(TunedKernelTest, ThreadsTuningDifferentKeysAllSucceed) {
+  TunedKernel kernel = Create(scale_.Definition());
+  std::atomic<int> failures{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      ScopedContext current(context_->view());
+      Result<Stream> stream = Stream::Create(api());
+      Result<DeviceBuffer> y = DeviceBuffer::Allocate(stream->view(), 400 + 4 * static_cast<std::size_t>(t));
+      if (!y->Fill(0).ok() || !kernel.Launch(stream->get(), View(*y), View(*y), 2.0f).ok()) ++failures;
+      if (!stream->view().Synchronize().ok()) ++failures;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures.load(), 0);
+  EXPECT_EQ(kernel.counters().tunes, 4);
+}
+
+TEST_F(TunedKernelTest, EachContextHasItsOwnEntry) {
+  TunedKernel kernel = Create(scale_.Definition());
+  ExpectWorks(kernel, 100);
+  Result<Context> other = Context::Create(*device_);
+  {
+    ScopedContext scoped(other->view());
+    Stream first = *std::move(stream_);
+    stream_.emplace(*Stream::Create(api()));
+    ExpectWorks(kernel, 100);
+    EXPECT_EQ(kernel.counters().stored_hits, 1) << "the record serves the same device's other context";
+    DeviceBuffer x = Floats(std::vector<float>(100, 3));
+    EXPECT_ERROR(kernel.Launch(first.get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument, "another context");
+    stream_.emplace(std::move(first));
+  }
+  ExpectWorks(kernel, 100);
+}
+
+TEST_F(TunedKernelTest, WrongCallsAreErrors) {
+  TunedKernel kernel = Create(scale_.Definition());
+  DeviceBuffer x = Floats({1});
+  TensorView no_size = View(x);
+  no_size.bytes = 0;
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x)), StatusCode::kInvalidArgument, "takes 3 arguments, got 1");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2), StatusCode::kInvalidArgument,
+               "parameter 'factor': expected a float32 scalar, got a int32 scalar");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInternal, "an output without a size");
+  Result<DeviceBuffer> empty = DeviceBuffer::Allocate(stream_->view(), 0);
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(*empty), View(x), 2.0f), StatusCode::kInvalidArgument, "parameter 'x'");
+  EXPECT_ERROR(kernel.Launch(reinterpret_cast<CUstream>(0x1234), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
+               "INVALID_HANDLE");
+  std::thread([&] {
+    EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kFailedPrecondition,
+                 "no current CUDA context");
+  }).join();
+}
+
+TEST_F(TunedKernelTest, LaunchFromInsideACallbackIsAnError) {
+  std::optional<TunedKernel> inner;
+  DeviceBuffer x = Floats({1});
+  Status seen;
+  KernelDefinition definition("outer", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32), DimValue("N")})
+      .Space(scale_.space)
+      .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
+        seen = inner->Launch(stream_->get(), View(x), View(x), 2.0f);
+        return Geometry();
+      });
+  inner.emplace(Create(scale_.Definition()));
+  TunedKernel outer = Create(definition);
+  EXPECT_OK(outer.Launch(stream_->get(), View(x), View(x), 2.0f));
+  EXPECT_ERROR(seen, StatusCode::kFailedPrecondition, "from inside a callback");
+  // The same on a hit.
+  seen = Status();
+  EXPECT_OK(outer.Launch(stream_->get(), View(x), View(x), 2.0f));
+  EXPECT_ERROR(seen, StatusCode::kFailedPrecondition, "from inside a callback");
+}
+
+TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
+  bool thrown = false;
+  KernelDefinition definition("thrower", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32), DimValue("N")})
+      .Space(scale_.space)
+      .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
+        if (thrown) throw std::runtime_error("too late");
+        return Geometry();
+      });
+  TunedKernel kernel = Create(definition);
+  DeviceBuffer x = Floats({1});
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 2.0f));
+  thrown = true;
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
+               "kernel 'thrower': a function of its definition threw: too late");
+}
+
+TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {
+  KernelDefinition definition("two_pass", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+                   Workspace("scratch", [](const Config&, const Problem& p) { return 4 * static_cast<std::size_t>(p.dims[Dim{0}]); }),
+                   DimValue("N")})
+      .Variant([](const Config&, const Problem&) {
+                 return KernelSource::HostCpp(
+                     "static void t(const tuneonce_block&, const float* x, float* y, float* scratch, int n) {"
+                     "for (int i = 0; i < n; ++i) scratch[i] = x[i] + 1; for (int i = 0; i < n; ++i) y[i] = scratch[i]; }\n"
+                     "TUNEONCE_CPU_KERNEL(t);", "t");
+               },
+               nullptr, Grid::Fixed(1));
+  TunedKernel kernel = Create(definition);
+  DeviceBuffer x = Floats(std::vector<float>(5000, 1));
+  DeviceBuffer y = Floats(std::vector<float>(5000, 0));
+  for (int i = 0; i < 3; ++i) ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
+  EXPECT_EQ(Read(y), std::vector<float>(5000, 2));
+  ASSERT_OK(y.Fill(0));
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y)); });
+  ASSERT_OK(graph);
+  for (int i = 0; i < 2; ++i) ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(5000, 2));
+}
+
+TEST_F(TunedKernelTest, ADefinitionThatCannotWorkIsRefusedAtCreate) {
+  EXPECT_ERROR(TunedKernel::Create(KernelDefinition("k", "1"), *device_), StatusCode::kInvalidArgument, "no variant");
+  Variant gpu;
+  gpu.name = "cuda";
+  gpu.runs_on = OnGpu();
+  gpu.source = scale_.Source();
+  KernelDefinition gpu_only("k", "1");
+  gpu_only.Variant(gpu);
+  EXPECT_ERROR(TunedKernel::Create(gpu_only, *device_), StatusCode::kUnimplemented, "no variant for cpu");
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,196 @@
+// Real searches on the CPU device.
+#include "tuneonce/search/exhaustive_search.h"
+
+#include <thread>
+
+#include "testing/cpu_device_test.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/cuda/fault_injection.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class ExhaustiveSearchTest : public testing::CpuDeviceTest {
+ protected:
+  ExhaustiveSearchTest() { options_.quiet = true; }
+
+  Result<TuningResult> Search(const KernelDefinition& definition, const DeviceBuffer& x, const DeviceBuffer& y) {
+    TensorView x_view = View(x);
+    TensorView y_view = View(y);
+    return exhaustive_search(definition, stream_->view(), {x_view, y_view, factor_}, options_);
+  }
+
+  testing::ScaleKernel scale_;
+  SearchOptions options_;
+  float factor_ = 2;
+};
+
+TEST_F(ExhaustiveSearchTest, FindsTheConfigThatDoesLessWorkAndTouchesNothing) {
+  DeviceBuffer x = Floats(std::vector<float>(20000, 3));
+  DeviceBuffer y = Floats(std::vector<float>(20000, 7));
+  Result<TuningResult> result = Search(scale_.Definition(), x, y);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->successes.size(), 4u);
+  EXPECT_EQ(result->best.config[scale_.work], 1) << "a quarter of the work";
+  EXPECT_EQ(result->successes.back().config[scale_.work], 4);
+  EXPECT_GE(*result->speedup_over_baseline, 1.0);
+  EXPECT_NE(result->best.kernel, nullptr);
+  EXPECT_EQ(result->successes[0].kernel, nullptr) << "losers are unloaded";
+  EXPECT_GT(result->cost.num_launches, 0);
+  EXPECT_EQ(Read(y), std::vector<float>(20000, 7)) << "the caller's data is untouched";
+}
+
+TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
+  DeviceBuffer x = Floats(std::vector<float>(5000, 3));
+  DeviceBuffer y = Floats(std::vector<float>(5000, 7));
+  Result<TuningResult> result = exhaustive_search(
+      scale_.space, stream_->view(),
+      [&](const Config& c) { Geometry g; g.grid.x = (5000 + c[scale_.tile] - 1) / c[scale_.tile]; return g; },
+      [&](const Config& c) { return scale_.Source()(c, Problem()); },
+      [&](const Config&) { return std::vector<TrialArgument>{TrialArgument::In(x.data()), TrialArgument::Out(y.data(), y.bytes()), 2.0f, 5000}; },
+      nullptr, options_);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->kernel, "scale");
+  EXPECT_EQ(result->best.config[scale_.work], 1);
+  EXPECT_EQ(Read(y), std::vector<float>(5000, 7));
+}
+
+TEST_F(ExhaustiveSearchTest, ArgumentsOfTheEngineAreChecked) {
+  DeviceBuffer x = Floats({1});
+  auto grid = [](const Config&) { return Geometry(); };
+  auto kernel = [&](const Config& c) { return scale_.Source()(c, Problem()); };
+  auto search = [&](std::vector<TrialArgument> arguments) {
+    return exhaustive_search(scale_.space, stream_->view(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
+  };
+  EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 0), 1.0f, 1}), StatusCode::kInternal,
+               "parameter 'argument 2': an output without a size cannot be tuned");
+  EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(nullptr, 4), 1.0f, 1}),
+               StatusCode::kInvalidArgument, "argument 2 is a null pointer");
+  EXPECT_ERROR(search({TrialArgument::In(x.data())}), StatusCode::kInternal, "is declared with 1 parameters, but its code has 4");
+  EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 4), 1.0f, 1.0}), StatusCode::kInternal,
+               "declared with 8 bytes, but the code has 4");
+  EXPECT_ERROR(exhaustive_search(scale_.space, stream_->view(), nullptr, kernel, nullptr), StatusCode::kInvalidArgument,
+               "needs grid_fn");
+}
+
+TEST_F(ExhaustiveSearchTest, ThrowingCallbacksBecomeErrorsThatNameThem) {
+  DeviceBuffer x = Floats({1});
+  auto thrower = [](const Config&, const Problem&) -> KernelSource { throw std::runtime_error("no file"); };
+  KernelDefinition source_throws("k", "1");
+  source_throws.Dims({"N"})
+      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
+      .Space(scale_.space)
+      .Variant(thrower, nullptr, Grid::Fixed(1));
+  EXPECT_ERROR(Search(source_throws, x, x), StatusCode::kInvalidArgument,
+               "the source function of kernel 'k' at config {TILE=64, WORK=4} threw: no file");
+}
+
+TEST_F(ExhaustiveSearchTest, AForeignAxisInACallbackIsReported) {
+  DeviceBuffer x = Floats({1});
+  SearchSpace other;
+  IntAxis foreign = other.AddAxis("OTHER", {1});
+  KernelDefinition definition("k", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
+      .Space(scale_.space)
+      .Variant([=](const Config& c, const Problem&) { return KernelSource::HostCpp("", "k").Define("T", c[foreign]); },
+               nullptr, Grid::Fixed(1));
+  EXPECT_ERROR(Search(definition, x, x), StatusCode::kInvalidArgument, "an axis of another search space");
+}
+
+TEST_F(ExhaustiveSearchTest, ACapturingStreamAndAForeignStreamAreRefused) {
+  DeviceBuffer x = Floats({1});
+  const DriverTable& driver = UnguardedTable(api());
+  ASSERT_EQ(driver.StreamBeginCapture(stream_->get(), CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+  EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kFailedPrecondition, "the stream is capturing");
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver.StreamEndCapture(stream_->get(), &graph), CUDA_SUCCESS) << "the capture lives on";
+  driver.GraphDestroy(graph);
+  Result<Context> other = Context::Create(*device_);
+  {
+    ScopedContext scoped(other->view());
+    EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kInvalidArgument, "another context");
+  }
+  std::thread([&] {
+    EXPECT_ERROR(Search(scale_.Definition(), x, x), StatusCode::kFailedPrecondition, "no current CUDA context");
+  }).join();
+}
+
+TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
+  KernelDefinition definition("faulty", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
+      .Variant([](const Config&, const Problem&) {
+                 return KernelSource::HostCpp("static void f(const tuneonce_block&, const float*, float* y, float) "
+                                              "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);", "f");
+               },
+               nullptr, Grid::Fixed(1));
+  DeviceBuffer x = Floats({1});
+  Result<TuningResult> result = Search(definition, x, x);
+  EXPECT_ERROR(result, StatusCode::kInternal, "kernel 'faulty', candidate {(no axes)}");
+  EXPECT_ERROR(result, StatusCode::kInternal, "this CUDA context is lost");
+  EXPECT_TRUE(result.status().sticky());
+}
+
+TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACrash) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  DeviceBuffer x = Floats(std::vector<float>(100, 1));
+  DeviceBuffer y = Floats(std::vector<float>(100, 1));
+  TensorView x_view = View(x);
+  TensorView y_view = View(y);
+  StreamView stream((*faults)->api(), stream_->get());
+  for (const char* function : {"CtxGetCurrent", "StreamGetCtx", "StreamIsCapturing", "EventCreate", "EventRecord",
+                               "StreamCreate", "StreamWaitEvent", "LibraryLoadData", "LibraryGetKernel",
+                               "KernelGetFunction", "FuncGetParamInfo", "MemAllocAsync", "LaunchKernelEx",
+                               "EventSynchronize", "EventElapsedTime", "StreamSynchronize", "DeviceGetAttribute"}) {
+    (*faults)->Clear();
+    ASSERT_OK((*faults)->Plan({function, 0, CUDA_ERROR_OUT_OF_MEMORY, 0}));
+    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    EXPECT_FALSE(result.ok()) << function;
+    EXPECT_GT((*faults)->CallCount(function), 0) << function;
+    // Once: at most one candidate fails, and the search still has a result unless the call is of the search itself.
+    (*faults)->Clear();
+    ASSERT_OK((*faults)->Plan({"LaunchKernelEx", 1, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0}));
+    result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    ASSERT_OK(result);
+    ASSERT_EQ(result->failures.size(), 1u);
+    EXPECT_EQ(result->failures[0].kind, FailureKind::kResources);
+  }
+  EXPECT_EQ(Read(y), std::vector<float>(100, 1));
+}
+
+TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
+  // Doubles y in place: without the restore, trials would run off to infinity and the last check would see it.
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {1, 2});
+  KernelDefinition definition("double", "1");
+  definition.Dims({"N"})
+      .Parameters({InOut("y", {"N"}, DType::kFloat32), Out("seen", {"N"}, DType::kFloat32)})
+      .Space(space)
+      .Variant([=](const Config& c, const Problem&) {
+                 return KernelSource::HostCpp("static void d(const tuneonce_block&, float* y, float* seen) {"
+                                              "if (*y != 3) __builtin_trap(); *y *= 2; *seen = TILE; }\n"
+                                              "TUNEONCE_CPU_KERNEL(d);", "d").Define("TILE", c[tile]);
+               },
+               nullptr, Grid::Fixed(1));
+  DeviceBuffer y = Floats({3});
+  DeviceBuffer seen = Floats({0});
+  TensorView y_view = View(y);
+  TensorView seen_view = View(seen);
+  EXPECT_OK(exhaustive_search(definition, stream_->view(), {y_view, seen_view}, options_));
+  EXPECT_EQ(Read(y), std::vector<float>{3});
+  EXPECT_EQ(Read(seen), std::vector<float>{0});
+}
+
+TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
+  Environment::SetDisableAutotune(true);
+  DeviceBuffer x = Floats({1});
+  DeviceBuffer y = Floats({1});
+  EXPECT_OK(Search(scale_.Definition(), x, y));
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,153 @@
+// The choice, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
+#include "search/search_engine.h"
+
+#include <map>
+
+#include "testing/cpu_device_test.h"
+
+namespace tuneonce {
+namespace {
+
+/// Compiles a source to itself; "error" does not compile. Sources with the same text have the same code.
+class FakeToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  std::string Description() const override { return "fake"; }
+  Result<Artifact> Compile(const KernelSource& source, const Hints&, const Target&) const override {
+    if (source.content == "error") return InvalidArgumentError("line 1: error");
+    Artifact artifact;
+    artifact.image = source.content;
+    artifact.code_fingerprint = Fingerprinter().Add(source.content).Finish();
+    return artifact;
+  }
+};
+
+/// Candidates take the time that the script says by their source.
+class ScriptedRunner final : public CandidateRunner {
+ public:
+  TrialResult Run(const Candidate& candidate) override {
+    ran.push_back(candidate.config.ToString());
+    TrialResult result;
+    if (candidate.source.content == "crash") {
+      result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
+    } else if (double us = times.at(candidate.source.content); us < 0) {
+      result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
+    } else {
+      result.timed = TimedResult{{us, 0.1, 5}, 7, us * 7e-6};
+    }
+    return result;
+  }
+
+  std::map<std::string, double> times;
+  std::vector<std::string> ran;
+};
+
+class SearchEngineTest : public ::testing::Test {
+ protected:
+  /// One config per entry; {source, microseconds}. `baseline`: its index, or -1.
+  Result<TuningResult> Search(const std::vector<std::pair<std::string, double>>& script, int baseline,
+                              double margin = 0.02) {
+    SearchSpace space;
+    std::vector<std::int64_t> values;
+    for (std::size_t i = 0; i < script.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
+    space.AddAxis("i", values);
+    std::vector<Config> configs = *space.Enumerate(Target());
+    auto definition = std::make_shared<const KernelDefinition>("k", "1");
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < script.size(); ++i) {
+      Candidate candidate;
+      candidate.config = configs[i];
+      candidate.definition = definition;
+      candidate.source = KernelSource::HostCpp(script[i].first, "k");
+      runner_.times[script[i].first] = script[i].second;
+      candidates.push_back(candidate);
+    }
+    ToolchainSet toolchains({std::make_shared<FakeToolchain>()});
+    SearchOptions options;
+    options.toolchains = &toolchains;
+    options.quiet = true;
+    options.baseline_margin = margin;
+    options.on_progress = [&](const SearchProgress& p) {
+      stages_.push_back(p.stage);
+      throw 1;  // A display must not end a search.
+    };
+    std::optional<Config> baseline_config;
+    if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
+    return SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(candidates));
+  }
+  std::string Best(const Result<TuningResult>& result) {
+    EXPECT_OK(result);
+    return result.ok() ? result->best.config.ToString() : "";
+  }
+
+  ScriptedRunner runner_;
+  std::vector<SearchProgress::Stage> stages_;
+};
+
+TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
+  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}, {"c", 20}}, 0);
+  EXPECT_EQ(Best(result), "i=1");
+  ASSERT_EQ(result->successes.size(), 3u);
+  EXPECT_EQ(result->successes[0].config.ToString(), "i=1");
+  EXPECT_EQ(result->successes[2].config.ToString(), "i=0");
+  EXPECT_EQ(result->baseline->config.ToString(), "i=0");
+  EXPECT_EQ(*result->speedup_over_baseline, 3.0);
+  EXPECT_EQ(result->cost.num_launches, 21);
+  EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1", "i=2"})) << "the space's order";
+  EXPECT_EQ(stages_.size(), 7u);
+}
+
+TEST_F(SearchEngineTest, TheBaselineStaysUnlessBeatenByTheMargin) {
+  EXPECT_EQ(Best(Search({{"a", 98.1}, {"base", 100}}, 1)), "i=1");
+  EXPECT_EQ(Best(Search({{"a", 97.9}, {"base", 100}}, 1)), "i=0");
+  EXPECT_EQ(Best(Search({{"a", 99.9}, {"base", 100}}, 1, /*margin=*/0)), "i=0");
+  Result<TuningResult> stays = Search({{"a", 99}, {"base", 100}}, 1);
+  EXPECT_EQ(*stays->speedup_over_baseline, 1.0);
+}
+
+TEST_F(SearchEngineTest, AmongEqualsTheEarliestWins) {
+  EXPECT_EQ(Best(Search({{"a", 50}, {"b", 10.05}, {"c", 10.0}, {"d", 10.01}}, -1)), "i=1");
+  EXPECT_EQ(Best(Search({{"a", 10.2}, {"b", 10.0}}, -1)), "i=1") << "2 % apart are no equals";
+}
+
+TEST_F(SearchEngineTest, TheSpeedupIsNeverBelowOne) {
+  // The earliest of the equals would be slower than the baseline itself.
+  Result<TuningResult> result = Search({{"a", 10.05}, {"base", 10.0}, {"c", 9.99}}, 1, /*margin=*/0);
+  EXPECT_GE(*result->speedup_over_baseline, 1.0);
+  EXPECT_EQ(*Search({{"a", 0}, {"base", 0}}, 1)->speedup_over_baseline, 1.0) << "a clock that sees nothing";
+}
+
+TEST_F(SearchEngineTest, FailuresAreDataAndTheSpaceIsAccountedFor) {
+  Result<TuningResult> result = Search({{"error", 0}, {"a", 10}, {"fails", -1}, {"a", 10}}, 2);
+  EXPECT_EQ(Best(result), "i=1");
+  ASSERT_EQ(result->failures.size(), 2u);
+  EXPECT_EQ(result->failures[0].kind, FailureKind::kCompile);
+  EXPECT_EQ(result->failures[0].message, "line 1: error");
+  EXPECT_EQ(result->failures[1].kind, FailureKind::kRun);
+  EXPECT_FALSE(result->baseline.has_value()) << "the baseline failed";
+  EXPECT_FALSE(result->speedup_over_baseline.has_value());
+  EXPECT_EQ(result->successes.size() + result->failures.size() + result->duplicates.size(), 4u);
+}
+
+TEST_F(SearchEngineTest, IdenticalCodeIsMeasuredOnceAndTheBaselineStandsForIt) {
+  Result<TuningResult> result = Search({{"a", 10}, {"a", 10}, {"a", 10}, {"b", 20}}, 1);
+  EXPECT_EQ(runner_.ran.size(), 2u);
+  EXPECT_EQ(Best(result), "i=1");
+  ASSERT_EQ(result->duplicates.size(), 2u);
+  EXPECT_EQ(result->duplicates[0].config.ToString(), "i=0");
+  EXPECT_EQ(result->duplicates[0].same_as.ToString(), "i=1");
+}
+
+TEST_F(SearchEngineTest, WhenAllFailTheErrorListsWhy) {
+  EXPECT_ERROR(Search({{"error", 0}, {"error", 0}, {"fails", -1}}, 0), StatusCode::kInternal,
+               "kernel 'k': all 3 candidates failed: compile: line 1: error ({i=0} and 1 more); run: failed running ({i=2})");
+}
+
+TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
+  Result<TuningResult> result = Search({{"a", 10}, {"crash", 0}, {"b", 5}}, -1);
+  EXPECT_TRUE(result.status().sticky());
+  EXPECT_EQ(runner_.ran.size(), 2u);
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,57 @@
+#include "testing/cpu_device_test.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+TuningRecord Record(const std::string& config, const std::string& device = "H200", int driver = 13000,
+                    std::uint64_t word = 1) {
+  TuningRecord record;
+  record.key.kernel = "k";
+  record.key.kernel_fingerprint = Fingerprint{1, 2};
+  record.key.key_words = {word};
+  record.key.device_name = device;
+  record.key.driver_version = driver;
+  record.config = config;
+  return record;
+}
+
+TEST(MemoryStoreTest, TheBestMatchIsFound) {
+  MemoryStore store;
+  TuningKey key = Record("").key;
+  EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kNotFound);
+  ASSERT_OK(store.Put(Record("other kernel's key", "H200", 13000, 2)));
+  EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kNotFound);
+  ASSERT_OK(store.Put(Record("a", "B200")));
+  EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDevice);
+  ASSERT_OK(store.Put(Record("b", "H200", 12080)));
+  EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDriver);
+  ASSERT_OK(store.Put(Record("c")));
+  EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kExact);
+  EXPECT_EQ(store.Lookup(key)->record->config, "c");
+  ASSERT_OK(store.Put(Record("d")));
+  EXPECT_EQ(store.Lookup(key)->record->config, "d") << "the newer record replaces the older one";
+  EXPECT_EQ(store.List()->size(), 4u);
+}
+
+TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {
+  testing::ScaleKernel scale;
+  auto fingerprint = [&](const KernelDefinition& definition, std::size_t num_configs) {
+    std::vector<Config> configs = *scale.space.Enumerate(Target());
+    configs.resize(num_configs, configs[0]);
+    return *KernelFingerprint(definition, definition.variants()[0], configs, Problem());
+  };
+  KernelDefinition base = scale.Definition();
+  EXPECT_EQ(fingerprint(base, 4), fingerprint(scale.Definition(), 4));
+  EXPECT_NE(fingerprint(base, 4), fingerprint(base, 3));
+  EXPECT_NE(fingerprint(base, 4), fingerprint(scale.Definition("other"), 4));
+  KernelDefinition version("scale", "2");
+  version.Variant(scale.Source(), nullptr, Grid::Fixed(1));
+  EXPECT_NE(fingerprint(base, 4), fingerprint(version, 4));
+  KernelDefinition source("scale", "1");
+  source.Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, Grid::Fixed(1));
+  EXPECT_NE(fingerprint(base, 4), fingerprint(source, 4));
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,123 @@
+#ifndef TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
+#define TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+#include "tuneonce/cuda/stream.h"
+#include "tuneonce/kernel/kernel_definition.h"
+#include "tuneonce/kernel/tensor_view.h"
+
+namespace tuneonce::testing {
+
+/// EXPECTs an error of this code whose message contains `part`.
+#define EXPECT_ERROR(expression, expected_code, part)                                        \
+  do {                                                                                       \
+    ::tuneonce::Status error_status = ::tuneonce::testing::StatusOf(expression);             \
+    EXPECT_EQ(error_status.code(), expected_code) << #expression << ": " << error_status.ToString(); \
+    EXPECT_NE(error_status.message().find(part), std::string::npos) << error_status.ToString(); \
+  } while (false)
+#define EXPECT_OK(expression)                                                    \
+  do {                                                                           \
+    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);    \
+    EXPECT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString();  \
+  } while (false)
+#define ASSERT_OK(expression)                                                    \
+  do {                                                                           \
+    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);    \
+    ASSERT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString();  \
+  } while (false)
+
+inline Status StatusOf(const Status& status) { return status; }
+template <typename T>
+Status StatusOf(const Result<T>& result) {
+  return result.status();
+}
+
+/// The CPU device's primary context current on this thread, with a stream.
+class CpuDeviceTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<Device> device = OpenDevice("cpu");
+    ASSERT_OK(device);
+    device_.emplace(*device);
+    Result<Context> context = Context::RetainPrimary(*device_);
+    ASSERT_OK(context);
+    context_.emplace(*std::move(context));
+    current_.emplace(context_->view());
+    ASSERT_OK(current_->status());
+    Result<Stream> stream = Stream::Create(device_->api());
+    ASSERT_OK(stream);
+    stream_.emplace(*std::move(stream));
+  }
+
+  const DriverApi& api() const { return device_->api(); }
+
+  /// Device memory filled with these floats.
+  DeviceBuffer Floats(const std::vector<float>& values) {
+    Result<DeviceBuffer> buffer = DeviceBuffer::Allocate(stream_->view(), values.size() * sizeof(float));
+    EXPECT_OK(buffer);
+    EXPECT_OK(buffer->CopyFromHost(values.data(), values.size() * sizeof(float)));
+    EXPECT_OK(stream_->view().Synchronize());
+    return *std::move(buffer);
+  }
+  std::vector<float> Read(const DeviceBuffer& buffer) {
+    std::vector<float> values(buffer.bytes() / sizeof(float));
+    EXPECT_OK(buffer.CopyToHost(values.data(), buffer.bytes()));
+    EXPECT_OK(stream_->view().Synchronize());
+    return values;
+  }
+
+  std::optional<Device> device_;
+  std::optional<Context> context_;
+  std::optional<ScopedContext> current_;
+  std::optional<Stream> stream_;
+};
+
+inline TensorView View(const DeviceBuffer& buffer) {
+  return TensorView::Contiguous(buffer.data(), DType::kFloat32, {static_cast<std::int64_t>(buffer.bytes() / 4)});
+}
+
+/// What every block of `scale` runs: y = WORK times x * factor. WORK is a real choice: more work takes longer.
+inline constexpr char kScaleSource[] = R"(
+static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
+  int begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
+  for (int work = 0; work < WORK; ++work) {
+    for (int i = begin; i < end; ++i) static_cast<volatile float*>(y)[i] = x[i] * factor;
+  }
+}
+TUNEONCE_CPU_KERNEL(scale);)";
+
+/// y = x * factor over N elements; axes TILE {64, 256} and WORK {4, 1}; the baseline is (64, 4), the slow one.
+struct ScaleKernel {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {64, 256});
+  IntAxis work = space.AddAxis("WORK", {4, 1});
+
+  ScaleKernel() { space.SetBaseline({{tile, 64}, {work, 4}}); }
+
+  Variant::SourceFn Source() const {
+    return [tile = tile, work = work](const Config& c, const Problem&) {
+      return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", c[work]);
+    };
+  }
+  KernelDefinition Definition(const std::string& name = "scale") const {
+    KernelDefinition definition(name, "1");
+    definition.Dims({"N"})
+        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+                     Scalar("factor", DType::kFloat32), DimValue("N")})
+        .Space(space)
+        .Variant(Source(), nullptr, Grid::OneD({"N", tile}));
+    return definition;
+  }
+};
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
