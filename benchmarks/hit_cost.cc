@@ -1,0 +1,248 @@
+// What a TunedKernel's hit adds to the raw launch, with 1, 64 and 4096 resident keys.
+//
+//   hit_cost_benchmark --device=cpu|cuda [--benchmark_format=json]
+//
+// Two pairs, each to be compared within one run:
+//   RawLaunch / Hit            cuLaunchKernelEx by hand, and TunedKernel::Launch, on the device;
+//   RawNothing / HitNothing    the same with cuLaunchKernelEx replaced by a function that only returns: what is left is
+//                              our own part, without the driver's noise.
+// The kernel is vector_add over 32 elements, tuned for real for one key; the other keys share its code. Every launch goes
+// to one stream, which is drained outside the timed part.
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/launch.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+#include "vector_add.h"
+
+namespace tuneonce {
+namespace {
+
+std::string device_name = "cpu";
+
+template <typename T>
+T OrDie(Result<T> result) {
+  if (!result.ok()) {
+    std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
+    std::exit(1);
+  }
+  return *std::move(result);
+}
+void OrDie(const Status& status) {
+  if (!status.ok()) {
+    std::fprintf(stderr, "%s\n", status.ToString().c_str());
+    std::exit(1);
+  }
+}
+
+bool launch_nothing = false;
+DriverApi::LaunchPath real_path;
+/// What the last real launch passed: the raw benchmark launches exactly the same.
+CUlaunchConfig last_config;
+CUfunction last_function;
+
+CUresult Launch(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  last_config = *config;
+  last_function = function;
+  return real_path.LaunchKernelEx(config, function, parameters, extra);
+}
+CUresult LaunchNothing(const CUlaunchConfig*, CUfunction, void**, void**) { return CUDA_SUCCESS; }
+
+/// One device with its context current, and two views of its driver: as it is, and with launches that do nothing.
+struct Bench {
+  Bench()
+      : device(OrDie(OpenDevice(device_name))),
+        context(OrDie(Context::RetainPrimary(device))),
+        current(context.view()),
+        stream(OrDie(Stream::Create(device.api()))),
+        buffer(OrDie(DeviceBuffer::Allocate(stream.view(), kMaxElements * sizeof(float)))) {
+    OrDie(buffer.Fill(0));
+    real_path = device.api().launch_path();
+    DriverTable spied = UnguardedTable(device.api());
+    spied.LaunchKernelEx = Launch;
+    spying = std::make_unique<DriverApi>(spied, "spying", device.api().is_cpu_device());
+    DriverTable nothing = UnguardedTable(device.api());
+    nothing.LaunchKernelEx = LaunchNothing;
+    doing_nothing = std::make_unique<DriverApi>(nothing, "nothing", device.api().is_cpu_device());
+  }
+
+  static constexpr std::int64_t kMaxElements = 1 << 16;
+
+  Device device;
+  Context context;
+  ScopedContext current;
+  Stream stream;
+  DeviceBuffer buffer;
+  std::unique_ptr<DriverApi> spying;
+  std::unique_ptr<DriverApi> doing_nothing;
+};
+
+Bench& GetBench() {
+  static Bench* const bench = new Bench;
+  return *bench;
+}
+
+TensorView View(std::int64_t elements) {
+  return TensorView::Contiguous(GetBench().buffer.data(), DType::kFloat32, {elements});
+}
+
+/// A kernel with `num_keys` resident keys, made without searching 4096 times: tuning is disabled, so each key loads the
+/// baseline; a second kernel object with the same store would search. The code is compiled once per key by a toolchain
+/// that remembers.
+class RememberingToolchain final : public Toolchain {
+ public:
+  explicit RememberingToolchain(SourceKind kind) : inner_(*OrDie(ToolchainSet::Default().For(kind))) {}
+  SourceKind source_kind() const override { return inner_.source_kind(); }
+  std::string Description() const override { return inner_.Description(); }
+  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override {
+    Fingerprint key = source.Fingerprint();
+    if (!has_ || key != key_) {
+      TUNEONCE_ASSIGN_OR_RETURN(artifact_, inner_.Compile(source, hints, target));
+      key_ = key;
+      has_ = true;
+    }
+    return artifact_;
+  }
+
+ private:
+  const Toolchain& inner_;
+  mutable bool has_ = false;
+  mutable Fingerprint key_;
+  mutable Artifact artifact_;
+};
+
+/// vector_add with one config, so that making a key resident costs one load.
+KernelDefinition OneConfig() {
+  KernelDefinition example = examples::DefineVectorAdd();
+  OrDie(example.Validate());
+  Target target = Target::Of(OrDie(GetBench().device.Identity()));
+  Config baseline = *example.space().baseline();
+  Variant variant = *OrDie(example.VariantFor(target));
+  Variant fixed = variant;
+  fixed.source = [=](const Config&, const Problem& p) { return variant.source(baseline, p); };
+  fixed.hints = [](const Config&) { return Hints(); };
+  fixed.geometry = [=](const Config&, const Problem& p) { return variant.geometry(baseline, p); };
+  KernelDefinition definition("vector_add_fixed", "1");
+  definition.Dims({"N"}).Parameters(example.parameters()).Variant(fixed);
+  return definition;
+}
+
+TunedKernel MakeResident(const DriverApi& api, std::int64_t num_keys) {
+  Bench& bench = GetBench();
+  static auto* const toolchains = new ToolchainSet(
+      {std::make_shared<RememberingToolchain>(bench.device.api().is_cpu_device() ? SourceKind::kHostCpp
+                                                                                 : SourceKind::kCudaCpp)});
+  AutotunePolicy policy;
+  policy.disabled = false;
+  policy.store = std::make_shared<MemoryStore>();
+  policy.search.toolchains = toolchains;
+  EventTimerOptions quick;
+  quick.num_warmups = 0;
+  quick.min_samples = quick.max_samples = 1;
+  static EventTimer timer(quick);
+  policy.search.timer = &timer;
+  TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
+  for (std::int64_t i = 0; i < num_keys; ++i) {
+    OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
+  }
+  OrDie(bench.stream.view().Synchronize());
+  return kernel;
+}
+
+/// Drains the stream now and then, outside the timed part: queues are not without end.
+class Drain {
+ public:
+  explicit Drain(benchmark::State& state) : state_(state) {}
+  void Step() {
+    if (launch_nothing || ++count_ % 256 != 0) return;
+    state_.PauseTiming();
+    OrDie(GetBench().stream.view().Synchronize());
+    state_.ResumeTiming();
+  }
+
+ private:
+  benchmark::State& state_;
+  int count_ = 0;
+};
+
+void RunRaw(benchmark::State& state, const DriverApi& api) {
+  Bench& bench = GetBench();
+  TunedKernel kernel = MakeResident(*bench.spying, 1);  // Sets last_function.
+  CUdeviceptr pointer = bench.buffer.get();
+  std::int64_t n = 32;
+  Drain drain(state);
+  Geometry geometry;
+  geometry.grid.x = last_config.gridDimX;
+  geometry.block.x = last_config.blockDimX;
+  for (auto _ : state) {
+    void* parameters[] = {&pointer, &pointer, &pointer, &n};
+    CUresult result = LaunchKernel(api.launch_path(), last_function, geometry, bench.stream.get(), parameters);
+    if (result != CUDA_SUCCESS) state.SkipWithError("the launch failed");
+    drain.Step();
+  }
+  OrDie(bench.stream.view().Synchronize());
+}
+
+void RunHit(benchmark::State& state, const DriverApi& api) {
+  Bench& bench = GetBench();
+  TunedKernel kernel = MakeResident(api, state.range(0));
+  std::int64_t tunes = kernel.counters().tunes;
+  Drain drain(state);
+  std::int64_t i = 0;
+  for (auto _ : state) {
+    TensorView view = View(32 + i);
+    if (++i == state.range(0)) i = 0;
+    Status status = kernel.Launch(bench.stream.get(), view, view, view);
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+    drain.Step();
+  }
+  OrDie(bench.stream.view().Synchronize());
+  if (kernel.counters().tunes != tunes) state.SkipWithError("not every launch was a hit");
+}
+
+void BM_RawLaunch(benchmark::State& state) {
+  launch_nothing = false;
+  RunRaw(state, GetBench().device.api());
+}
+void BM_Hit(benchmark::State& state) {
+  launch_nothing = false;
+  RunHit(state, GetBench().device.api());
+}
+void BM_RawNothing(benchmark::State& state) {
+  launch_nothing = true;
+  RunRaw(state, *GetBench().doing_nothing);
+}
+void BM_HitNothing(benchmark::State& state) {
+  launch_nothing = true;
+  RunHit(state, *GetBench().doing_nothing);
+}
+
+BENCHMARK(BM_RawLaunch);
+BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Arg(4096);
+BENCHMARK(BM_RawNothing);
+BENCHMARK(BM_HitNothing)->Arg(1)->Arg(64)->Arg(4096);
+
+}  // namespace
+}  // namespace tuneonce
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.rfind("--device=", 0) != 0) {
+      std::fprintf(stderr, "unknown argument %s; use --device=cpu|cuda and --benchmark_*\n", argv[i]);
+      return 2;
+    }
+    tuneonce::device_name = argument.substr(9);
+  }
+  benchmark::AddCustomContext("tuneonce_device", tuneonce::device_name);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

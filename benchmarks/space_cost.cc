@@ -1,0 +1,48 @@
+// Cost of building a search space, and of enumerating it, by number of configs.
+#include <benchmark/benchmark.h>
+
+#include "tuneonce/space/search_space.h"
+
+namespace tuneonce {
+namespace {
+
+/// A space of n * 10 points of which the constraint keeps n * 10 - n.
+SearchSpace Build(std::int64_t n) {
+  SearchSpace space;
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < n; ++i) values.push_back(i);
+  IntAxis first = space.AddAxis("FIRST", values);
+  IntAxis second = space.AddAxis("SECOND", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  space.AddConstraint("not the last", [=](const Config& c) { return c[first] >= 0 && c[second] < 9; });
+  space.SetBaseline({{first, 0}, {second, 0}});
+  space.AllowConfigs(static_cast<int>(10 * n));
+  return space;
+}
+
+void BM_Construct(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(Build(state.range(0)));
+}
+BENCHMARK(BM_Construct)->Arg(3)->Arg(100);
+
+void BM_Enumerate(benchmark::State& state) {
+  SearchSpace space = Build(state.range(0));
+  std::size_t configs = 0;
+  for (auto _ : state) configs = space.Enumerate(Target())->size();
+  state.counters["configs"] = static_cast<double>(configs);
+  state.counters["ns_per_config"] = benchmark::Counter(
+      static_cast<double>(configs) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(BM_Enumerate)->Arg(3)->Arg(100)->Arg(1000);
+
+void BM_ReadAxis(benchmark::State& state) {
+  SearchSpace space;
+  IntAxis axis = space.AddAxis("A", {1, 2});
+  Config config = space.Enumerate(Target())->front();
+  for (auto _ : state) benchmark::DoNotOptimize(config[axis]);
+}
+BENCHMARK(BM_ReadAxis);
+
+}  // namespace
+}  // namespace tuneonce
+
+BENCHMARK_MAIN();

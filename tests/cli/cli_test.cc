@@ -1,0 +1,121 @@
+// The command line as a user meets it: what it prints, its exit code, one clear line for bad input.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/process.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+/// Runs `tuneonce` with these arguments in this process's environment, but for `extra`.
+ProcessResult RunCli(std::vector<std::string> arguments, const std::string& extra = "A=B") {
+  ProcessOptions options;
+  options.arguments = {TUNEONCE_CLI};
+  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.environment = {"PATH=" + Environment::Get().path, extra};
+  options.max_output_bytes = 1 << 20;
+  Result<ProcessResult> result = RunProcess(options);
+  EXPECT_TRUE(result.ok()) << result.status().ToString();
+  return result.ok() ? *result : ProcessResult{-1, ""};
+}
+
+void ExpectOneLineError(const std::vector<std::string>& arguments, const std::string& part,
+                        const std::string& extra = "A=B") {
+  ProcessResult result = RunCli(arguments, extra);
+  EXPECT_NE(result.exit_code, 0) << part;
+  EXPECT_LT(result.exit_code, 128) << "no crash: " << result.output;
+  EXPECT_EQ(result.output.rfind("tuneonce: ", 0), 0u) << result.output;
+  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+  EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
+}
+
+class TuneExample : public ::testing::TestWithParam<std::pair<const char*, std::vector<std::string>>> {};
+
+TEST_P(TuneExample, PrintsAResultThatWasChecked) {
+  auto [example, shape] = GetParam();
+  std::vector<std::string> arguments = {"tune", example, "--device", "cpu", "--json"};
+  for (const std::string& setting : shape) arguments.insert(arguments.end(), {"--shape", setting});
+  ProcessResult result = RunCli(arguments);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  auto json = nlohmann::json::parse(result.output);
+  for (const char* field : {"kernel", "device", "shape", "baseline", "best", "successes", "failures",
+                            "speedup_over_baseline", "cost"}) {
+    EXPECT_TRUE(json.contains(field)) << field;
+  }
+  EXPECT_EQ(json["kernel"], example);
+  EXPECT_NE(json["device"].get<std::string>().find("CPU device"), std::string::npos) << "never presented as a GPU";
+  EXPECT_GE(json["speedup_over_baseline"].get<double>(), 1.0);
+  EXPECT_TRUE(json["failures"].empty());
+  EXPECT_GT(json["cost"]["compile_s"].get<double>(), 0.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TuneExample,
+    ::testing::Values(std::pair{"matmul", std::vector<std::string>{"M=100", "N=130", "K=70"}},
+                      std::pair{"rms_norm", std::vector<std::string>{"M=37", "N=301"}},
+                      std::pair{"rope", std::vector<std::string>{"M=17", "H=5", "D=48", "R=24"}},
+                      std::pair{"vector_add", std::vector<std::string>{"N=100001"}}),
+    [](const auto& param) { return std::string(param.param.first); });
+
+TEST(CliTest, TextOutputHasATableAndTheCheck) {
+  ProcessResult result = RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5000"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.output.find("config"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("output checked against the reference"), std::string::npos) << result.output;
+}
+
+TEST(CliTest, TheEnvironmentDoesNotStopTune) {
+  ProcessResult result = RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5000"}, "DISABLE_AUTOTUNE=1");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("measured"), std::string::npos) << result.output;
+}
+
+TEST(CliTest, BadInputIsOneClearLine) {
+  ExpectOneLineError({}, "A subcommand is required");
+  ExpectOneLineError({"dance"}, "dance");
+  ExpectOneLineError({"tune"}, "example is required");
+  ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
+                     "unknown example 'nonsense': choose one of matmul, rms_norm, rope, vector_add");
+  ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu:5"}, "there is no device 5");
+  ExpectOneLineError({"tune", "vector_add", "--nonsense"}, "--nonsense");
+  for (const char* value : {"N=x", "N=1.5", "N=0", "N=-3", "N=", "N=9223372036854775808", "N=12a", "N= 3"}) {
+    ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", value}, "must be a whole number from 1");
+  }
+  for (const char* setting : {"Q=3", "N", "", "=3", "n=3"}) {
+    ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", setting}, "takes K=V with K one of N");
+  }
+  ExpectOneLineError({"tune", "matmul", "--device", "cpu", "--shape", "M=9223372036854775807"}, "the shape is too large");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=1000000000000"}, "out of memory");
+  ExpectOneLineError({"tune", "rope", "--device", "cpu", "--shape", "R=3"}, "guard 'D is twice R' does not hold");
+}
+
+TEST(CliTest, MissingToolsAndDriversAreNamed) {
+  ExpectOneLineError({"tune", "vector_add", "--device", "cuda"}, "--device cpu", "TUNEONCE_CUDA_DRIVER=/no/libcuda.so");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cuda"}, "not a CUDA driver", "TUNEONCE_CUDA_DRIVER=libm.so.6");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "not a CUDA driver", "TUNEONCE_CPU_DRIVER=libm.so.6");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "no-such-compiler", "TUNEONCE_CXX=no-such-compiler");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu"}, "/no/tmp", "TMPDIR=/no/tmp");
+}
+
+TEST(CliTest, DoctorSaysWhatIsThere) {
+  ProcessResult text = RunCli({"doctor"});
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_NE(text.output.find("[ok]      device cpu:0"), std::string::npos) << text.output;
+  ProcessResult json = RunCli({"doctor", "--json"});
+  EXPECT_EQ(json.exit_code, 0);
+  EXPECT_TRUE(nlohmann::json::parse(json.output)["ok"].get<bool>());
+  ProcessResult nothing = RunCli({"doctor"}, "TUNEONCE_CPU_DRIVER=/no/driver.so");
+  EXPECT_NE(nothing.output.find("[missing] CPU driver"), std::string::npos) << nothing.output;
+}
+
+TEST(CliTest, HelpIsASuccess) {
+  ProcessResult result = RunCli({"tune", "--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_NE(result.output.find("rms_norm"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# run.sh FOLDER: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it on a machine
+# that cannot build). Exit code 77, loudly, where there is no GPU.
+set -uo pipefail
+bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
+failed=0
+
+if ! "$bin/tuneonce" doctor | grep -q '^\[ok\] *device cuda:0'; then
+  echo "SKIPPED: no GPU on this machine; the driver seam, the examples and the hit benchmark were NOT run on one."
+  exit 77
+fi
+"$bin/tuneonce" doctor
+
+step() {
+  echo "== $*"
+  "$@" || { echo "FAILED: $*"; failed=1; }
+}
+
+step "$bin/driver_conformance" --driver=cuda --gtest_brief=1
+for example in vector_add rms_norm rope matmul; do step "$bin/tuneonce" tune "$example" --device cuda; done
+# Shapes that fit no tile.
+step "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
+step "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
+[ -x "$bin/tuned_kernel_gpu_test" ] && step "$bin/tuned_kernel_gpu_test" --gtest_brief=1
+exit $failed

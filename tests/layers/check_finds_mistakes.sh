@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# check_finds_mistakes.sh ROOT CMAKE: plants one mistake of each kind in a copy and expects check_layers to name it.
+set -euo pipefail
+root=$1 cmake=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+expect() {  # FILE LINE MESSAGE
+  rm -rf "$work/tree"
+  mkdir -p "$work/tree"
+  cp -r "$root/include" "$root/lib" "$work/tree/"
+  printf '%s\n' "$2" >> "$work/tree/$1"
+  if "$cmake" "-DROOT=$work/tree" -P "$root/tests/layers/check_layers.cmake" > "$work/log" 2>&1; then
+    echo "not found: $1: $2"; exit 1
+  fi
+  tr '\n' ' ' < "$work/log" | tr -s ' ' | grep -q "$3" || { echo "wrong message for $1:"; cat "$work/log"; exit 1; }
+}
+
+expect lib/base/status.cc '#include "tuneonce/cuda/event.h"' 'base may not include cuda'
+expect lib/space/config.cc '#include "runtime/hit_table.h"' 'space may not include runtime'
+expect lib/search/candidate.cc '#include "tuneonce/store/record_store.h"' 'search may not include store'
+expect lib/store/memory_store.cc '#include "tuneonce/search/failure.h"' 'store does not know search'
+expect include/tuneonce/base/status.h '#include "absl/strings/str_cat.h"' 'may not include a third-party library'
+expect lib/search/candidate.cc 'auto x = UnguardedTable(api);' 'round the capture guard'
+expect lib/space/config.cc 'auto x = getenv("X");' 'only base/environment reads'
