@@ -21,7 +21,8 @@ int ParameterIndex(const KernelDefinition& definition, const std::string& name) 
 
 }  // namespace
 
-CallBinder::CallBinder(const KernelDefinition& definition) : definition_(&definition) {
+CallBinder::CallBinder(const KernelDefinition& definition)
+    : definition_(&definition), num_dims_(static_cast<int>(definition.dims().size())) {
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
     Expected expected{};
@@ -36,6 +37,7 @@ CallBinder::CallBinder(const KernelDefinition& definition) : definition_(&defini
     } else if (parameter.kind == ParameterKind::kScalar) {
       expected.kind = static_cast<std::uint32_t>(parameter.dtype);
     } else {
+      not_passed_.push_back(static_cast<int>(i));
       continue;
     }
     expected_.push_back(expected);
@@ -65,7 +67,8 @@ Status CallBinder::Bind(const Argument* arguments, std::size_t count, BoundCall*
                                              " arguments, got ", count));
   }
   Dims& dims = call->problem.dims;
-  dims = Dims(static_cast<int>(definition_->dims().size()));
+  dims.Reset(num_dims_);
+  for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
   std::uint32_t bound = 0;  // Bit d: dim d has its value.
   for (std::size_t i = 0; i < count; ++i) {
     const Expected& expected = expected_[i];
@@ -73,6 +76,7 @@ Status CallBinder::Bind(const Argument* arguments, std::size_t count, BoundCall*
     auto parameter = static_cast<std::size_t>(expected.parameter);
     if (argument.kind() != expected.kind) return Mismatch(i, argument);
     if (expected.kind != Argument::kTensor) {
+      call->tensors[parameter] = nullptr;
       call->scalars[parameter] = argument.scalar();
       call->problem.dtypes[parameter] = expected.dtype;
       continue;
@@ -87,6 +91,7 @@ Status CallBinder::Bind(const Argument* arguments, std::size_t count, BoundCall*
                                                definition_->parameters()[parameter].name, "': null pointer"));
     }
     call->tensors[parameter] = &tensor;
+    call->scalars[parameter] = nullptr;
     call->problem.dtypes[parameter] = tensor.dtype;
     for (int d = 0; d < expected.rank; ++d) {
       Dim dim{expected.dims[static_cast<std::size_t>(d)]};

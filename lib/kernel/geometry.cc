@@ -1,5 +1,7 @@
 #include "tuneonce/kernel/geometry.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
@@ -48,20 +50,29 @@ Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
   TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(dim_names));
   for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("block"));
   for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("cluster"));
-  return shared_memory_.Resolve(dim_names).WithPrefix("shared memory");
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_.Resolve(dim_names).WithPrefix("shared memory"));
+  auto constant = [](const Term& term) { return term.IsConstant(); };
+  is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
+                 std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_.IsConstant();
+  prototype_.programmatic_launch = programmatic_launch_;
+  if (is_constant_) SetTerms(Config(), Problem(), &prototype_);
+  return Status();
+}
+
+void GeometryFn::SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const {
+  auto extents = [&](const std::vector<Term>& terms) {
+    return Dim3{terms[0].Value(config, problem), terms[1].Value(config, problem), terms[2].Value(config, problem)};
+  };
+  geometry->block = extents(block_);
+  geometry->cluster = extents(cluster_);
+  geometry->shared_memory_bytes = shared_memory_.Value(config, problem);
 }
 
 Geometry GeometryFn::operator()(const Config& config, const Problem& problem) const {
   if (!grid_) return function_(config, problem);
-  auto extents = [&](const std::vector<Term>& terms) {
-    return Dim3{terms[0].Value(config, problem), terms[1].Value(config, problem), terms[2].Value(config, problem)};
-  };
-  Geometry geometry;
+  Geometry geometry = prototype_;
   geometry.grid = (*grid_)(config, problem);
-  geometry.block = extents(block_);
-  geometry.cluster = extents(cluster_);
-  geometry.shared_memory_bytes = shared_memory_.Value(config, problem);
-  geometry.programmatic_launch = programmatic_launch_;
+  if (!is_constant_) SetTerms(config, problem, &geometry);
   return geometry;
 }
 

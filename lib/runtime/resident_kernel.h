@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/kernel/parameter_block.h"
 #include "tuneonce/search/candidate.h"
 
@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxKeyWords = 2 + 2 * static_cast<std::size_t>(kMa
 /// What a launch is looked up by: the context, whether the tuned or the fallback config is wanted, and the recipe's
 /// words. On the stack of the launch.
 struct ResidentKey {
-  std::array<std::uint64_t, kMaxKeyWords> words;
+  std::array<std::uint64_t, kMaxKeyWords> words;  // Only the first `count` are set.
   std::size_t count = 0;
   std::uint64_t hash = 0;
 
@@ -57,6 +57,7 @@ struct ResidentKernel {
 
   /// True if the config may run for the call's dims.
   bool Suits(const BoundCall& call) const {
+    if (!space->has_guards()) return true;
     CallbackScope scope;
     return space->GuardsHold(config, call.problem.dims);
   }

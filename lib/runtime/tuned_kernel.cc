@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/store/memory_store.h"
@@ -53,20 +53,19 @@ Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, 
   }
 }
 
-Result<ResidentKey> TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role) const {
+Status TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
   CUcontext context = nullptr;
   CUresult result = api.launch_path().CtxGetCurrent(&context);
   if (result != CUDA_SUCCESS) return CudaStatus(api, result, "cuCtxGetCurrent");
   if (context == nullptr) {
     return FailedPreconditionError("this thread has no current CUDA context: make one current first");
   }
-  ResidentKey key;
-  key.words[0] = reinterpret_cast<std::uint64_t>(context);
-  key.words[1] = role;
-  binder.KeyWords(call, &key.words[2]);
-  key.count = 2 + binder.num_key_words();
-  key.Seal();
-  return key;
+  key->words[0] = reinterpret_cast<std::uint64_t>(context);
+  key->words[1] = role;
+  binder.KeyWords(call, &key->words[2]);
+  key->count = 2 + binder.num_key_words();
+  key->Seal();
+  return Status();
 }
 
 Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count) {
@@ -77,10 +76,10 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   BoundCall call;
   if (Status bound = binder.Bind(arguments, count, &call); !bound.ok()) return bound;
   if (disabled) return LaunchFallback(stream, call);
-  Result<ResidentKey> key = KeyOf(call, ResidentKey::kTuned);
-  if (!key.ok()) return key.status();
-  const ResidentKernel* resident = table.Find(*key);
-  if (resident == nullptr) return LaunchMiss(stream, call, *key);
+  ResidentKey key;
+  if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
+  const ResidentKernel* resident = table.Find(key);
+  if (resident == nullptr) return LaunchMiss(stream, call, key);
   if (!resident->Suits(call)) return LaunchFallback(stream, call);
   return resident->Launch(stream, call);
 }
@@ -88,7 +87,8 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(impl_->binder.Bind(arguments, count, &call));
-  TUNEONCE_ASSIGN_OR_RETURN(ResidentKey key, impl_->KeyOf(call, ResidentKey::kTuned));
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(impl_->KeyOf(call, ResidentKey::kTuned, &key));
   return impl_->table.Find(key) != nullptr;
 }
 

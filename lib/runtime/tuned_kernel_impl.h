@@ -20,7 +20,8 @@ struct TunedKernel::Impl {
 
   // The hot path.
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count);
-  Result<ResidentKey> KeyOf(const BoundCall& call, ResidentKey::Role role) const;
+  /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
+  Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const;
 
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);

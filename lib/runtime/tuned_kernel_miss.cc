@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/bucket_call.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/compile/toolchain.h"
 
 namespace tuneonce {
@@ -67,7 +67,8 @@ Result<Config> TunedKernel::Impl::FallbackConfig(const DeviceState& device, cons
 }
 
 Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
-  TUNEONCE_ASSIGN_OR_RETURN(ResidentKey key, KeyOf(call, ResidentKey::kFallback));
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &key));
   const ResidentKernel* resident = table.Find(key);
   if (resident == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
@@ -91,7 +92,8 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
-    TUNEONCE_ASSIGN_OR_RETURN(ResidentKey fallback_key, KeyOf(call, ResidentKey::kFallback));
+    ResidentKey fallback_key;
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
     // Without a loaded fallback, LaunchFallback counts the miss and says so.
     if (table.Find(fallback_key) != nullptr) ++counters.capture_misses;
     return LaunchFallback(stream, call);
@@ -172,7 +174,8 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(stream, call, &tuned_at));
   Publish(*device, key, result.best.config, result.best.kernel);
   if (result.baseline) {
-    TUNEONCE_ASSIGN_OR_RETURN(ResidentKey fallback_key, KeyOf(call, ResidentKey::kFallback));
+    ResidentKey fallback_key;
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
     Publish(*device, fallback_key, result.baseline->config, result.baseline->kernel);
   }
   TuningRecord record;

@@ -1,6 +1,6 @@
 #include "tuneonce/search/candidate.h"
 
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {

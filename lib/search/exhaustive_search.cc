@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "search/in_process_runner.h"
 #include "search/search_engine.h"
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/cuda/event.h"
 #include "tuneonce/measure/event_timer.h"
@@ -69,6 +69,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
   list.call.problem.target = target;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
+    list.call.ResetParameter(i);
     list.call.problem.dtypes[i] = arguments[i].dtype();
     if (arguments[i].is_pointer()) {
       if (arguments[i].memory().data == nullptr) {

@@ -1,6 +1,6 @@
 #include "search/in_process_runner.h"
 
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/kernel/launch.h"
 #include "tuneonce/kernel/parameter_block.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 
 namespace tuneonce {
 namespace {

@@ -1,6 +1,6 @@
 #include "tuneonce/store/tuning_key.h"
 
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 
 namespace tuneonce {
 

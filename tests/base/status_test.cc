@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tuneonce/base/callback.h"
+#include "base/callback.h"
 #include "tuneonce/base/result.h"
 
 namespace tuneonce {

@@ -64,6 +64,10 @@ TEST_F(GridTest, GeometryCombinesPatternAndTerms) {
   GeometryFn fn = GeometryFn(Grid::OneD({"M", tile_})).Block(tile_, 2).Cluster(2).SharedMemory(tile_).ProgrammaticLaunch();
   ASSERT_OK(fn.Resolve(names_));
   Geometry geometry = fn(config_, problem_);
+  GeometryFn constant = GeometryFn(Grid::OneD({"M", tile_})).Block(64, 2).SharedMemory(8).ProgrammaticLaunch();
+  ASSERT_OK(constant.Resolve(names_));
+  EXPECT_EQ(constant(config_, problem_).ToString(), "grid (16, 1, 1), block (64, 2, 1), 8 bytes of shared memory");
+  EXPECT_TRUE(constant(config_, problem_).programmatic_launch);
   EXPECT_EQ(geometry.ToString(), "grid (16, 1, 1), block (64, 2, 1), cluster (2, 1, 1), 64 bytes of shared memory");
   EXPECT_TRUE(geometry.programmatic_launch);
   EXPECT_OK(geometry.Check());

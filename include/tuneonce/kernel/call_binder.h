@@ -14,12 +14,19 @@
 namespace tuneonce {
 
 /// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's arguments.
+/// Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
 struct BoundCall {
   Problem problem;
   /// By parameter; null for those that are no tensor.
-  std::array<const TensorView*, kMaxParameters> tensors{};
+  std::array<const TensorView*, kMaxParameters> tensors;
   /// By parameter: the scalar's bytes; null for those that the caller does not pass as a scalar.
-  std::array<const void*, kMaxParameters> scalars{};
+  std::array<const void*, kMaxParameters> scalars;
+
+  void ResetParameter(std::size_t i) {
+    problem.dtypes[i] = DType::kAny;
+    tensors[i] = nullptr;
+    scalars[i] = nullptr;
+  }
 };
 
 /// Matches Launch's arguments with a definition's parameters: count, kinds, dtypes, ranks; binds dims from shapes and
@@ -56,7 +63,9 @@ class TUNEONCE_API CallBinder {
   Status Mismatch(std::size_t argument, const Argument& given) const;
 
   const KernelDefinition* definition_;
+  int num_dims_;
   std::vector<Expected> expected_;
+  std::vector<int> not_passed_;  // Parameters that the caller does not pass.
   std::vector<KeyWord> key_;
 };
 

@@ -58,11 +58,15 @@ class TUNEONCE_API GeometryFn {
   Geometry operator()(const Config& config, const Problem& problem) const;
 
  private:
+  void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
+
   std::optional<Grid> grid_;
   std::vector<Term> block_{1, 1, 1};
   std::vector<Term> cluster_{1, 1, 1};
   Term shared_memory_{0};
   bool programmatic_launch_ = false;
+  Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case); set by Resolve.
+  bool is_constant_ = false;
   std::function<Geometry(const Config&, const Problem&)> function_;
 };
 

@@ -34,6 +34,7 @@ class TUNEONCE_API Term {
 
   /// Finds a named dim's index. Errors: InvalidArgument for a name not in `dim_names`.
   Status Resolve(const std::vector<std::string>& dim_names);
+  bool IsConstant() const { return kind_ == Kind::kConstant; }
   std::int64_t Value(const Config& config, const Problem& problem) const {
     switch (kind_) {
       case Kind::kAxis:

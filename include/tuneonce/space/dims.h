@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_SPACE_DIMS_H_
 #define TUNEONCE_SPACE_DIMS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,17 +22,25 @@ struct Dim {
 class Dims {
  public:
   Dims() = default;
-  explicit Dims(int count) : count_(count) {}
+  explicit Dims(int count) { Reset(count); }
+
+  /// `count` dims, all 0. Only those are touched: the hot path does not clear what it will not read.
+  void Reset(int count) {
+    count_ = count;
+    for (int i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = 0;
+  }
 
   int count() const { return count_; }
   std::int64_t operator[](Dim dim) const { return values_[static_cast<std::size_t>(dim.index)]; }
   std::int64_t& operator[](Dim dim) { return values_[static_cast<std::size_t>(dim.index)]; }
 
-  friend bool operator==(const Dims& a, const Dims& b) { return a.count_ == b.count_ && a.values_ == b.values_; }
+  friend bool operator==(const Dims& a, const Dims& b) {
+    return a.count_ == b.count_ && std::equal(a.values_.begin(), a.values_.begin() + a.count_, b.values_.begin());
+  }
 
  private:
   int count_ = 0;
-  std::array<std::int64_t, kMaxDims> values_{};
+  std::array<std::int64_t, kMaxDims> values_;  // The first count_ are set.
 };
 
 }  // namespace tuneonce

@@ -90,6 +90,7 @@ class TUNEONCE_API SearchSpace {
     return true;
   }
 
+  bool has_guards() const { return !guards_.empty(); }
   const std::optional<Config>& baseline() const { return baseline_; }
   const std::optional<Config>& fallback() const { return fallback_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.

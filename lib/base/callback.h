@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_BASE_CALLBACK_H_
-#define TUNEONCE_BASE_CALLBACK_H_
+#ifndef TUNEONCE_LIB_BASE_CALLBACK_H_
+#define TUNEONCE_LIB_BASE_CALLBACK_H_
 
 #include <exception>
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace tuneonce {
 
-/// True while a user's callback runs on this thread: launching from inside one is an error, since it could wait for
-/// itself.
-TUNEONCE_API bool InsideCallback();
+/// True while a user's callback runs on this thread. Inline, since a hit reads and sets it.
+inline thread_local bool inside_callback = false;
+
+/// Launching from inside a callback is an error: it could wait for itself.
+inline bool InsideCallback() { return inside_callback; }
 
 /// Marks the calling thread as inside a callback for its lifetime.
-class TUNEONCE_API CallbackScope {
+class CallbackScope {
  public:
-  CallbackScope();
-  ~CallbackScope();
+  CallbackScope() : outer_(std::exchange(inside_callback, true)) {}
+  ~CallbackScope() { inside_callback = outer_; }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
 
@@ -55,4 +57,4 @@ auto CallUser(const std::string& what, Function&& function) -> typename CallUser
 
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_BASE_CALLBACK_H_
+#endif  // TUNEONCE_LIB_BASE_CALLBACK_H_
