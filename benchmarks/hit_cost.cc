@@ -6,8 +6,8 @@
 //   RawLaunch / Hit            cuLaunchKernelEx by hand, and TunedKernel::Launch, on the device;
 //   RawNothing / HitNothing    the same with cuLaunchKernelEx and cuCtxGetCurrent replaced by functions that only
 //                              return: what is left is our own part, without the driver's noise.
-// The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key. Every launch goes to
-// one stream, which is drained outside the timed part.
+// The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key. Every launch
+// goes to one stream, which is drained outside the timed part.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
@@ -187,8 +187,8 @@ void RunRaw(benchmark::State& state, const DriverApi& api) {
   Drain drain(state);
   for (auto _ : state) {
     void* parameters[] = {&pointer, &pointer, &pointer, &n};
-    CUresult result = LaunchKernel(api.launch_path(), best.kernel->kernel.get(), best.geometry, bench.stream.get(),
-                                   parameters);
+    CUresult result =
+        LaunchKernel(api.launch_path(), best.kernel->kernel.get(), best.geometry, bench.stream.get(), parameters);
     if (result != CUDA_SUCCESS) state.SkipWithError("the launch failed");
     drain.Step();
   }

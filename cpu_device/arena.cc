@@ -74,9 +74,7 @@ bool Arena::Contains(const void* pointer, std::size_t bytes) const {
   return offset <= it->second && bytes <= it->second - offset;
 }
 
-bool Arena::Owns(const void* pointer) const {
-  return base_ != nullptr && pointer >= base_ && pointer < base_ + range_;
-}
+bool Arena::Owns(const void* pointer) const { return base_ != nullptr && pointer >= base_ && pointer < base_ + range_; }
 
 std::size_t Arena::free_bytes() const {
   std::lock_guard<std::mutex> lock(mutex_);

@@ -75,9 +75,8 @@ CUresult CheckContextSynchronize(const Context* context) {
 
 CUresult CheckLegacyStream(const Context* context) {
   std::lock_guard<std::mutex> lock(CaptureLock());
-  bool spoiled = Invalidate([&](const Capture& capture) {
-    return capture.context == context && capture.touches_blocking_stream;
-  });
+  bool spoiled =
+      Invalidate([&](const Capture& capture) { return capture.context == context && capture.touches_blocking_stream; });
   return spoiled ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 

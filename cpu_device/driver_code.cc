@@ -103,8 +103,8 @@ CUresult ModuleGetFunction(CUfunction* handle, CUmodule module, const char* name
   return CUDA_SUCCESS;
 }
 
-CUresult LibraryLoadData(CUlibrary* handle, const void* image, CUjit_option*, void**, unsigned int,
-                         CUlibraryOption*, void**, unsigned int) {
+CUresult LibraryLoadData(CUlibrary* handle, const void* image, CUjit_option*, void**, unsigned int, CUlibraryOption*,
+                         void**, unsigned int) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   std::shared_ptr<Module> module;
   TUNEONCE_CPU_RETURN_IF_ERROR(Module::Load(image, &module));

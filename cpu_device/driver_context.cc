@@ -5,9 +5,7 @@
 namespace tuneonce::cpu_device::driver {
 namespace {
 
-CUcontext Handle(const std::shared_ptr<Context>& context) {
-  return reinterpret_cast<CUcontext>(context.get());
-}
+CUcontext Handle(const std::shared_ptr<Context>& context) { return reinterpret_cast<CUcontext>(context.get()); }
 
 CpuDevice* FindDevice(CUdevice device) {
   auto& devices = Driver::Get().devices;

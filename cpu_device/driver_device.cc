@@ -1,11 +1,11 @@
 // Initialization, error texts, devices.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
-
-#include <unistd.h>
 
 #include "context.h"
 #include "driver_functions.h"
@@ -71,9 +71,7 @@ const std::string& CpuModel() {
   return *model;
 }
 
-bool IsDevice(CUdevice device) {
-  return device >= 0 && device < static_cast<int>(Driver::Get().devices.size());
-}
+bool IsDevice(CUdevice device) { return device >= 0 && device < static_cast<int>(Driver::Get().devices.size()); }
 
 }  // namespace
 
@@ -131,7 +129,8 @@ CUresult DeviceGetUuid(CUuuid* uuid, CUdevice_v1 device) {
   file >> id;
   id.resize(32, '0');
   for (int i = 0; i < 16; ++i) {
-    uuid->bytes[i] = static_cast<char>(std::strtoul(id.substr(static_cast<std::size_t>(2 * i), 2).c_str(), nullptr, 16));
+    uuid->bytes[i] =
+        static_cast<char>(std::strtoul(id.substr(static_cast<std::size_t>(2 * i), 2).c_str(), nullptr, 16));
   }
   uuid->bytes[15] = static_cast<char>(uuid->bytes[15] ^ device);
   return CUDA_SUCCESS;

@@ -49,9 +49,8 @@ CUresult GraphGetNodes(CUgraph handle, CUgraphNode* nodes, size_t* count) {
     return CUDA_SUCCESS;
   }
   for (std::size_t i = 0; i < *count; ++i) {
-    nodes[i] = i < graph->nodes.size()
-                   ? reinterpret_cast<CUgraphNode>(const_cast<Command*>(graph->nodes[i].get()))
-                   : nullptr;
+    nodes[i] =
+        i < graph->nodes.size() ? reinterpret_cast<CUgraphNode>(const_cast<Command*>(graph->nodes[i].get())) : nullptr;
   }
   *count = std::min(*count, graph->nodes.size());
   return CUDA_SUCCESS;

@@ -101,7 +101,7 @@ CUresult StreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   std::shared_ptr<Stream> stream;
   TUNEONCE_CPU_RETURN_IF_ERROR(FindStream(handle, &stream));
   std::lock_guard<std::mutex> lock(CaptureLock());
-  *status = stream->capture == nullptr      ? CU_STREAM_CAPTURE_STATUS_NONE
+  *status = stream->capture == nullptr     ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                            : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;

@@ -16,8 +16,7 @@ struct Context;
 /// new record is not answered by an older one. Thread-safe.
 class Event {
  public:
-  Event(std::shared_ptr<Context> context, bool has_timing)
-      : context_(std::move(context)), has_timing_(has_timing) {}
+  Event(std::shared_ptr<Context> context, bool has_timing) : context_(std::move(context)), has_timing_(has_timing) {}
 
   /// A record was put into a stream; returns its number.
   std::uint64_t Issue();

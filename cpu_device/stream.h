@@ -22,9 +22,9 @@ class Stream;
 /// One piece of work. It can be put into a stream, or into a graph and from there into streams any number of times.
 struct Command {
   CUgraphNodeType kind = CU_GRAPH_NODE_TYPE_EMPTY;
-  std::function<CUresult()> run;               ///< May be empty (event records, waits).
-  std::shared_ptr<Event> record;               ///< Completed when the stream gets here.
-  std::function<bool()> is_loadable;           ///< For kernels: false once their module was unloaded. May be empty.
+  std::function<CUresult()> run;      ///< May be empty (event records, waits).
+  std::shared_ptr<Event> record;      ///< Completed when the stream gets here.
+  std::function<bool()> is_loadable;  ///< For kernels: false once their module was unloaded. May be empty.
 };
 
 /// An in-order queue with a thread of its own. Thread-safe.

@@ -1,9 +1,8 @@
 #ifndef TUNEONCE_BINDINGS_CLI_COMMANDS_H_
 #define TUNEONCE_BINDINGS_CLI_COMMANDS_H_
 
-#include <functional>
-
 #include <CLI/CLI.hpp>
+#include <functional>
 
 #include "tuneonce/base/status.h"
 

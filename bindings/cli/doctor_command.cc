@@ -8,7 +8,8 @@
 namespace tuneonce::cli {
 
 void AddDoctor(CLI::App& app, Command* command) {
-  CLI::App* doctor = app.add_subcommand("doctor", "Show which drivers, devices and compilers are found, and what to do");
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "Show which drivers, devices and compilers are found, and what to do");
   auto json = std::make_shared<bool>(false);
   doctor->add_flag("--json", *json, "JSON instead of text");
   doctor->callback([=] {

@@ -4,12 +4,27 @@
 
 #include "commands.h"
 
+namespace {
+
+bool IsCommand(const CLI::App& app, const std::string& name) {
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   CLI::App app("tuneonce: tunes GPU kernels once and launches them for ever");
   app.require_subcommand(1);
   tuneonce::cli::Command command;
   tuneonce::cli::AddDoctor(app, &command);
   tuneonce::cli::AddTune(app, &command);
+  if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
+    std::fprintf(stderr, "tuneonce: unknown command '%s': choose doctor or tune; see tuneonce --help\n", argv[1]);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -50,7 +50,8 @@ void AddTune(CLI::App& app, Command* command) {
   for (const examples::Example& example : examples::AllExamples()) {
     names += "\n  " + example.name + ": " + example.summary;
   }
-  CLI::App* tune = app.add_subcommand("tune", "Tune an example on random data, check its output, and launch it:" + names);
+  CLI::App* tune =
+      app.add_subcommand("tune", "Tune an example on random data, check its output, and launch it:" + names);
   auto options = std::make_shared<Options>();
   tune->add_option("example", options->example, "Which example")->required();
   tune->add_option("--device", options->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");

@@ -16,8 +16,8 @@ namespace tuneonce::examples {
 /// Values of an example's dims, by name, in the definition's order.
 using Shape = std::vector<std::pair<std::string, std::int64_t>>;
 
-/// A kernel that can be tuned from the command line: its definition for the CPU device and for GPUs, and what its output
-/// must be. All tensors are float32.
+/// A kernel that can be tuned from the command line: its definition for the CPU device and for GPUs, and what its
+/// output must be. All tensors are float32.
 struct Example {
   std::string name;
   std::string summary;
@@ -45,9 +45,9 @@ Result<Shape> ParseShape(const Example& example, const std::vector<std::string>&
 struct ExampleReport {
   TuningResult result;
   std::string device_name;
-  std::string shape;         ///< "M=64, N=32"
-  double max_error = 0;      ///< Largest |output - reference| / (1 + |reference|) of the tuned launch.
-  double hit_host_us = 0;    ///< Host time of a launch once tuned.
+  std::string shape;       ///< "M=64, N=32"
+  double max_error = 0;    ///< Largest |output - reference| / (1 + |reference|) of the tuned launch.
+  double hit_host_us = 0;  ///< Host time of a launch once tuned.
 };
 
 /// The main job: random data on the device, Create, a first Launch that tunes, a check of the output against the

@@ -23,7 +23,8 @@ Status Run() {
   axpy.Dims({"N"})
       .Parameters({Scalar("a", DType::kFloat32), In("x", {"N"}), InOut("y", {"N"}), DimValue("N", DType::kInt64)})
       .Space(space)
-      .Variant([=](const Config& c, const Problem&) { return KernelSource::HostCpp(kSource, "axpy").Define("TILE", c[tile]); },
+      .Variant([=](const Config& c,
+                   const Problem&) { return KernelSource::HostCpp(kSource, "axpy").Define("TILE", c[tile]); },
                nullptr, Grid::OneD({"N", tile}));
 
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));

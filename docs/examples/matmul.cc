@@ -14,7 +14,10 @@ KernelDefinition DefineMatmul() {
   space.SetBaseline({{tile_m, 16}, {tile_n, 64}, {tile_k, 16}, {unroll, 1}});
 
   auto with_defines = [=](KernelSource source, const Config& c) {
-    return source.Define("TILE_M", c[tile_m]).Define("TILE_N", c[tile_n]).Define("TILE_K", c[tile_k]).Define("UNROLL", c[unroll]);
+    return source.Define("TILE_M", c[tile_m])
+        .Define("TILE_N", c[tile_n])
+        .Define("TILE_K", c[tile_k])
+        .Define("UNROLL", c[unroll]);
   };
   Grid grid = Grid::TileCoverage({{"N", tile_n}, {"M", tile_m}});
 

@@ -41,17 +41,20 @@ Result<std::vector<Tensor>> MakeTensors(const KernelDefinition& definition, cons
     if (parameter.kind != ParameterKind::kTensor) continue;
     std::vector<std::int64_t> extents;
     for (const std::string& dim : parameter.dims) {
-      extents.push_back(std::find_if(shape.begin(), shape.end(), [&](const auto& e) { return e.first == dim; })->second);
+      extents.push_back(
+          std::find_if(shape.begin(), shape.end(), [&](const auto& e) { return e.first == dim; })->second);
     }
     Tensor tensor;
     tensor.parameter = &parameter;
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t count, ElementCount(extents));
     std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes));  // Fails before the host does.
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer,
+                              DeviceBuffer::Allocate(stream, bytes));  // Fails before the host does.
     tensor.host.resize(static_cast<std::size_t>(count));
     for (float& value : tensor.host) value = uniform(random);
     TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(tensor.host.data(), bytes));
-    tensor.view = TensorView::Contiguous(buffer.data(), DType::kFloat32, extents.data(), static_cast<int>(extents.size()));
+    tensor.view =
+        TensorView::Contiguous(buffer.data(), DType::kFloat32, extents.data(), static_cast<int>(extents.size()));
     tensor.device.emplace(std::move(buffer));
     tensors.push_back(std::move(tensor));
   }
@@ -63,7 +66,8 @@ Result<std::vector<Tensor>> MakeTensors(const KernelDefinition& definition, cons
 double LargestError(const std::vector<float>& got, const std::vector<float>& expected) {
   double largest = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    double error = std::fabs(static_cast<double>(got[i]) - expected[i]) / (1 + std::fabs(static_cast<double>(expected[i])));
+    double error =
+        std::fabs(static_cast<double>(got[i]) - expected[i]) / (1 + std::fabs(static_cast<double>(expected[i])));
     largest = std::isnan(error) ? HUGE_VAL : std::max(largest, error);
   }
   return largest;

@@ -29,9 +29,7 @@ Fingerprinter& Fingerprinter::Add(std::uint64_t value) {
   return *this;
 }
 
-Fingerprinter& Fingerprinter::Add(const Fingerprint& fingerprint) {
-  return Add(fingerprint.high).Add(fingerprint.low);
-}
+Fingerprinter& Fingerprinter::Add(const Fingerprint& fingerprint) { return Add(fingerprint.high).Add(fingerprint.low); }
 
 Fingerprint Fingerprinter::Finish() const { return Fingerprint{high_, low_}; }
 

@@ -75,8 +75,7 @@ std::string FindProgram(const std::string& name, const std::string& path) {
   for (const auto& folder : absl::StrSplit(path, ':', absl::SkipEmpty())) {
     std::string candidate = absl::StrCat(folder, "/", name);
     struct stat info;
-    if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &info) == 0 &&
-        S_ISREG(info.st_mode)) {
+    if (access(candidate.c_str(), X_OK) == 0 && stat(candidate.c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
       return candidate;
     }
   }
@@ -139,8 +138,7 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
 Result<TemporaryFolder> TemporaryFolder::Create() {
   std::string name = absl::StrCat(Environment::Get().temporary_folder, "/tuneonce-XXXXXX");
   if (mkdtemp(name.data()) == nullptr) {
-    return ResourceExhaustedError(
-        absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno)));
+    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno)));
   }
   return TemporaryFolder(std::move(name));
 }

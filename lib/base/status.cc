@@ -38,9 +38,8 @@ std::string_view StatusCodeName(StatusCode code) {
 }
 
 Status::Status(StatusCode code, std::string message)
-    : error_(code == StatusCode::kOk
-                 ? nullptr
-                 : std::make_shared<const Error>(Error{code, std::move(message), 0, false})) {}
+    : error_(code == StatusCode::kOk ? nullptr
+                                     : std::make_shared<const Error>(Error{code, std::move(message), 0, false})) {}
 
 Status Status::FromDriver(StatusCode code, std::string message, int driver_code, bool sticky) {
   Status status;
@@ -70,12 +69,8 @@ std::string Status::ToString() const {
 }
 
 Status CancelledError(std::string message) { return Status(StatusCode::kCancelled, std::move(message)); }
-Status InvalidArgumentError(std::string message) {
-  return Status(StatusCode::kInvalidArgument, std::move(message));
-}
-Status DeadlineExceededError(std::string message) {
-  return Status(StatusCode::kDeadlineExceeded, std::move(message));
-}
+Status InvalidArgumentError(std::string message) { return Status(StatusCode::kInvalidArgument, std::move(message)); }
+Status DeadlineExceededError(std::string message) { return Status(StatusCode::kDeadlineExceeded, std::move(message)); }
 Status NotFoundError(std::string message) { return Status(StatusCode::kNotFound, std::move(message)); }
 Status ResourceExhaustedError(std::string message) {
   return Status(StatusCode::kResourceExhausted, std::move(message));
@@ -83,12 +78,8 @@ Status ResourceExhaustedError(std::string message) {
 Status FailedPreconditionError(std::string message) {
   return Status(StatusCode::kFailedPrecondition, std::move(message));
 }
-Status UnimplementedError(std::string message) {
-  return Status(StatusCode::kUnimplemented, std::move(message));
-}
+Status UnimplementedError(std::string message) { return Status(StatusCode::kUnimplemented, std::move(message)); }
 Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
-Status UnavailableError(std::string message) {
-  return Status(StatusCode::kUnavailable, std::move(message));
-}
+Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
 
 }  // namespace tuneonce

@@ -4,7 +4,9 @@ namespace tuneonce {
 
 Result<Artifact> CubinToolchain::Compile(const KernelSource& source, const Hints&, const Target& target) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cubin cannot run on the CPU device");
-  if (source.content.compare(0, 4, "\x7f" "ELF") != 0) {
+  if (source.content.compare(0, 4,
+                             "\x7f"
+                             "ELF") != 0) {
     return InvalidArgumentError("the content is not a cubin: it does not start as an ELF file");
   }
   Artifact artifact;

@@ -24,7 +24,8 @@ Result<std::string> HostToolchain::FindCompiler() {
   if (!environment.cxx.empty()) {
     std::string path = FindProgram(environment.cxx, environment.path);
     if (!path.empty()) return path;
-    return UnavailableError(absl::StrCat("the C++ compiler '", environment.cxx, "' (from TUNEONCE_CXX or CXX) was not found"));
+    return UnavailableError(
+        absl::StrCat("the C++ compiler '", environment.cxx, "' (from TUNEONCE_CXX or CXX) was not found"));
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
     if (std::string path = FindProgram(name, environment.path); !path.empty()) return path;
@@ -48,15 +49,14 @@ Result<Artifact> HostToolchain::Compile(const KernelSource& source, const Hints&
   if (!target.is_cpu_device) return InvalidArgumentError("a host_cpp source runs on the CPU device only");
   TUNEONCE_ASSIGN_OR_RETURN(std::string compiler, FindCompiler());
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
-  TUNEONCE_ASSIGN_OR_RETURN(
-      std::string input,
-      folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", source.symbol, ".cc\"\n",
-                                                 source.content)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input,
+                            folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", source.symbol,
+                                                                       ".cc\"\n", source.content)));
   std::string output = folder.path() + "/kernel.so";
   ProcessOptions options;
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.
-  options.arguments = {compiler, "-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC",
-                       "-fvisibility=hidden"};
+  options.arguments = {compiler, "-std=c++17",         "-O3", "-march=native", "-ffp-contract=off", "-shared",
+                       "-fPIC",  "-fvisibility=hidden"};
   if (compiler.find("clang") == std::string::npos) options.arguments.push_back("-fno-gnu-unique");
   for (const std::string& define : source.defines) options.arguments.push_back("-D" + define);
   for (const std::string& option : source.options) options.arguments.push_back(option);
@@ -67,7 +67,8 @@ Result<Artifact> HostToolchain::Compile(const KernelSource& source, const Hints&
   auto start = std::chrono::steady_clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
   if (result.exit_code != 0) {
-    return InvalidArgumentError(absl::StrCat(compiler, " failed with exit code ", result.exit_code, ": ", result.output));
+    return InvalidArgumentError(
+        absl::StrCat(compiler, " failed with exit code ", result.exit_code, ": ", result.output));
   }
   Artifact artifact;
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -110,7 +110,8 @@ Result<Artifact> NvrtcToolchain::Compile(const KernelSource& source, const Hints
   Artifact artifact;
   artifact.log = LogOf(*nvrtc, program);
   if (result != 0) {
-    return InvalidArgumentError(absl::StrCat("NVRTC for ", target.name(), ": ", nvrtc->GetErrorString(result), ": ", artifact.log));
+    return InvalidArgumentError(
+        absl::StrCat("NVRTC for ", target.name(), ": ", nvrtc->GetErrorString(result), ": ", artifact.log));
   }
   std::size_t size = 0;
   if (nvrtc->GetCUBINSize(program, &size) != 0 || size == 0) {

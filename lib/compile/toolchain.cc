@@ -8,9 +8,8 @@
 namespace tuneonce {
 
 const ToolchainSet& ToolchainSet::Default() {
-  static const auto* const set = new ToolchainSet({std::make_shared<HostToolchain>(),
-                                                   std::make_shared<NvrtcToolchain>(),
-                                                   std::make_shared<CubinToolchain>()});
+  static const auto* const set = new ToolchainSet(
+      {std::make_shared<HostToolchain>(), std::make_shared<NvrtcToolchain>(), std::make_shared<CubinToolchain>()});
   return *set;
 }
 

@@ -36,8 +36,7 @@ Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemcpyHtoDAsync(pointer_, source, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyHtoDAsync(pointer_, source, bytes, stream_.get()));
   return Status();
 }
 
@@ -45,8 +44,7 @@ Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes) const {
   TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
   return Status();
 }
 
@@ -62,8 +60,7 @@ Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::
 Status DeviceBuffer::Fill(unsigned char value) const {
   if (bytes_ == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemsetD8Async(pointer_, value, bytes_, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemsetD8Async(pointer_, value, bytes_, stream_.get()));
   return Status();
 }
 

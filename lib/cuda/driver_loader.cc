@@ -35,8 +35,7 @@ std::vector<FunctionSlot> Slots(DriverTable& table) {
 }
 
 Result<DriverTable> FillTable(void* library, const std::string& path) {
-  auto get_address =
-      reinterpret_cast<PFN_cuGetProcAddress_v11030>(dlsym(library, "cuGetProcAddress"));
+  auto get_address = reinterpret_cast<PFN_cuGetProcAddress_v11030>(dlsym(library, "cuGetProcAddress"));
   if (get_address == nullptr) {
     return UnavailableError(
         absl::StrCat(path, " is not a CUDA driver (or older than 11.3): it has no cuGetProcAddress"));
@@ -48,15 +47,15 @@ Result<DriverTable> FillTable(void* library, const std::string& path) {
     if (result == CUDA_SUCCESS && address != nullptr) {
       *slot.address = address;
     } else if (slot.need == kRequired) {
-      return UnavailableError(absl::StrFormat("%s has no %s of version %d.%d: update the driver", path,
-                                              slot.symbol, slot.version / 1000, slot.version % 1000 / 10));
+      return UnavailableError(absl::StrFormat("%s has no %s of version %d.%d: update the driver", path, slot.symbol,
+                                              slot.version / 1000, slot.version % 1000 / 10));
     }
   }
   if (CUresult result = table.Init(0); result != CUDA_SUCCESS) {
     const char* text = nullptr;
     table.GetErrorString(result, &text);
-    return UnavailableError(absl::StrCat(path, " was loaded, but cuInit failed with ", static_cast<int>(result),
-                                         ": ", text == nullptr ? "unknown error" : text));
+    return UnavailableError(absl::StrCat(path, " was loaded, but cuInit failed with ", static_cast<int>(result), ": ",
+                                         text == nullptr ? "unknown error" : text));
   }
   return table;
 }

@@ -80,9 +80,9 @@ FaultInjection::FaultInjection(const DriverApi& wrapped) {
   Injector& injector = GetInjector();
   injector.wrapped = UnguardedTable(wrapped);
   DriverTable table;
-#define TUNEONCE_WRAP(name, version, need)                                                              \
-  if (injector.wrapped.name != nullptr) {                                                               \
-    table.name = &Wrapper<k##name, &DriverTable::name, PFN_cu##name##_v##version>::Call;                \
+#define TUNEONCE_WRAP(name, version, need)                                               \
+  if (injector.wrapped.name != nullptr) {                                                \
+    table.name = &Wrapper<k##name, &DriverTable::name, PFN_cu##name##_v##version>::Call; \
   }
   TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_WRAP)
 #undef TUNEONCE_WRAP

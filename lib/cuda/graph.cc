@@ -8,8 +8,7 @@ namespace tuneonce {
 Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Status(CUstream)>& record) {
   const DriverApi& api = stream.api();
   RelaxedDriver driver(api);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-                                StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, StreamBeginCapture(stream.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
   Status recorded = record(stream.get());
   CUgraph graph = nullptr;
   CUresult ended = driver->StreamEndCapture(stream.get(), &graph);

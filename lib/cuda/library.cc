@@ -39,8 +39,8 @@ Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
   RelaxedDriver driver(api);
   if (driver->LibraryLoadData != nullptr) {
     CUlibrary library = nullptr;
-    TUNEONCE_CUDA_RETURN_IF_ERROR(
-        api, driver, LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
+                                  LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     return Library(api, library, nullptr);
   }
   CUmodule module = nullptr;

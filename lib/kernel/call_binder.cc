@@ -43,7 +43,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected_.push_back(expected);
   }
   for (const KeyPart& part : definition.key()) {
-    int index = part.kind == KeyPart::Kind::kDim ? DimIndex(definition, part.name) : ParameterIndex(definition, part.name);
+    int index =
+        part.kind == KeyPart::Kind::kDim ? DimIndex(definition, part.name) : ParameterIndex(definition, part.name);
     key_.push_back(KeyWord{part, index});
   }
 }
@@ -63,8 +64,8 @@ Status CallBinder::Mismatch(std::size_t argument, const Argument& given) const {
 
 Status CallBinder::Bind(const Argument* arguments, std::size_t count, BoundCall* call) const {
   if (count != expected_.size()) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' takes ", expected_.size(),
-                                             " arguments, got ", count));
+    return InvalidArgumentError(
+        absl::StrCat("kernel '", definition_->name(), "' takes ", expected_.size(), " arguments, got ", count));
   }
   Dims& dims = call->problem.dims;
   dims.Reset(num_dims_);
@@ -99,12 +100,11 @@ Status CallBinder::Bind(const Argument* arguments, std::size_t count, BoundCall*
       std::uint32_t bit = 1u << dim.index;
       if (extent < 1 || ((bound & bit) != 0 && dims[dim] != extent)) {
         const std::string& dim_name = definition_->dims()[static_cast<std::size_t>(dim.index)];
-        return InvalidArgumentError(
-            absl::StrCat("kernel '", definition_->name(), "', parameter '", definition_->parameters()[parameter].name,
-                         "', dimension ", d, " ('", dim_name, "'): extent ", extent,
-                         extent < 1 ? " is not positive: there is nothing to launch"
-                                    : absl::StrCat(" disagrees with ", dim_name, "=", dims[dim],
-                                                   " of an earlier parameter")));
+        return InvalidArgumentError(absl::StrCat(
+            "kernel '", definition_->name(), "', parameter '", definition_->parameters()[parameter].name,
+            "', dimension ", d, " ('", dim_name, "'): extent ", extent,
+            extent < 1 ? " is not positive: there is nothing to launch"
+                       : absl::StrCat(" disagrees with ", dim_name, "=", dims[dim], " of an earlier parameter")));
       }
       dims[dim] = extent;
       bound |= bit;

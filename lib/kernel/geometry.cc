@@ -21,8 +21,9 @@ std::string Geometry::ToString() const {
 Status Geometry::Check() const {
   if (IsLaunchable()) return Status();
   return InvalidArgumentError(
-      absl::StrCat(ToString(), " cannot be launched: every extent must be at least 1, the grid at most (2147483647, "
-                               "65535, 65535), a block's extents at most 1024"));
+      absl::StrCat(ToString(),
+                   " cannot be launched: every extent must be at least 1, the grid at most (2147483647, "
+                   "65535, 65535), a block's extents at most 1024"));
 }
 
 GeometryFn& GeometryFn::Block(Term x, Term y, Term z) {

@@ -49,8 +49,8 @@ KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
 
 Status KernelDefinition::CheckParameters() const {
   if (parameters_.size() > static_cast<std::size_t>(kMaxParameters)) {
-    return InvalidArgumentError(absl::StrCat("it has ", parameters_.size(), " parameters; at most ", kMaxParameters,
-                                             " are possible"));
+    return InvalidArgumentError(
+        absl::StrCat("it has ", parameters_.size(), " parameters; at most ", kMaxParameters, " are possible"));
   }
   std::set<std::string> names;
   std::set<std::string> bound_dims;
@@ -70,8 +70,8 @@ Status KernelDefinition::CheckParameters() const {
       bound_dims.insert(dim);
     }
     if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
-      return InvalidArgumentError(absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ",
-                                               absl::StrJoin(dims_, ", ")));
+      return InvalidArgumentError(
+          absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ", absl::StrJoin(dims_, ", ")));
     }
     if (parameter.kind == ParameterKind::kDim && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
       return InvalidArgumentError(absl::StrCat("DimValue('", parameter.dim, "') must be int32 or int64"));
@@ -95,8 +95,8 @@ Status KernelDefinition::CheckKey() const {
   for (const KeyPart& part : key_) {
     if (part.kind == KeyPart::Kind::kDim) {
       if (!Contains(dims_, part.name)) {
-        return InvalidArgumentError(absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ",
-                                                 absl::StrJoin(dims_, ", ")));
+        return InvalidArgumentError(
+            absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ", absl::StrJoin(dims_, ", ")));
       }
       continue;
     }

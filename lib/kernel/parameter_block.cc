@@ -81,8 +81,8 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
 
 Status ParameterLayout::DoesNotFit(const Entry& entry, std::int64_t value) const {
   const Parameter& parameter = definition_->parameters()[static_cast<std::size_t>(entry.parameter)];
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "': ",
-                                           value, " does not fit the kernel's int32"));
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name,
+                                           "': ", value, " does not fit the kernel's int32"));
 }
 
 Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
@@ -99,7 +99,8 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
       case Kind::kExtent:
       case Kind::kStride: {
         const TensorView& tensor = *call.tensors[parameter];
-        std::int64_t value = entry.kind == Kind::kExtent ? tensor.shape[entry.dimension] : tensor.strides[entry.dimension];
+        std::int64_t value =
+            entry.kind == Kind::kExtent ? tensor.shape[entry.dimension] : tensor.strides[entry.dimension];
         if (!fits_int32(value)) return DoesNotFit(entry, value);
         block->Add(static_cast<std::uint64_t>(value));
         break;
@@ -135,7 +136,8 @@ std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, c
   std::vector<std::size_t> bytes;
   for (const Entry& entry : entries_) {
     if (entry.kind != Kind::kWorkspace) continue;
-    bytes.push_back(definition_->parameters()[static_cast<std::size_t>(entry.parameter)].workspace_bytes(config, problem));
+    bytes.push_back(
+        definition_->parameters()[static_cast<std::size_t>(entry.parameter)].workspace_bytes(config, problem));
   }
   return bytes;
 }

@@ -37,7 +37,8 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
 
 }  // namespace
 
-Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
+Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, const BoundCall& call,
+                                          StreamView stream) {
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const TensorView* tensor = call.tensors[i];

@@ -12,8 +12,8 @@ struct DTypeInfo {
 
 /// In the order of DType.
 constexpr DTypeInfo kDTypes[] = {
-    {"any", 1},    {"bool", 1},   {"int8", 1},   {"uint8", 1},        {"int16", 2},       {"uint16", 2},
-    {"int32", 4},  {"uint32", 4}, {"int64", 8},  {"uint64", 8},       {"float8_e4m3", 1}, {"float8_e5m2", 1},
+    {"any", 1},     {"bool", 1},     {"int8", 1},    {"uint8", 1},   {"int16", 2},       {"uint16", 2},
+    {"int32", 4},   {"uint32", 4},   {"int64", 8},   {"uint64", 8},  {"float8_e4m3", 1}, {"float8_e5m2", 1},
     {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8},
 };
 

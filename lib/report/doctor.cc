@@ -20,10 +20,11 @@ namespace {
 std::string VersionString(int version) { return absl::StrFormat("%d.%d", version / 1000, version % 1000 / 10); }
 
 std::string DeviceLine(const DeviceIdentity& d) {
-  return absl::StrFormat("%s, %s %d %s, %.1f GiB, L2 %.1f MiB, driver %s, %s", d.name,
-                         d.is_cpu_device ? "no compute capability," : absl::StrFormat("sm_%d%d,", d.capability_major, d.capability_minor),
-                         d.num_sms, d.is_cpu_device ? "cores" : "SMs", static_cast<double>(d.memory_bytes) / (1 << 30),
-                         static_cast<double>(d.l2_bytes) / (1 << 20), VersionString(d.driver_version), d.UuidString());
+  return absl::StrFormat(
+      "%s, %s %d %s, %.1f GiB, L2 %.1f MiB, driver %s, %s", d.name,
+      d.is_cpu_device ? "no compute capability," : absl::StrFormat("sm_%d%d,", d.capability_major, d.capability_minor),
+      d.num_sms, d.is_cpu_device ? "cores" : "SMs", static_cast<double>(d.memory_bytes) / (1 << 30),
+      static_cast<double>(d.l2_bytes) / (1 << 20), VersionString(d.driver_version), d.UuidString());
 }
 
 /// The driver itself, then each of its devices.
@@ -46,15 +47,18 @@ void AddDriver(const std::string& name, const Result<const DriverApi*>& api, con
 
 DoctorFinding Compiler() {
   Result<std::string> compiler = HostToolchain::FindCompiler();
-  if (!compiler.ok()) return DoctorFinding{"C++ compiler", false, compiler.status().message(), "install g++ to use the CPU device"};
+  if (!compiler.ok())
+    return DoctorFinding{"C++ compiler", false, compiler.status().message(), "install g++ to use the CPU device"};
   return DoctorFinding{"C++ compiler", true, HostToolchain().Description(), ""};
 }
 
 DoctorFinding NvrtcFinding() {
   std::string description = NvrtcToolchain().Description();
-  bool found = description.find(" was not found") == std::string::npos && description.find(" is not NVRTC") == std::string::npos;
-  return DoctorFinding{"NVRTC", found, description,
-                       found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
+  bool found =
+      description.find(" was not found") == std::string::npos && description.find(" is not NVRTC") == std::string::npos;
+  return DoctorFinding{
+      "NVRTC", found, description,
+      found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
 }
 
 DoctorFinding Cupti() {
@@ -89,7 +93,8 @@ DoctorFinding Tool(const std::string& name, const std::string& advice) {
   std::string version = "cannot tell its version";
   if (run.ok() && run->exit_code == 0) {
     for (const auto& line : absl::StrSplit(run->output, '\n')) {
-      if (line.find("release") != std::string::npos || line.find("V1") != std::string::npos) version = std::string(line);
+      if (line.find("release") != std::string::npos || line.find("V1") != std::string::npos)
+        version = std::string(line);
     }
   }
   return DoctorFinding{name, true, absl::StrCat(path, ": ", version), ""};
@@ -117,9 +122,10 @@ std::string DoctorReport::ToString() const {
 
 DoctorReport RunDoctor() {
   DoctorReport report;
-  AddDriver("CUDA driver", LoadCudaDriver(), "without an NVIDIA driver use the CPU device: --device cpu", &report.findings);
-  AddDriver("CPU driver", LoadCpuDriver(), "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so",
+  AddDriver("CUDA driver", LoadCudaDriver(), "without an NVIDIA driver use the CPU device: --device cpu",
             &report.findings);
+  AddDriver("CPU driver", LoadCpuDriver(),
+            "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so", &report.findings);
   report.findings.push_back(Compiler());
   report.findings.push_back(NvrtcFinding());
   report.findings.push_back(Cupti());

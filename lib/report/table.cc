@@ -14,8 +14,8 @@ std::string Row(const TuningResult& result, const Success& success) {
   const Measurement& m = success.measurement;
   std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
   double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
-  return absl::StrFormat("%s %12.3f %s %8d %7.2fx  %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples, ratio,
-                         success.config.ToString(), is_baseline ? "  (baseline)" : "");
+  return absl::StrFormat("%s %12.3f %s %8d %7.2fx  %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
+                         ratio, success.config.ToString(), is_baseline ? "  (baseline)" : "");
 }
 
 }  // namespace
@@ -31,7 +31,8 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
     if (i == top && total - top - bottom > 0) {
       absl::StrAppend(&text, "  ... ", total - top - bottom, " more\n");
     }
-    if (i < top || i >= total - bottom) absl::StrAppend(&text, Row(result, result.successes[static_cast<std::size_t>(i)]));
+    if (i < top || i >= total - bottom)
+      absl::StrAppend(&text, Row(result, result.successes[static_cast<std::size_t>(i)]));
   }
   for (const Failure& failure : result.failures) {
     // One line each: tools' messages can be pages.
@@ -40,7 +41,8 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
                     "}: ", reason, "\n");
   }
   for (const Duplicate& duplicate : result.duplicates) {
-    absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(), "}\n");
+    absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(),
+                    "}\n");
   }
   if (result.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);

@@ -39,10 +39,10 @@ Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
   Result<CUcontext> owner = StreamView(*api, stream).Context();
   Result<ContextView> current = ContextView::Current(*api);
   if (owner.ok() && current.ok() && *owner != current->get()) {
-    return Status::FromDriver(StatusCode::kInvalidArgument,
-                              "the stream belongs to another context than the thread's current one (" +
-                                  status.message() + ")",
-                              status.driver_code(), status.sticky());
+    return Status::FromDriver(
+        StatusCode::kInvalidArgument,
+        "the stream belongs to another context than the thread's current one (" + status.message() + ")",
+        status.driver_code(), status.sticky());
   }
   return status;
 }

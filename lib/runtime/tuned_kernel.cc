@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/tuned_kernel_impl.h"
 #include "base/callback.h"
+#include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/store/memory_store.h"

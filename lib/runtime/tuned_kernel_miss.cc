@@ -3,9 +3,9 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "runtime/bucket_call.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "base/callback.h"
 #include "tuneonce/compile/toolchain.h"
 
 namespace tuneonce {

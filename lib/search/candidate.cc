@@ -18,8 +18,8 @@ Result<Candidate> MakeCandidate(std::shared_ptr<const KernelDefinition> definiti
   candidate.config = config;
   candidate.call = call;
   candidate.convention = variant.convention;
-  TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("the source function" + where,
-                                                       [&] { return variant.source(config, call.problem); }));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      candidate.source, CallUser("the source function" + where, [&] { return variant.source(config, call.problem); }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                             }));
@@ -41,13 +41,13 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
     return sizes.status();
   }
   if (candidate.geometry.shared_memory_bytes > kDefaultSharedMemoryBytes) {
-    TUNEONCE_RETURN_IF_ERROR(kernel.SetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                 static_cast<int>(candidate.geometry.shared_memory_bytes))
-                                 .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) +
-                                             " bytes of shared memory"));
+    TUNEONCE_RETURN_IF_ERROR(
+        kernel
+            .SetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                          static_cast<int>(candidate.geometry.shared_memory_bytes))
+            .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) + " bytes of shared memory"));
   }
-  return std::shared_ptr<const LoadedKernel>(
-      new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol});
+  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol});
 }
 
 }  // namespace tuneonce

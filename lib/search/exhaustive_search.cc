@@ -1,9 +1,9 @@
 #include "tuneonce/search/exhaustive_search.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "search/in_process_runner.h"
 #include "search/search_engine.h"
-#include "base/callback.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/cuda/event.h"
 #include "tuneonce/measure/event_timer.h"
@@ -62,8 +62,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
     }
   }
   KernelDefinition definition("exhaustive_search", "");
-  definition.Parameters(parameters).Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr,
-                                            GeometryFn());
+  definition.Parameters(parameters)
+      .Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, GeometryFn());
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));

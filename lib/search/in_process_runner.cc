@@ -45,8 +45,8 @@ Result<TimedResult> InProcessRunner::Measure(const Candidate& candidate, const L
   TimedRun run;
   run.prepare = [&] { return split.Restore(); };
   run.launch = [&] {
-    CUresult result = LaunchKernel(api.launch_path(), loaded.kernel.get(), candidate.geometry, stream_.get(),
-                                   block.pointers());
+    CUresult result =
+        LaunchKernel(api.launch_path(), loaded.kernel.get(), candidate.geometry, stream_.get(), block.pointers());
     *launch_refused = result != CUDA_SUCCESS && !IsSticky(result);
     return CudaStatus(api, result, "cuLaunchKernelEx");
   };

@@ -63,9 +63,8 @@ void SearchEngine::CompileAll(std::vector<Candidate>& candidates) {
   int done = 0;
   for (Candidate& candidate : candidates) {
     Result<const Toolchain*> toolchain = toolchains_.For(candidate.source.kind);
-    Result<Artifact> artifact = toolchain.ok()
-                                    ? (*toolchain)->Compile(candidate.source, candidate.hints, target_)
-                                    : Result<Artifact>(toolchain.status());
+    Result<Artifact> artifact = toolchain.ok() ? (*toolchain)->Compile(candidate.source, candidate.hints, target_)
+                                               : Result<Artifact>(toolchain.status());
     Report(SearchProgress::Stage::kCompile, ++done, candidates.size(), &candidate.config);
     if (!artifact.ok()) {
       result_.failures.push_back(Failure{candidate.config, FailureKind::kCompile, artifact.status().message()});
@@ -83,8 +82,8 @@ void SearchEngine::TakeDuplicates(std::vector<Candidate>& candidates) {
     return a.artifact.code_fingerprint == b.artifact.code_fingerprint && a.geometry == b.geometry &&
            a.definition == b.definition;
   };
-  auto baseline = std::find_if(candidates.begin(), candidates.end(),
-                               [&](const Candidate& c) { return IsBaseline(c.config); });
+  auto baseline =
+      std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& c) { return IsBaseline(c.config); });
   std::vector<Candidate> kept;
   for (Candidate& candidate : candidates) {
     const Candidate* original = nullptr;
@@ -128,7 +127,8 @@ void SearchEngine::Choose() {
   auto mean = [](const Success& s) { return s.measurement.mean_us; };
   auto faster = [&](const Success& a, const Success& b) { return mean(a) < mean(b); };
   auto fastest = std::min_element(successes.begin(), successes.end(), faster);
-  auto baseline = std::find_if(successes.begin(), successes.end(), [&](const Success& s) { return IsBaseline(s.config); });
+  auto baseline =
+      std::find_if(successes.begin(), successes.end(), [&](const Success& s) { return IsBaseline(s.config); });
   bool has_baseline = baseline != successes.end();
   auto best = std::find_if(successes.begin(), successes.end(), [&](const Success& s) {
     return mean(s) <= mean(*fastest) * (1 + kEpsilon) && (!has_baseline || mean(s) <= mean(*baseline));
@@ -152,8 +152,8 @@ Status SearchEngine::AllFailed() const {
     configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
   }
   return InternalError(absl::StrCat(
-      "kernel '", result_.kernel, "': all ", result_.failures.size(), " candidates failed: ",
-      absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
+      "kernel '", result_.kernel, "': all ", result_.failures.size(),
+      " candidates failed: ", absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
         absl::StrAppend(out, entry.first, " (", entry.second.front(),
                         entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
       })));

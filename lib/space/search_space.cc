@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "space/axis_table.h"
 #include "base/callback.h"
+#include "space/axis_table.h"
 
 namespace tuneonce {
 namespace {
@@ -111,8 +111,8 @@ Axis<std::string> SearchSpace::AddStringAxis(const std::string& name, std::vecto
 IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> values;
   if (!IsPowerOfTwo(first) || !IsPowerOfTwo(last) || first > last) {
-    NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "': ", first, " to ", last,
-                                                " is no range of powers of two")));
+    NoteError(InvalidArgumentError(
+        absl::StrCat("axis '", name, "': ", first, " to ", last, " is no range of powers of two")));
     values.push_back(first);
   } else {
     for (std::int64_t value = first;; value *= 2) {
@@ -167,9 +167,9 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
     }
     const AxisDefinition& axis = axes_->axes[static_cast<std::size_t>(assignment.index)];
     if (std::find(axis.values.begin(), axis.values.end(), assignment.value) == axis.values.end()) {
-      NoteError(InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=",
-                                                  AxisValueString(assignment.value), ", which is none of {",
-                                                  JoinValues(axis.values), "}")));
+      NoteError(
+          InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
+                                            ", which is none of {", JoinValues(axis.values), "}")));
       return std::nullopt;
     }
     auto& slot = by_axis[static_cast<std::size_t>(assignment.index)];
@@ -215,8 +215,8 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
 
 Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
   for (const Guard& guard : guards_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"),
-                                                   [&] { return guard.holds(config, dims); }));
+    TUNEONCE_ASSIGN_OR_RETURN(
+        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
     if (!holds) {
       return FailedPreconditionError(
           absl::StrCat("guard '", guard.name, "' does not hold for config {", config.ToString(), "}"));
@@ -230,7 +230,8 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
   // A bound on the walk itself: constraints cannot be asked about billions of points.
   constexpr std::int64_t kMaxPoints = 1'000'000;
   if (NumPoints() > kMaxPoints) {
-    return InvalidArgumentError(absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
+    return InvalidArgumentError(
+        absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
   if (baseline_) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(*baseline_, target));
@@ -267,19 +268,19 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
   }
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ", max_configs_,
-                                             " are allowed: narrow it, or call AllowConfigs(", configs.size(), ")"));
+    return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
+                                             max_configs_, " are allowed: narrow it, or call AllowConfigs(",
+                                             configs.size(), ")"));
   }
   if (configs.empty()) {
     if (fallback_) return std::vector<Config>{*fallback_};
-    auto most = std::max_element(drops.begin(), drops.end(),
-                                 [](const auto& a, const auto& b) { return a.second < b.second; });
-    return InvalidArgumentError(absl::StrCat("the search space is empty on ", target.name(), ": ",
-                                             most == drops.end() ? std::string("it has no points") : most->first,
-                                             most == drops.end() ? std::string()
-                                                                 : absl::StrCat(" dropped ", most->second, " of ",
-                                                                                NumPoints(), " configs"),
-                                             "; relax it, or set a baseline or a fallback"));
+    auto most =
+        std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return InvalidArgumentError(absl::StrCat(
+        "the search space is empty on ", target.name(), ": ",
+        most == drops.end() ? std::string("it has no points") : most->first,
+        most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
+        "; relax it, or set a baseline or a fallback"));
   }
   return configs;
 }

@@ -17,9 +17,8 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(variant.name).Add(configs.size());
   for (const Config& config : configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(KernelSource source,
-                              CallUser("the source function of kernel '" + definition.name() + "'",
-                                       [&] { return variant.source(config, problem); }));
+    TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function of kernel '" + definition.name() + "'",
+                                                            [&] { return variant.source(config, problem); }));
     TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function of kernel '" + definition.name() + "'", [&] {
                                 return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                               }));

@@ -101,7 +101,10 @@ TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
 }
 
 TEST(CubinToolchainTest, PassesMachineCodeThrough) {
-  KernelSource cubin = KernelSource::Cubin("\x7f" "ELF and more", "k");
+  KernelSource cubin = KernelSource::Cubin(
+      "\x7f"
+      "ELF and more",
+      "k");
   Result<Artifact> artifact = CubinToolchain().Compile(cubin, Hints(), Sm90());
   ASSERT_OK(artifact);
   EXPECT_EQ(artifact->image, cubin.content);

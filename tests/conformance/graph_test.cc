@@ -110,7 +110,8 @@ TEST_F(DriverTest, AnInstantiatedGraphReplaysAfterItsCodeWasUnloaded) {
 
 TEST_F(DriverTest, WrongUsesOfACaptureAreErrors) {
   CUgraph graph = nullptr;
-  EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, driver_.StreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  EXPECT_CUDA(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+              driver_.StreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL));
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_STATE, driver_.StreamEndCapture(stream_, &graph));
   CUstream capturing = BeginCapture(CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_CUDA(CUDA_ERROR_ILLEGAL_STATE, driver_.StreamBeginCapture(capturing, CU_STREAM_CAPTURE_MODE_RELAXED));

@@ -72,7 +72,9 @@ std::vector<CaptureCase> CaptureCases() {
   return {
       {{"cuMemAlloc", [](auto& d, auto& o) { return d.MemAlloc(&o.result_pointer, 64); }}, kSpoils, kFine},
       {{"cuMemFree", [](auto& d, auto& o) { return d.MemFree(o.memory); }}, kSpoils, kFine},
-      {{"cuMemAllocAsync", [](auto& d, auto& o) { return d.MemAllocAsync(&o.ordered_pointer, 64, o.stream); }}, kSpoils, kFine},
+      {{"cuMemAllocAsync", [](auto& d, auto& o) { return d.MemAllocAsync(&o.ordered_pointer, 64, o.stream); }},
+       kSpoils,
+       kFine},
       {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.host, 64, 0); }}, kSpoils, kFine},
       {{"cuMemFreeHost", [](auto& d, auto& o) { return d.MemFreeHost(o.host); }}, kSpoils, kFine},
       {{"cuModuleUnload", [](auto& d, auto& o) { return d.ModuleUnload(o.module); }}, kSpoils, kFine},
@@ -80,27 +82,66 @@ std::vector<CaptureCase> CaptureCases() {
       {{"cuStreamSynchronize", [](auto& d, auto& o) { return d.StreamSynchronize(o.stream); }}, kSpoils, kFine},
       {{"cuEventSynchronize", [](auto& d, auto& o) { return d.EventSynchronize(o.event); }}, kSpoils, kFine},
       {{"cuEventQuery", [](auto& d, auto& o) { return d.EventQuery(o.event); }}, kSpoils, kFine},
-      {{"cuGraphInstantiate", [](auto& d, auto& o) { return d.GraphInstantiateWithFlags(&o.exec, o.graph, 0); }}, kSpoils, kFine},
+      {{"cuGraphInstantiate", [](auto& d, auto& o) { return d.GraphInstantiateWithFlags(&o.exec, o.graph, 0); }},
+       kSpoils,
+       kFine},
       {{"cuGraphExecDestroy", [](auto& d, auto& o) { return d.GraphExecDestroy(o.exec); }}, kSpoils, kFine},
       {{"cuCtxSynchronize", [](auto& d, auto&) { return d.CtxSynchronize(); }}, kSpoils, kSpoils},
-      {{"cuMemcpyHtoD", [](auto& d, auto& o) { int word = 1; return d.MemcpyHtoD(o.memory, &word, 4); }}, kFine, kFine},
+      {{"cuMemcpyHtoD",
+        [](auto& d, auto& o) {
+          int word = 1;
+          return d.MemcpyHtoD(o.memory, &word, 4);
+        }},
+       kFine,
+       kFine},
       {{"cuMemsetD8", [](auto& d, auto& o) { return d.MemsetD8(o.memory, 1, 4); }}, kFine, kFine},
-      {{"cuModuleLoadData", [](auto& d, auto& o) { return d.ModuleLoadData(&o.module, KernelImage().data()); }}, kFine, kFine},
-      {{"cuLibraryLoadData", [](auto& d, auto& o) {
+      {{"cuModuleLoadData", [](auto& d, auto& o) { return d.ModuleLoadData(&o.module, KernelImage().data()); }},
+       kFine,
+       kFine},
+      {{"cuLibraryLoadData",
+        [](auto& d, auto& o) {
           return d.LibraryLoadData(&o.library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-        }}, kFine, kFine},
-      {{"cuKernelGetFunction", [](auto& d, auto& o) { CUfunction f; return d.KernelGetFunction(&f, o.fresh_kernel); }}, kFine, kFine},
-      {{"cuModuleGetFunction", [](auto& d, auto& o) { CUfunction f; return d.ModuleGetFunction(&f, o.module, "spin"); }}, kFine, kFine},
-      {{"cuStreamCreate", [](auto& d, auto& o) { return d.StreamCreate(&o.stream, CU_STREAM_NON_BLOCKING); }}, kFine, kFine},
+        }},
+       kFine,
+       kFine},
+      {{"cuKernelGetFunction",
+        [](auto& d, auto& o) {
+          CUfunction f;
+          return d.KernelGetFunction(&f, o.fresh_kernel);
+        }},
+       kFine,
+       kFine},
+      {{"cuModuleGetFunction",
+        [](auto& d, auto& o) {
+          CUfunction f;
+          return d.ModuleGetFunction(&f, o.module, "spin");
+        }},
+       kFine,
+       kFine},
+      {{"cuStreamCreate", [](auto& d, auto& o) { return d.StreamCreate(&o.stream, CU_STREAM_NON_BLOCKING); }},
+       kFine,
+       kFine},
       {{"cuEventCreate", [](auto& d, auto& o) { return d.EventCreate(&o.event, CU_EVENT_DEFAULT); }}, kFine, kFine},
       {{"cuEventRecord", [](auto& d, auto& o) { return d.EventRecord(o.event, o.stream); }}, kFine, kFine},
-      {{"cuMemcpyDtoDAsync", [](auto& d, auto& o) { return d.MemcpyDtoDAsync(o.memory, o.memory + 64, 4, o.stream); }}, kFine, kFine},
+      {{"cuMemcpyDtoDAsync", [](auto& d, auto& o) { return d.MemcpyDtoDAsync(o.memory, o.memory + 64, 4, o.stream); }},
+       kFine,
+       kFine},
       {{"cuMemsetD8Async", [](auto& d, auto& o) { return d.MemsetD8Async(o.memory, 1, 4, o.stream); }}, kFine, kFine},
       {{"cuGraphLaunch", [](auto& d, auto& o) { return d.GraphLaunch(o.exec, o.stream); }}, kFine, kFine},
-      {{"cuMemGetInfo", [](auto& d, auto&) { std::size_t f, t; return d.MemGetInfo(&f, &t); }}, kFine, kFine},
-      {{"cuPointerGetAttribute", [](auto& d, auto& o) {
-          unsigned type; return d.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, o.memory);
-        }}, kFine, kFine},
+      {{"cuMemGetInfo",
+        [](auto& d, auto&) {
+          std::size_t f, t;
+          return d.MemGetInfo(&f, &t);
+        }},
+       kFine,
+       kFine},
+      {{"cuPointerGetAttribute",
+        [](auto& d, auto& o) {
+          unsigned type;
+          return d.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, o.memory);
+        }},
+       kFine,
+       kFine},
   };
 }
 
@@ -170,16 +211,24 @@ std::vector<WaitCase> WaitCases() {
       {{"cuMemFreeHost", [](auto& d, auto& o) { return d.MemFreeHost(o.host); }}, true},
       {{"cuModuleLoadData", [](auto& d, auto& o) { return d.ModuleLoadData(&o.module, KernelImage().data()); }}, true},
       {{"cuModuleUnload", [](auto& d, auto& o) { return d.ModuleUnload(o.module); }}, true},
-      {{"cuKernelGetFunction", [](auto& d, auto& o) { CUfunction f; return d.KernelGetFunction(&f, o.fresh_kernel); }}, true},
+      {{"cuKernelGetFunction",
+        [](auto& d, auto& o) {
+          CUfunction f;
+          return d.KernelGetFunction(&f, o.fresh_kernel);
+        }},
+       true},
       {{"cuCtxSynchronize", [](auto& d, auto&) { return d.CtxSynchronize(); }}, true},
       {{"cuMemAlloc", [](auto& d, auto& o) { return d.MemAlloc(&o.result_pointer, 64); }}, false},
       {{"cuMemAllocAsync", [](auto& d, auto& o) { return d.MemAllocAsync(&o.ordered_pointer, 64, o.stream); }}, false},
       {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.host, 64, 0); }}, false},
-      {{"cuLibraryLoadData", [](auto& d, auto& o) {
+      {{"cuLibraryLoadData",
+        [](auto& d, auto& o) {
           return d.LibraryLoadData(&o.library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
-        }}, false},
+        }},
+       false},
       {{"cuLibraryUnload", [](auto& d, auto& o) { return d.LibraryUnload(o.library); }}, false},
-      {{"cuGraphInstantiate", [](auto& d, auto& o) { return d.GraphInstantiateWithFlags(&o.exec, o.graph, 0); }}, false},
+      {{"cuGraphInstantiate", [](auto& d, auto& o) { return d.GraphInstantiateWithFlags(&o.exec, o.graph, 0); }},
+       false},
       {{"cuGraphLaunch", [](auto& d, auto& o) { return d.GraphLaunch(o.exec, o.stream); }}, false},
       {{"cuStreamCreate", [](auto& d, auto& o) { return d.StreamCreate(&o.stream, CU_STREAM_NON_BLOCKING); }}, false},
   };

@@ -1,10 +1,11 @@
 // What is special to the CPU device, beyond what the conformance suite asks of every driver.
+#include "testing/cpu_device_test.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
-#include "testing/cpu_device_test.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/kernel/launch.h"
 #include "tuneonce/search/candidate.h"
@@ -50,8 +51,9 @@ TEST_F(CpuDeviceOnlyTest, EveryBlockOfThreeDimensionsRunsOnce) {
 }
 
 TEST_F(CpuDeviceOnlyTest, SharedMemoryIsThereAndAligned) {
-  LoadKernel("char* s = static_cast<char*>(block.shared); for (unsigned i = 0; i < block.shared_bytes; ++i) s[i] = 1;"
-             "y[block.x] = reinterpret_cast<unsigned long>(s) % 128 == 0 ? 2 : 3;");
+  LoadKernel(
+      "char* s = static_cast<char*>(block.shared); for (unsigned i = 0; i < block.shared_bytes; ++i) s[i] = 1;"
+      "y[block.x] = reinterpret_cast<unsigned long>(s) % 128 == 0 ? 2 : 3;");
   DeviceBuffer y = Floats(std::vector<float>(100, 0));
   EXPECT_EQ(Run(y, {100, 1, 1}, 40000), CUDA_SUCCESS);
   EXPECT_EQ(Read(y), std::vector<float>(100, 2));
@@ -91,8 +93,9 @@ TEST_F(CpuDeviceOnlyTest, OtherFaultsAreLaunchFailures) {
 }
 
 TEST_F(CpuDeviceOnlyTest, AStackOverflowIsCaught) {
-  LoadKernel("struct R { static int f(volatile char* p, int d) { volatile char b[4096]; b[0] = *p;"
-             "return f(b, d + 1) + b[0]; } }; char c = 1; y[0] = R::f(&c, n);");
+  LoadKernel(
+      "struct R { static int f(volatile char* p, int d) { volatile char b[4096]; b[0] = *p;"
+      "return f(b, d + 1) + b[0]; } }; char c = 1; y[0] = R::f(&c, n);");
   DeviceBuffer y = Floats({0});
   EXPECT_EQ(Run(y, {1, 1, 1}), CUDA_ERROR_ILLEGAL_ADDRESS);
 }

@@ -5,7 +5,7 @@ set -uo pipefail
 bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
 failed=0
 
-if ! "$bin/tuneonce" doctor | grep -q '^\[ok\] *device cuda:0'; then
+if ! grep -q '^\[ok\] *device cuda:0' <<< "$("$bin/tuneonce" doctor)"; then
   echo "SKIPPED: no GPU on this machine; the driver seam, the examples and the hit benchmark were NOT run on one."
   exit 77
 fi

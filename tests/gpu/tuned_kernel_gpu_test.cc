@@ -56,7 +56,8 @@ TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
   ASSERT_OK(z.Fill(0));
   DeviceBuffer other = Floats(7, 1);
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
-    EXPECT_ERROR(kernel.Launch(stream, View(other), View(other), View(other)), StatusCode::kFailedPrecondition, "capturing");
+    EXPECT_ERROR(kernel.Launch(stream, View(other), View(other), View(other)), StatusCode::kFailedPrecondition,
+                 "capturing");
     return kernel.Launch(stream, View(x), View(y), View(z));
   });
   ASSERT_OK(graph);
@@ -95,7 +96,8 @@ TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
     DeviceBuffer x = Floats(100, 1), z = Floats(100, 0);
     ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), View(z)));
     EXPECT_EQ(Read(z), std::vector<float>(100, 2));
-    EXPECT_ERROR(kernel.Launch(primary_stream.get(), View(x), View(x), View(z)), StatusCode::kInvalidArgument, "another context");
+    EXPECT_ERROR(kernel.Launch(primary_stream.get(), View(x), View(x), View(z)), StatusCode::kInvalidArgument,
+                 "another context");
   }
   stream_.emplace(std::move(primary_stream));
 }
@@ -108,10 +110,12 @@ TEST_F(TunedKernelGpuTest, CandidatesThatAskForTooMuchFailAndTheRestGoOn) {
   definition.Dims({"N"})
       .Parameters({Out("y", {"N"}, DType::kFloat32)})
       .Space(space)
-      .Variant([](const Config&, const Problem&) {
-                 return KernelSource::CudaCpp("extern \"C\" __global__ void set(float* y) { if (threadIdx.x == 0) *y = 1; }", "set");
-               },
-               nullptr, GeometryFn(Grid::Fixed(1)).Block(block).SharedMemory(shared));
+      .Variant(
+          [](const Config&, const Problem&) {
+            return KernelSource::CudaCpp("extern \"C\" __global__ void set(float* y) { if (threadIdx.x == 0) *y = 1; }",
+                                         "set");
+          },
+          nullptr, GeometryFn(Grid::Fixed(1)).Block(block).SharedMemory(shared));
   DeviceBuffer y = Floats(1, 0);
   TensorView view = View(y);
   SearchOptions options;
@@ -132,10 +136,11 @@ void FaultInASearch() {
   KernelDefinition definition("faulty", "1");
   definition.Dims({"N"})
       .Parameters({Out("y", {"N"}, DType::kFloat32)})
-      .Variant([](const Config&, const Problem&) {
-                 return KernelSource::CudaCpp("extern \"C\" __global__ void f(float* y) { y[1ll << 40] = 1; }", "f");
-               },
-               nullptr, Grid::Fixed(1));
+      .Variant(
+          [](const Config&, const Problem&) {
+            return KernelSource::CudaCpp("extern \"C\" __global__ void f(float* y) { y[1ll << 40] = 1; }", "f");
+          },
+          nullptr, Grid::Fixed(1));
   DeviceBuffer y = *DeviceBuffer::Allocate(stream.view(), 4);
   TensorView view = View(y);
   SearchOptions options;

@@ -74,7 +74,8 @@ TEST_F(CallTest, ADimThatOccursTwiceInOneTensorMustAgree) {
   square.Dims({"N"}).Parameters({In("a", {"N", "N"})}).Variant(NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(square.Validate());
   Argument argument(x_);
-  EXPECT_ERROR(CallBinder(square).Bind(&argument, 1, &call_), StatusCode::kInvalidArgument, "extent 8 disagrees with N=3");
+  EXPECT_ERROR(CallBinder(square).Bind(&argument, 1, &call_), StatusCode::kInvalidArgument,
+               "extent 8 disagrees with N=3");
 }
 
 TEST(ScalarTest, EveryCppTypeHasItsDType) {
@@ -111,11 +112,15 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
   definition.Dims({"M", "N"})
       .Parameters({DimValue("N"), In("x", {"M", "N"}), Scalar("eps", DType::kFloat32),
                    Derived("twice", [](const Config&, const Problem& p) { return 2 * p.dims[Dim{0}]; }),
-                   Workspace("scratch", [](const Config&, const Problem& p) -> std::size_t { return 4 * static_cast<std::size_t>(p.dims[Dim{1}]); }),
-                   Descriptor("map", 16, [](const Config&, const Problem&, const TensorView* const* tensors, void* bytes) {
-                     std::memcpy(bytes, &tensors[1]->data, 8);
-                     return Status();
-                   })})
+                   Workspace("scratch",
+                             [](const Config&, const Problem& p) -> std::size_t {
+                               return 4 * static_cast<std::size_t>(p.dims[Dim{1}]);
+                             }),
+                   Descriptor("map", 16,
+                              [](const Config&, const Problem&, const TensorView* const* tensors, void* bytes) {
+                                std::memcpy(bytes, &tensors[1]->data, 8);
+                                return Status();
+                              })})
       .Variant(NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(definition.Validate());
   std::vector<Argument> arguments = {x_, eps_};
@@ -127,7 +132,8 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
   EXPECT_EQ(layout->WorkspaceBytes(Config(), call_.problem), std::vector<std::size_t>{32});
   EXPECT_TRUE(layout->has_workspace());
   EXPECT_OK(layout->CheckAgainst({4, 8, 4, 8, 8, 16}));
-  EXPECT_ERROR(layout->CheckAgainst({4, 8, 4, 8, 8}), StatusCode::kInvalidArgument, "declared with 6 parameters, but its code has 5");
+  EXPECT_ERROR(layout->CheckAgainst({4, 8, 4, 8, 8}), StatusCode::kInvalidArgument,
+               "declared with 6 parameters, but its code has 5");
   EXPECT_ERROR(layout->CheckAgainst({4, 8, 4, 8, 8, 16, 8}), StatusCode::kInvalidArgument, "its code has 7");
   EXPECT_ERROR(layout->CheckAgainst({4, 8, 8, 8, 8, 16}), StatusCode::kInvalidArgument,
                "parameter 'eps' (3 of 6 in the code): declared with 4 bytes, but the code has 8");

@@ -40,7 +40,9 @@ TEST_F(GridTest, TheSixPatternsGiveTheirFormulas) {
   EXPECT_EQ(Evaluate(Grid::Attention2D({"M", tile_}, "B", 16)), (Dim3{16, 48, 1}));
   EXPECT_EQ(Evaluate(Grid::OneD({"M", 256})), (Dim3{4, 1, 1}));
   EXPECT_EQ(Evaluate(Grid::Fixed(5, tile_, "B")), (Dim3{5, 64, 3}));
-  EXPECT_EQ(Evaluate(Grid::Custom([](const Config&, const Problem& p) { return Dim3{p.dims[Dim{1}], 2, 3}; })),
+  EXPECT_EQ(Evaluate(Grid::Custom([](const Config&, const Problem& p) {
+              return Dim3{p.dims[Dim{1}], 2, 3};
+            })),
             (Dim3{500, 2, 3}));
 }
 
@@ -61,7 +63,8 @@ TEST_F(GridTest, UnknownDimsAreNamed) {
 }
 
 TEST_F(GridTest, GeometryCombinesPatternAndTerms) {
-  GeometryFn fn = GeometryFn(Grid::OneD({"M", tile_})).Block(tile_, 2).Cluster(2).SharedMemory(tile_).ProgrammaticLaunch();
+  GeometryFn fn =
+      GeometryFn(Grid::OneD({"M", tile_})).Block(tile_, 2).Cluster(2).SharedMemory(tile_).ProgrammaticLaunch();
   ASSERT_OK(fn.Resolve(names_));
   Geometry geometry = fn(config_, problem_);
   GeometryFn constant = GeometryFn(Grid::OneD({"M", tile_})).Block(64, 2).SharedMemory(8).ProgrammaticLaunch();

@@ -37,22 +37,48 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
   };
   const Case cases[] = {
       {[](KernelDefinition& d) { d = KernelDefinition("", "1"); }, "a kernel needs a name"},
-      {[](KernelDefinition& d) { d.Dims({"M", "M", "N"}); }, "it names a dim twice"},
-      {[](KernelDefinition& d) { d.Dims({"M", "N", "K"}); }, "no tensor parameter has the dim 'K'"},
+      {[](KernelDefinition& d) {
+         d.Dims({"M", "M", "N"});
+       },
+       "it names a dim twice"},
+      {[](KernelDefinition& d) {
+         d.Dims({"M", "N", "K"});
+       },
+       "no tensor parameter has the dim 'K'"},
       {[](KernelDefinition& d) { d.Dims({"M"}); }, "parameter 'x' names the dim 'N', which is none of: M"},
-      {[](KernelDefinition& d) { d.Parameters({In("x", {"M", "N"}), In("x", {"M"})}); }, "two parameters are named 'x'"},
-      {[](KernelDefinition& d) { d.Parameters({In("x", {"M", "N"}), DimValue("Q")}); }, "DimValue names the dim 'Q'"},
-      {[](KernelDefinition& d) { d.Parameters({In("x", {"M", "N"}), DimValue("M", DType::kFloat32)}); },
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), In("x", {"M"})});
+       },
+       "two parameters are named 'x'"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), DimValue("Q")});
+       },
+       "DimValue names the dim 'Q'"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), DimValue("M", DType::kFloat32)});
+       },
        "DimValue('M') must be int32 or int64"},
-      {[](KernelDefinition& d) { d.Parameters({In("", {"M", "N"})}); }, "a parameter has no name"},
-      {[](KernelDefinition& d) { d.Parameters({In("x", {"M", "N"}), Descriptor("d", 999, nullptr)}); },
+      {[](KernelDefinition& d) {
+         d.Parameters({In("", {"M", "N"})});
+       },
+       "a parameter has no name"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), Descriptor("d", 999, nullptr)});
+       },
        "descriptor 'd' has 999 bytes"},
       {[](KernelDefinition& d) { d.Key(KeyOf("Q")); }, "KeyOf('Q') names no dim"},
       {[](KernelDefinition& d) { d.Key(DTypeOf("eps")); }, "DTypeOf('eps') names no tensor parameter"},
       {[](KernelDefinition& d) { d.Key(ValueOf("x")); }, "ValueOf('x') names no scalar parameter"},
       {[](KernelDefinition& d) { d.Variant(nullptr, nullptr, Grid::Fixed(1)); }, "has no source function"},
-      {[](KernelDefinition& d) { d.Variant(NoSource, nullptr, Grid::OneD({"Q", 1})); }, "grid: unknown dim 'Q'"},
-      {[](KernelDefinition& d) { SearchSpace s; s.AddAxis("A", std::vector<std::int64_t>{}); d.Space(s); },
+      {[](KernelDefinition& d) {
+         d.Variant(NoSource, nullptr, Grid::OneD({"Q", 1}));
+       },
+       "grid: unknown dim 'Q'"},
+      {[](KernelDefinition& d) {
+         SearchSpace s;
+         s.AddAxis("A", std::vector<std::int64_t>{});
+         d.Space(s);
+       },
        "axis 'A' has no values"},
   };
   for (const Case& c : cases) {
@@ -84,9 +110,16 @@ TEST(KernelDefinitionTest, TheFirstVariantForTheTargetIsUsed) {
 
 TEST(KeyRecipeTest, BucketsRoundUpToPowersOfTwo) {
   KeyPart bucket = KeyOf("M").NextPow2();
-  for (auto [value, rounded] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {1, 1}, {2, 2}, {3, 4}, {4, 4}, {1000, 1024}, {1024, 1024}, {1025, 2048},
-           {(std::int64_t{1} << 61) + 1, std::int64_t{1} << 62}, {(std::int64_t{1} << 62) + 1, (std::int64_t{1} << 62) + 1}}) {
+  for (auto [value, rounded] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
+                                                          {2, 2},
+                                                          {3, 4},
+                                                          {4, 4},
+                                                          {1000, 1024},
+                                                          {1024, 1024},
+                                                          {1025, 2048},
+                                                          {(std::int64_t{1} << 61) + 1, std::int64_t{1} << 62},
+                                                          {(std::int64_t{1} << 62) + 1, (std::int64_t{1} << 62) + 1}}) {
     EXPECT_EQ(bucket.Round(value), rounded) << value;
     EXPECT_EQ(KeyOf("M").Round(value), value);
   }

@@ -17,8 +17,8 @@ class SplitBufferTest : public testing::CpuDeviceTest {
       parameters.back().access = accesses[i];
       arguments.emplace_back(views[i]);
     }
-    definition_.Parameters(parameters).Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr,
-                                               Grid::Fixed(1));
+    definition_.Parameters(parameters)
+        .Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, Grid::Fixed(1));
     ASSERT_OK(definition_.Validate());
     ASSERT_OK(CallBinder(definition_).Bind(arguments.data(), arguments.size(), &call_));
   }
@@ -90,7 +90,8 @@ TEST_F(SplitBufferTest, MissingMemoryIsReportedAndNothingLeaks) {
   DeviceBuffer out = Floats({1});
   std::vector<TensorView> views = {TensorView::Raw(out.data(), 4), TensorView::Raw(out.data(), std::size_t{1} << 50)};
   Bind({Access::kOut, Access::kOut}, views);
-  EXPECT_ERROR(SplitBuffers::Create(definition_, call_, stream_->view()), StatusCode::kResourceExhausted, "out of memory");
+  EXPECT_ERROR(SplitBuffers::Create(definition_, call_, stream_->view()), StatusCode::kResourceExhausted,
+               "out of memory");
 }
 
 }  // namespace

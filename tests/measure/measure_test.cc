@@ -9,7 +9,8 @@ namespace {
 
 TEST(StatisticsTest, QuantilesMatchThePublishedTable) {
   // Values of t(0.975, df) as published (NIST/SEMATECH e-Handbook, table 1.3.6.7.2).
-  for (auto [df, t] : {std::pair{1, 12.706}, {2, 4.303}, {10, 2.228}, {30, 2.042}, {40, 2.021}, {60, 2.000}, {100, 1.984}}) {
+  for (auto [df, t] :
+       {std::pair{1, 12.706}, {2, 4.303}, {10, 2.228}, {30, 2.042}, {40, 2.021}, {60, 2.000}, {100, 1.984}}) {
     EXPECT_NEAR(StudentT975(df), t, 0.001) << df;
   }
   EXPECT_NEAR(StudentT975(100000), 1.960, 0.001);
@@ -40,8 +41,14 @@ TEST_F(EventTimerTest, OnlyTheLaunchIsTimedAndCounted) {
   options.min_samples = 5;
   options.max_samples = 5;
   EventTimer timer(options);
-  Result<TimedResult> result = timer.Time(stream_->view(), {[&] { ++prepared; return Status(); },
-                                                            [&] { ++launched; return buffer.Fill(1); }});
+  Result<TimedResult> result = timer.Time(stream_->view(), {[&] {
+                                                              ++prepared;
+                                                              return Status();
+                                                            },
+                                                            [&] {
+                                                              ++launched;
+                                                              return buffer.Fill(1);
+                                                            }});
   ASSERT_OK(result);
   EXPECT_EQ(prepared, 8);
   EXPECT_EQ(launched, 8);
@@ -54,8 +61,10 @@ TEST_F(EventTimerTest, OnlyTheLaunchIsTimedAndCounted) {
 TEST_F(EventTimerTest, ErrorsOfTheRunComeBack) {
   EventTimer timer;
   auto fine = [] { return Status(); };
-  EXPECT_ERROR(timer.Time(stream_->view(), {fine, [] { return NotFoundError("launch"); }}), StatusCode::kNotFound, "launch");
-  EXPECT_ERROR(timer.Time(stream_->view(), {[] { return NotFoundError("prepare"); }, fine}), StatusCode::kNotFound, "prepare");
+  EXPECT_ERROR(timer.Time(stream_->view(), {fine, [] { return NotFoundError("launch"); }}), StatusCode::kNotFound,
+               "launch");
+  EXPECT_ERROR(timer.Time(stream_->view(), {[] { return NotFoundError("prepare"); }, fine}), StatusCode::kNotFound,
+               "prepare");
   EventTimerOptions options;
   options.num_warmups = 0;
   options.max_samples = 0;

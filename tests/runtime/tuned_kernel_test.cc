@@ -135,11 +135,15 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidC
     d.Dims({"N"})
         .Parameters({Out("y", {"N"}, DType::kFloat32)})
         .Space(s)
-        .Variant([=](const Config& c, const Problem&) {
-                   return KernelSource::HostCpp("static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
-                                                "TUNEONCE_CPU_KERNEL(set);", "set").Define("VALUE", c[value]);
-                 },
-                 nullptr, Grid::Fixed(1));
+        .Variant(
+            [=](const Config& c, const Problem&) {
+              return KernelSource::HostCpp(
+                         "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
+                         "TUNEONCE_CPU_KERNEL(set);",
+                         "set")
+                  .Define("VALUE", c[value]);
+            },
+            nullptr, Grid::Fixed(1));
     return d;
   };
   DeviceBuffer y = Floats({0});
@@ -153,7 +157,10 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidC
 }
 
 TEST_F(TunedKernelTest, AStoredRecordServesWithoutASearch) {
-  { TunedKernel kernel = Create(scale_.Definition()); ExpectWorks(kernel, 500); }
+  {
+    TunedKernel kernel = Create(scale_.Definition());
+    ExpectWorks(kernel, 500);
+  }
   TunedKernel again = Create(scale_.Definition());
   ExpectWorks(again, 500);
   EXPECT_EQ(again.counters().tunes, 0);
@@ -265,9 +272,11 @@ TEST_F(TunedKernelTest, WrongCallsAreErrors) {
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x)), StatusCode::kInvalidArgument, "takes 3 arguments, got 1");
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2), StatusCode::kInvalidArgument,
                "parameter 'factor': expected a float32 scalar, got a int32 scalar");
-  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInternal, "an output without a size");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInternal,
+               "an output without a size");
   Result<DeviceBuffer> empty = DeviceBuffer::Allocate(stream_->view(), 0);
-  EXPECT_ERROR(kernel.Launch(stream_->get(), View(*empty), View(x), 2.0f), StatusCode::kInvalidArgument, "parameter 'x'");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(*empty), View(x), 2.0f), StatusCode::kInvalidArgument,
+               "parameter 'x'");
   EXPECT_ERROR(kernel.Launch(reinterpret_cast<CUstream>(0x1234), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
                "INVALID_HANDLE");
   std::thread([&] {
@@ -282,7 +291,8 @@ TEST_F(TunedKernelTest, LaunchFromInsideACallbackIsAnError) {
   Status seen;
   KernelDefinition definition("outer", "1");
   definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32), DimValue("N")})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
       .Space(scale_.space)
       .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
         seen = inner->Launch(stream_->get(), View(x), View(x), 2.0f);
@@ -302,7 +312,8 @@ TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
   bool thrown = false;
   KernelDefinition definition("thrower", "1");
   definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32), DimValue("N")})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
       .Space(scale_.space)
       .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
         if (thrown) throw std::runtime_error("too late");
@@ -320,23 +331,26 @@ TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {
   KernelDefinition definition("two_pass", "1");
   definition.Dims({"N"})
       .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                   Workspace("scratch", [](const Config&, const Problem& p) { return 4 * static_cast<std::size_t>(p.dims[Dim{0}]); }),
+                   Workspace("scratch", [](const Config&,
+                                           const Problem& p) { return 4 * static_cast<std::size_t>(p.dims[Dim{0}]); }),
                    DimValue("N")})
-      .Variant([](const Config&, const Problem&) {
-                 return KernelSource::HostCpp(
-                     "static void t(const tuneonce_block&, const float* x, float* y, float* scratch, int n) {"
-                     "for (int i = 0; i < n; ++i) scratch[i] = x[i] + 1; for (int i = 0; i < n; ++i) y[i] = scratch[i]; }\n"
-                     "TUNEONCE_CPU_KERNEL(t);", "t");
-               },
-               nullptr, Grid::Fixed(1));
+      .Variant(
+          [](const Config&, const Problem&) {
+            return KernelSource::HostCpp(
+                "static void t(const tuneonce_block&, const float* x, float* y, float* scratch, int n) {"
+                "for (int i = 0; i < n; ++i) scratch[i] = x[i] + 1; for (int i = 0; i < n; ++i) y[i] = scratch[i]; }\n"
+                "TUNEONCE_CPU_KERNEL(t);",
+                "t");
+          },
+          nullptr, Grid::Fixed(1));
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats(std::vector<float>(5000, 1));
   DeviceBuffer y = Floats(std::vector<float>(5000, 0));
   for (int i = 0; i < 3; ++i) ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>(5000, 2));
   ASSERT_OK(y.Fill(0));
-  Result<GraphExec> graph = GraphExec::Capture(
-      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y)); });
+  Result<GraphExec> graph =
+      GraphExec::Capture(stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y)); });
   ASSERT_OK(graph);
   for (int i = 0; i < 2; ++i) ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(y), std::vector<float>(5000, 2));

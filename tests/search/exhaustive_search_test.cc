@@ -47,9 +47,16 @@ TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
   DeviceBuffer y = Floats(std::vector<float>(5000, 7));
   Result<TuningResult> result = exhaustive_search(
       scale_.space, stream_->view(),
-      [&](const Config& c) { Geometry g; g.grid.x = (5000 + c[scale_.tile] - 1) / c[scale_.tile]; return g; },
+      [&](const Config& c) {
+        Geometry g;
+        g.grid.x = (5000 + c[scale_.tile] - 1) / c[scale_.tile];
+        return g;
+      },
       [&](const Config& c) { return scale_.Source()(c, Problem()); },
-      [&](const Config&) { return std::vector<TrialArgument>{TrialArgument::In(x.data()), TrialArgument::Out(y.data(), y.bytes()), 2.0f, 5000}; },
+      [&](const Config&) {
+        return std::vector<TrialArgument>{TrialArgument::In(x.data()), TrialArgument::Out(y.data(), y.bytes()), 2.0f,
+                                          5000};
+      },
       nullptr, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->kernel, "scale");
@@ -62,13 +69,15 @@ TEST_F(ExhaustiveSearchTest, ArgumentsOfTheEngineAreChecked) {
   auto grid = [](const Config&) { return Geometry(); };
   auto kernel = [&](const Config& c) { return scale_.Source()(c, Problem()); };
   auto search = [&](std::vector<TrialArgument> arguments) {
-    return exhaustive_search(scale_.space, stream_->view(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
+    return exhaustive_search(
+        scale_.space, stream_->view(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
   };
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 0), 1.0f, 1}), StatusCode::kInternal,
                "parameter 'argument 2': an output without a size cannot be tuned");
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(nullptr, 4), 1.0f, 1}),
                StatusCode::kInvalidArgument, "argument 2 is a null pointer");
-  EXPECT_ERROR(search({TrialArgument::In(x.data())}), StatusCode::kInternal, "is declared with 1 parameters, but its code has 4");
+  EXPECT_ERROR(search({TrialArgument::In(x.data())}), StatusCode::kInternal,
+               "is declared with 1 parameters, but its code has 4");
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 4), 1.0f, 1.0}), StatusCode::kInternal,
                "declared with 8 bytes, but the code has 4");
   EXPECT_ERROR(exhaustive_search(scale_.space, stream_->view(), nullptr, kernel, nullptr), StatusCode::kInvalidArgument,
@@ -122,11 +131,14 @@ TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
   KernelDefinition definition("faulty", "1");
   definition.Dims({"N"})
       .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
-      .Variant([](const Config&, const Problem&) {
-                 return KernelSource::HostCpp("static void f(const tuneonce_block&, const float*, float* y, float) "
-                                              "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);", "f");
-               },
-               nullptr, Grid::Fixed(1));
+      .Variant(
+          [](const Config&, const Problem&) {
+            return KernelSource::HostCpp(
+                "static void f(const tuneonce_block&, const float*, float* y, float) "
+                "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);",
+                "f");
+          },
+          nullptr, Grid::Fixed(1));
   DeviceBuffer x = Floats({1});
   Result<TuningResult> result = Search(definition, x, x);
   EXPECT_ERROR(result, StatusCode::kInternal, "kernel 'faulty', candidate {(no axes)}");
@@ -170,12 +182,16 @@ TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
   definition.Dims({"N"})
       .Parameters({InOut("y", {"N"}, DType::kFloat32), Out("seen", {"N"}, DType::kFloat32)})
       .Space(space)
-      .Variant([=](const Config& c, const Problem&) {
-                 return KernelSource::HostCpp("static void d(const tuneonce_block&, float* y, float* seen) {"
-                                              "if (*y != 3) __builtin_trap(); *y *= 2; *seen = TILE; }\n"
-                                              "TUNEONCE_CPU_KERNEL(d);", "d").Define("TILE", c[tile]);
-               },
-               nullptr, Grid::Fixed(1));
+      .Variant(
+          [=](const Config& c, const Problem&) {
+            return KernelSource::HostCpp(
+                       "static void d(const tuneonce_block&, float* y, float* seen) {"
+                       "if (*y != 3) __builtin_trap(); *y *= 2; *seen = TILE; }\n"
+                       "TUNEONCE_CPU_KERNEL(d);",
+                       "d")
+                .Define("TILE", c[tile]);
+          },
+          nullptr, Grid::Fixed(1));
   DeviceBuffer y = Floats({3});
   DeviceBuffer seen = Floats({0});
   TensorView y_view = View(y);

@@ -139,8 +139,9 @@ TEST_F(SearchEngineTest, IdenticalCodeIsMeasuredOnceAndTheBaselineStandsForIt) {
 }
 
 TEST_F(SearchEngineTest, WhenAllFailTheErrorListsWhy) {
-  EXPECT_ERROR(Search({{"error", 0}, {"error", 0}, {"fails", -1}}, 0), StatusCode::kInternal,
-               "kernel 'k': all 3 candidates failed: compile: line 1: error ({i=0} and 1 more); run: failed running ({i=2})");
+  EXPECT_ERROR(
+      Search({{"error", 0}, {"error", 0}, {"fails", -1}}, 0), StatusCode::kInternal,
+      "kernel 'k': all 3 candidates failed: compile: line 1: error ({i=0} and 1 more); run: failed running ({i=2})");
 }
 
 TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {

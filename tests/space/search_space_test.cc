@@ -32,9 +32,8 @@ TEST(SearchSpaceTest, ConfigsComeInTheOrderOfTheOdometer) {
   IntAxis tile = space.AddAxis("TILE", {64, 128});
   IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2});
   EXPECT_EQ(space.NumPoints(), 4);
-  EXPECT_EQ(Names(space.Enumerate(kCpu)),
-            (std::vector<std::string>{"TILE=64, occupancy=1", "TILE=64, occupancy=2", "TILE=128, occupancy=1",
-                                      "TILE=128, occupancy=2"}));
+  EXPECT_EQ(Names(space.Enumerate(kCpu)), (std::vector<std::string>{"TILE=64, occupancy=1", "TILE=64, occupancy=2",
+                                                                    "TILE=128, occupancy=1", "TILE=128, occupancy=2"}));
   Config last = space.Enumerate(kCpu)->back();
   EXPECT_EQ(last[tile], 128);
   EXPECT_EQ(last[occupancy], 2);
@@ -68,9 +67,8 @@ TEST(SearchSpaceTest, ConstraintsFiltersAndGuardsDropConfigs) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64, 128});
   space.AddConstraint("at least 64", [=](const Config& c) { return c[tile] >= 64; });
-  space.AddTargetFilter("128 needs sm_90", [=](const Config& c, const Target& t) {
-    return c[tile] < 128 || CapabilityRange(90, 129)(t);
-  });
+  space.AddTargetFilter("128 needs sm_90",
+                        [=](const Config& c, const Target& t) { return c[tile] < 128 || CapabilityRange(90, 129)(t); });
   space.AddGuard("divides N", [=](const Config& c, const Dims& dims) { return dims[Dim{0}] % c[tile] == 0; });
   EXPECT_EQ(Names(space.Enumerate(Gpu(90))), (std::vector<std::string>{"TILE=64", "TILE=128"}));
   EXPECT_EQ(Names(space.Enumerate(Gpu(80))), (std::vector<std::string>{"TILE=64"}));
@@ -92,19 +90,36 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) { s.AddAxis("A", std::vector<std::int64_t>{}); }, "axis 'A' has no values"},
       {[](SearchSpace& s) { s.AddAxis("", {1}); }, "an axis needs a name"},
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.AddHintAxis("A", {2}); }, "two axes are named 'A'"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1, 2, 1}); }, "axis 'A' lists the value 1 twice"},
+      {[](SearchSpace& s) {
+         s.AddAxis("A", {1, 2, 1});
+       },
+       "axis 'A' lists the value 1 twice"},
       {[](SearchSpace& s) { s.AddPowerOfTwoAxis("A", 3, 8); }, "'A': 3 to 8 is no range of powers of two"},
-      {[](SearchSpace& s) { s.SetBaseline({{s.AddAxis("A", {1}), 2}}); }, "the baseline sets A=2, which is none of {1}"},
+      {[](SearchSpace& s) {
+         s.SetBaseline({{s.AddAxis("A", {1}), 2}});
+       },
+       "the baseline sets A=2, which is none of {1}"},
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
-      {[](SearchSpace& s) { SearchSpace other; s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}}); },
+      {[](SearchSpace& s) {
+         SearchSpace other;
+         s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
+       },
        "the fallback names an axis of another space"},
-      {[](SearchSpace& s) { s.SetBaseline({{s.AddAxis("A", {1}), 1}}), s.AddAxis("B", {1}); },
+      {[](SearchSpace& s) {
+         s.SetBaseline({{s.AddAxis("A", {1}), 1}}), s.AddAxis("B", {1});
+       },
        "axis 'B' was added after the baseline"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1, 2, 3, 4, 5, 6}), s.AddAxis("B", {1, 2, 3, 4, 5, 6}); },
+      {[](SearchSpace& s) {
+         s.AddAxis("A", {1, 2, 3, 4, 5, 6}), s.AddAxis("B", {1, 2, 3, 4, 5, 6});
+       },
        "the search space has 36 configs; at most 30 are allowed: narrow it, or call AllowConfigs(36)"},
-      {[](SearchSpace& s) { for (char c = 'A'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2}); },
+      {[](SearchSpace& s) {
+         for (char c = 'A'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
+       },
        "more than 1000000 points"},
-      {[](SearchSpace& s) { s.AddAxis("A", {1, 2}), s.AddConstraint("never", [](const Config&) { return false; }); },
+      {[](SearchSpace& s) {
+         s.AddAxis("A", {1, 2}), s.AddConstraint("never", [](const Config&) { return false; });
+       },
        "the search space is empty on cpu: constraint 'never' dropped 2 of 2 configs"},
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.AddConstraint("odd", [](const Config&) -> bool { throw 1; }); },
        "constraint 'odd' threw"},

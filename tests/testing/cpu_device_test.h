@@ -17,21 +17,21 @@
 namespace tuneonce::testing {
 
 /// EXPECTs an error of this code whose message contains `part`.
-#define EXPECT_ERROR(expression, expected_code, part)                                        \
-  do {                                                                                       \
-    ::tuneonce::Status error_status = ::tuneonce::testing::StatusOf(expression);             \
+#define EXPECT_ERROR(expression, expected_code, part)                                                \
+  do {                                                                                               \
+    ::tuneonce::Status error_status = ::tuneonce::testing::StatusOf(expression);                     \
     EXPECT_EQ(error_status.code(), expected_code) << #expression << ": " << error_status.ToString(); \
-    EXPECT_NE(error_status.message().find(part), std::string::npos) << error_status.ToString(); \
+    EXPECT_NE(error_status.message().find(part), std::string::npos) << error_status.ToString();      \
   } while (false)
-#define EXPECT_OK(expression)                                                    \
-  do {                                                                           \
-    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);    \
-    EXPECT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString();  \
+#define EXPECT_OK(expression)                                                   \
+  do {                                                                          \
+    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);   \
+    EXPECT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString(); \
   } while (false)
-#define ASSERT_OK(expression)                                                    \
-  do {                                                                           \
-    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);    \
-    ASSERT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString();  \
+#define ASSERT_OK(expression)                                                   \
+  do {                                                                          \
+    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);   \
+    ASSERT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString(); \
   } while (false)
 
 inline Status StatusOf(const Status& status) { return status; }

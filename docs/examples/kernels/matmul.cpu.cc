@@ -1,5 +1,6 @@
-// c[M, N] = a[M, K] * b[K, N], one block per TILE_M x TILE_N tile of c. UNROLL rows of the tile are computed together, so
-// that each load of b serves UNROLL rows; TILE_K bounds how much of b is swept before the next rows reuse it from cache.
+// c[M, N] = a[M, K] * b[K, N], one block per TILE_M x TILE_N tile of c. UNROLL rows of the tile are computed together,
+// so that each load of b serves UNROLL rows; TILE_K bounds how much of b is swept before the next rows reuse it from
+// cache.
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 static void matmul(const tuneonce_block& block, const float* a, const float* b, float* c, int m, int n, int k) {

@@ -1,5 +1,5 @@
-// Rotary embedding in place: x[token, head, d] and x[token, head, d + R] are rotated by the token's angle d. HEADS heads
-// of one token per block; CHUNK angles at a time, so that their cosines stay in registers over the heads.
+// Rotary embedding in place: x[token, head, d] and x[token, head, d + R] are rotated by the token's angle d. HEADS
+// heads of one token per block; CHUNK angles at a time, so that their cosines stay in registers over the heads.
 static void rope(const tuneonce_block& block, float* x, const float* cosines, const float* sines, int m, int h, int r) {
   const int token = block.y;
   if (token >= m) return;

@@ -15,9 +15,7 @@ struct Fingerprint {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
-  friend bool operator==(const Fingerprint& a, const Fingerprint& b) {
-    return a.high == b.high && a.low == b.low;
-  }
+  friend bool operator==(const Fingerprint& a, const Fingerprint& b) { return a.high == b.high && a.low == b.low; }
   friend bool operator!=(const Fingerprint& a, const Fingerprint& b) { return !(a == b); }
   friend bool operator<(const Fingerprint& a, const Fingerprint& b) {
     return a.high != b.high ? a.high < b.high : a.low < b.low;

@@ -15,14 +15,14 @@ namespace tuneonce {
 enum class StatusCode {
   kOk,
   kCancelled,
-  kInvalidArgument,     ///< The caller's input is wrong; trying again unchanged cannot help.
+  kInvalidArgument,  ///< The caller's input is wrong; trying again unchanged cannot help.
   kDeadlineExceeded,
   kNotFound,
   kResourceExhausted,   ///< Out of memory or out of a device resource.
   kFailedPrecondition,  ///< The system's state forbids it (no current context, a capturing stream).
   kUnimplemented,
-  kInternal,            ///< A driver or tool failed in a way that the caller did not cause.
-  kUnavailable,         ///< A driver, library or tool is missing; the message says where we looked.
+  kInternal,     ///< A driver or tool failed in a way that the caller did not cause.
+  kUnavailable,  ///< A driver, library or tool is missing; the message says where we looked.
 };
 
 /// "InvalidArgument", "Unavailable", ...
@@ -72,11 +72,11 @@ TUNEONCE_API Status UnavailableError(std::string message);
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if `expression` (a Status) is an error.
-#define TUNEONCE_RETURN_IF_ERROR(expression)                         \
-  do {                                                               \
+#define TUNEONCE_RETURN_IF_ERROR(expression)                                        \
+  do {                                                                              \
     if (::tuneonce::Status tuneonce_status = (expression); !tuneonce_status.ok()) { \
-      return tuneonce_status;                                        \
-    }                                                                \
+      return tuneonce_status;                                                       \
+    }                                                                               \
   } while (false)
 
 #endif  // TUNEONCE_BASE_STATUS_H_

@@ -9,10 +9,10 @@ namespace tuneonce {
 
 /// What a toolchain makes of a source: an image that the driver can load. A value.
 struct Artifact {
-  std::string image;               ///< A cubin, or the CPU device's shared object.
-  std::string symbol;              ///< The kernel's name in the image.
-  std::string log;                 ///< What the tool said, warnings included.
-  double seconds = 0;              ///< Wall time of the compile.
+  std::string image;   ///< A cubin, or the CPU device's shared object.
+  std::string symbol;  ///< The kernel's name in the image.
+  std::string log;     ///< What the tool said, warnings included.
+  double seconds = 0;  ///< Wall time of the compile.
   /// Of the code: two artifacts with the same one do the same in the same time.
   Fingerprint code_fingerprint;
 };

@@ -8,9 +8,9 @@
 namespace tuneonce {
 
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx`, else c++, g++ or clang++ from
-/// PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so that tile sizes do not change the sum of a product
-/// by rounding), then the source's own. Hints do not apply. The text of tuneonce/cpu_device/kernel.h comes before every
-/// source.
+/// PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so that tile sizes do not change the sum of a
+/// product by rounding), then the source's own. Hints do not apply. The text of tuneonce/cpu_device/kernel.h comes
+/// before every source.
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }

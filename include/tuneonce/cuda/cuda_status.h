@@ -24,13 +24,13 @@ TUNEONCE_API bool IsReleased(CUresult result);
 
 }  // namespace tuneonce
 
-/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, EventQuery(e)).
-/// `driver` is a RelaxedDriver; the call's name goes into the message.
-#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, call)                                             \
-  do {                                                                                               \
-    if (CUresult tuneonce_result = (driver)->call; tuneonce_result != CUDA_SUCCESS) {                \
-      return ::tuneonce::CudaStatus((api), tuneonce_result, "cu" #call);                             \
-    }                                                                                                \
+/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
+/// EventQuery(e)). `driver` is a RelaxedDriver; the call's name goes into the message.
+#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, call)                              \
+  do {                                                                                \
+    if (CUresult tuneonce_result = (driver)->call; tuneonce_result != CUDA_SUCCESS) { \
+      return ::tuneonce::CudaStatus((api), tuneonce_result, "cu" #call);              \
+    }                                                                                 \
   } while (false)
 
 #endif  // TUNEONCE_CUDA_CUDA_STATUS_H_

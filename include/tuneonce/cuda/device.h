@@ -15,13 +15,13 @@ namespace tuneonce {
 
 /// What a device is: enough to tell results of one kind of device from those of another.
 struct DeviceIdentity {
-  std::string name;                      ///< "NVIDIA H200"; the CPU device: "tuneonce CPU device (<CPU model>)".
-  int capability_major = 0;              ///< Compute capability; 0.0 on the CPU device.
+  std::string name;          ///< "NVIDIA H200"; the CPU device: "tuneonce CPU device (<CPU model>)".
+  int capability_major = 0;  ///< Compute capability; 0.0 on the CPU device.
   int capability_minor = 0;
-  int num_sms = 0;                       ///< Multiprocessors; on the CPU device: cores.
-  std::uint64_t memory_bytes = 0;        ///< Total device memory.
-  std::uint64_t l2_bytes = 0;            ///< Size of the last-level cache.
-  int max_shared_memory_bytes = 0;       ///< Per block, opt-in maximum.
+  int num_sms = 0;                  ///< Multiprocessors; on the CPU device: cores.
+  std::uint64_t memory_bytes = 0;   ///< Total device memory.
+  std::uint64_t l2_bytes = 0;       ///< Size of the last-level cache.
+  int max_shared_memory_bytes = 0;  ///< Per block, opt-in maximum.
   int max_threads_per_block = 0;
   int driver_version = 0;                ///< As cuDriverGetVersion: 1000 * major + 10 * minor.
   std::array<unsigned char, 16> uuid{};  ///< This one device.

@@ -21,9 +21,7 @@ class TUNEONCE_API DeviceBuffer {
   static Result<DeviceBuffer> Allocate(StreamView stream, std::size_t bytes);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept
-      : stream_(other.stream_),
-        pointer_(std::exchange(other.pointer_, 0)),
-        bytes_(std::exchange(other.bytes_, 0)) {}
+      : stream_(other.stream_), pointer_(std::exchange(other.pointer_, 0)), bytes_(std::exchange(other.bytes_, 0)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(stream_, other.stream_);
     std::swap(pointer_, other.pointer_);

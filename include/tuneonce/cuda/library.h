@@ -57,8 +57,7 @@ class TUNEONCE_API Library {
   Result<KernelHandle> GetKernel(const std::string& symbol) const;
 
  private:
-  Library(const DriverApi& api, CUlibrary library, CUmodule module)
-      : api_(&api), library_(library), module_(module) {}
+  Library(const DriverApi& api, CUlibrary library, CUmodule module) : api_(&api), library_(library), module_(module) {}
   void Reset();
 
   const DriverApi* api_;

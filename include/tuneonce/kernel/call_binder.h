@@ -13,8 +13,8 @@
 
 namespace tuneonce {
 
-/// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's arguments.
-/// Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
+/// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's
+/// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
 struct BoundCall {
   Problem problem;
   /// By parameter; null for those that are no tensor.
@@ -49,10 +49,10 @@ class TUNEONCE_API CallBinder {
 
  private:
   struct Expected {
-    int parameter;                         // Index in the definition.
-    std::uint32_t kind;                    // Argument::kind.
-    DType dtype;                           // kAny: not checked.
-    int rank;                              // -1: not checked.
+    int parameter;                           // Index in the definition.
+    std::uint32_t kind;                      // Argument::kind.
+    DType dtype;                             // kAny: not checked.
+    int rank;                                // -1: not checked.
     std::array<std::int8_t, kMaxRank> dims;  // Index of each dimension's dim.
   };
   struct KeyWord {

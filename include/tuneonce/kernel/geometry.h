@@ -15,11 +15,11 @@ namespace tuneonce {
 
 /// The shape of one launch.
 struct TUNEONCE_API Geometry {
-  Dim3 grid;                                 ///< In blocks; for Tile IR with num_ctas > 1, in clusters.
-  Dim3 block;                                ///< In threads. Tile IR kernels: (1, 1, 1), always.
-  Dim3 cluster;                              ///< In blocks; (1, 1, 1): no cluster attribute.
-  std::int64_t shared_memory_bytes = 0;      ///< Dynamic.
-  bool programmatic_launch = false;          ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+  Dim3 grid;                             ///< In blocks; for Tile IR with num_ctas > 1, in clusters.
+  Dim3 block;                            ///< In threads. Tile IR kernels: (1, 1, 1), always.
+  Dim3 cluster;                          ///< In blocks; (1, 1, 1): no cluster attribute.
+  std::int64_t shared_memory_bytes = 0;  ///< Dynamic.
+  bool programmatic_launch = false;      ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
 
   /// OK if every extent is at least 1 and fits the driver's types (grid < 2^31, 65536, 65536).
   Status Check() const;

@@ -31,10 +31,10 @@ struct Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
 
-  std::string name;                ///< Appears in results: "cuda", "cpu".
-  TargetFilter runs_on;            ///< Empty: everywhere.
+  std::string name;      ///< Appears in results: "cuda", "cpu".
+  TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
-  HintsFn hints;                   ///< Empty: Hints::OfConfig.
+  HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
 };

@@ -25,10 +25,10 @@ TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
 /// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
-  std::string content;                ///< Text, or bytes.
-  std::string symbol;                 ///< The kernel's unmangled name (`extern "C"` in CUDA C++).
-  std::vector<std::string> defines;   ///< "TILE_M=64": macros of kCudaCpp and kHostCpp.
-  std::vector<std::string> options;   ///< Further compiler options, as the tool takes them.
+  std::string content;               ///< Text, or bytes.
+  std::string symbol;                ///< The kernel's unmangled name (`extern "C"` in CUDA C++).
+  std::vector<std::string> defines;  ///< "TILE_M=64": macros of kCudaCpp and kHostCpp.
+  std::vector<std::string> options;  ///< Further compiler options, as the tool takes them.
 
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));

@@ -36,14 +36,14 @@ struct Parameter {
   ParameterKind kind = ParameterKind::kTensor;
   std::string name;
   DType dtype = DType::kAny;
-  Access access = Access::kIn;         ///< kTensor
-  std::vector<std::string> dims;       ///< kTensor: one name per dimension; empty: raw memory of any shape.
-  std::string dim;                     ///< kDim
+  Access access = Access::kIn;    ///< kTensor
+  std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  std::string dim;                ///< kDim
   /// kDerived: the value's bytes, in the low bytes of the word.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
   /// kWorkspace: size in bytes; 0 passes a null pointer.
   std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
-  std::size_t descriptor_bytes = 0;    ///< kDescriptor
+  std::size_t descriptor_bytes = 0;  ///< kDescriptor
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
 };

@@ -18,8 +18,8 @@ inline constexpr int kMaxParameters = 24;
 struct Problem {
   Dims dims;
   Target target;
-  /// By parameter, in the order of KernelDefinition::Parameters; kAny for those that are no tensor or scalar. CallBinder
-  /// sets as many as there are parameters.
+  /// By parameter, in the order of KernelDefinition::Parameters; kAny for those that are no tensor or scalar.
+  /// CallBinder sets as many as there are parameters.
   std::array<DType, kMaxParameters> dtypes;
 
   std::int64_t operator[](Dim dim) const { return dims[dim]; }

@@ -10,15 +10,16 @@
 
 namespace tuneonce {
 
-/// Splits a call's outputs from the caller's memory for the time of a search: outputs go to scratch, and an InOut starts
-/// each trial from its original bytes, so that the caller's data stays untouched whatever a candidate does.
+/// Splits a call's outputs from the caller's memory for the time of a search: outputs go to scratch, and an InOut
+/// starts each trial from its original bytes, so that the caller's data stays untouched whatever a candidate does.
 ///
-/// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move to
-/// scratch together. All work is in the order of one stream, which must outlive this object; the scratch memory is freed
-/// at its end. Thread rule: one thread.
+/// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move
+/// to scratch together. All work is in the order of one stream, which must outlive this object; the scratch memory is
+/// freed at its end. Thread rule: one thread.
 class TUNEONCE_API SplitBuffers {
  public:
-  /// REQUIRES: `call` and `definition` outlive it. Errors: InvalidArgument for an output without a size; ResourceExhausted.
+  /// REQUIRES: `call` and `definition` outlive it. Errors: InvalidArgument for an output without a size;
+  /// ResourceExhausted.
   static Result<SplitBuffers> Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
 
   /// The call to use in trials: the same, but for the tensors that moved.

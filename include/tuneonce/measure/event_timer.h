@@ -19,8 +19,8 @@ struct EventTimerOptions {
 };
 
 /// Times each run by a pair of events around its launch. On a GPU such a pair stands 2 to 3 us above the kernel's own
-/// time, nearly the same for all candidates, so that it ranks well and reports short kernels too long. Caches are as the
-/// run before left them (warm).
+/// time, nearly the same for all candidates, so that it ranks well and reports short kernels too long. Caches are as
+/// the run before left them (warm).
 class TUNEONCE_API EventTimer final : public Timer {
  public:
   explicit EventTimer(EventTimerOptions options = {}) : options_(options) {}

@@ -5,7 +5,8 @@
 
 namespace tuneonce {
 
-/// What a TunedKernel did besides hits, since its Create. Hits are not counted: a shared counter would double their cost.
+/// What a TunedKernel did besides hits, since its Create. Hits are not counted: a shared counter would double their
+/// cost.
 struct Counters {
   std::int64_t tunes = 0;           ///< Searches made.
   std::int64_t stored_hits = 0;     ///< Keys served from a stored record, without a search.

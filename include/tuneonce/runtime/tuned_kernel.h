@@ -19,8 +19,8 @@ namespace tuneonce {
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
 /// Duty: from a launch's arguments to the config that was found best for their key, in the current context. The first
-/// launch of a key searches (or takes a stored record) on the calling thread; others that ask for the same key meanwhile
-/// wait for it. A hit takes no lock, allocates nothing and makes no system call of its own.
+/// launch of a key searches (or takes a stored record) on the calling thread; others that ask for the same key
+/// meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system call of its own.
 ///
 /// Move-only. Thread rule: Launch, IsTuned and counters from any thread at once. Destroying it unloads its kernels:
 /// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.

@@ -23,8 +23,8 @@ struct Candidate {
   Artifact artifact;  ///< Empty before compilation.
 };
 
-/// Plans one config: calls the variant's functions (source, hints, geometry). Errors: InvalidArgument, naming function and
-/// config, if one throws. REQUIRES: what `call` points to outlives the candidate.
+/// Plans one config: calls the variant's functions (source, hints, geometry). Errors: InvalidArgument, naming function
+/// and config, if one throws. REQUIRES: what `call` points to outlives the candidate.
 TUNEONCE_API Result<Candidate> MakeCandidate(std::shared_ptr<const KernelDefinition> definition, const Variant& variant,
                                              const Config& config, const BoundCall& call);
 
@@ -38,7 +38,8 @@ struct LoadedKernel {
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's. Errors: as Library::Load; InvalidArgument for parameters
 /// that differ.
-TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate);
+TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
+                                                                       const Candidate& candidate);
 
 }  // namespace tuneonce
 

@@ -32,8 +32,8 @@ struct SearchOptions {
   ProgressCallback on_progress;
 };
 
-/// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the space's
-/// order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch.
+/// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the
+/// space's order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch.
 /// No cache is read or written, and DISABLE_AUTOTUNE does not apply.
 ///
 /// REQUIRES: the stream's context is current. Errors: InvalidArgument (arguments, space, callback), FailedPrecondition
@@ -43,8 +43,8 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& defi
                                                     const std::vector<Argument>& arguments,
                                                     const SearchOptions& options = {});
 
-/// The same for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points to outlives
-/// the call; `call.problem.target` is the current device's.
+/// The same for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points to
+/// outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition,
                                                     StreamView stream, const BoundCall& call,
                                                     const SearchOptions& options = {});
@@ -79,8 +79,8 @@ class TUNEONCE_API TrialArgument {
 };
 
 /// The engine alone, with the names that cuTile's users know: `grid_fn` gives the launch geometry of a config,
-/// `kernel_fn` its source, `args_fn` its kernel arguments in order, `hints_fn` its compiler hints (null: the config's hint
-/// axes). Errors and the rest as above.
+/// `kernel_fn` its source, `args_fn` its kernel arguments in order, `hints_fn` its compiler hints (null: the config's
+/// hint axes). Errors and the rest as above.
 TUNEONCE_API Result<TuningResult> exhaustive_search(
     const SearchSpace& space, StreamView stream, const std::function<Geometry(const Config&)>& grid_fn,
     const std::function<KernelSource(const Config&)>& kernel_fn,

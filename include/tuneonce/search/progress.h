@@ -13,10 +13,10 @@ struct SearchProgress {
   enum class Stage { kCompile, kMeasure, kDone };
 
   Stage stage = Stage::kCompile;
-  int done = 0;         ///< Candidates finished in this stage.
-  int total = 0;        ///< Candidates of this stage.
+  int done = 0;   ///< Candidates finished in this stage.
+  int total = 0;  ///< Candidates of this stage.
   std::string kernel;
-  std::string config;   ///< The candidate just finished.
+  std::string config;  ///< The candidate just finished.
 };
 
 using ProgressCallback = std::function<void(const SearchProgress&)>;

@@ -11,8 +11,8 @@ namespace tuneonce {
 enum class AxisKind { kStructural, kHint };
 
 /// A typed handle of one axis of one SearchSpace: `config[axis]` is an array index, not a string lookup.
-/// T is std::int64_t, double, bool or std::string. Copyable; made by SearchSpace::AddAxis. A default-made handle belongs
-/// to no space.
+/// T is std::int64_t, double, bool or std::string. Copyable; made by SearchSpace::AddAxis. A default-made handle
+/// belongs to no space.
 template <typename T>
 class Axis {
  public:

@@ -18,13 +18,13 @@ struct Target {
   bool is_cpu_device = false;
   int capability_major = 0;
   int capability_minor = 0;
-  int num_sms = 1;                    ///< Multiprocessors; cores of the CPU device.
-  int max_shared_memory_bytes = 0;    ///< Per block, opt-in maximum.
+  int num_sms = 1;                  ///< Multiprocessors; cores of the CPU device.
+  int max_shared_memory_bytes = 0;  ///< Per block, opt-in maximum.
   std::uint64_t l2_bytes = 0;
 
   static Target Of(const DeviceIdentity& device) {
-    return Target{device.is_cpu_device, device.capability_major, device.capability_minor,
-                  device.num_sms, device.max_shared_memory_bytes, device.l2_bytes};
+    return Target{device.is_cpu_device, device.capability_major,        device.capability_minor,
+                  device.num_sms,       device.max_shared_memory_bytes, device.l2_bytes};
   }
   /// Compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }

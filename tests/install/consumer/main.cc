@@ -14,14 +14,18 @@ tuneonce::Status Run() {
   IntAxis value = space.AddAxis("VALUE", {1, 2});
   space.SetBaseline({{value, 1}});
   KernelDefinition definition("set", "1");
-  definition.Dims({"N"}).Parameters({Out("y", {"N"}, DType::kFloat32)}).Space(space).Variant(
-      [=](const Config& c, const Problem&) {
-        return KernelSource::HostCpp("static void set(const tuneonce_block&, float* y) { *y = 5 + 0 * VALUE; }\n"
-                                     "TUNEONCE_CPU_KERNEL(set);",
-                                     "set")
-            .Define("VALUE", c[value]);
-      },
-      nullptr, Grid::Fixed(1));
+  definition.Dims({"N"})
+      .Parameters({Out("y", {"N"}, DType::kFloat32)})
+      .Space(space)
+      .Variant(
+          [=](const Config& c, const Problem&) {
+            return KernelSource::HostCpp(
+                       "static void set(const tuneonce_block&, float* y) { *y = 5 + 0 * VALUE; }\n"
+                       "TUNEONCE_CPU_KERNEL(set);",
+                       "set")
+                .Define("VALUE", c[value]);
+          },
+          nullptr, Grid::Fixed(1));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());

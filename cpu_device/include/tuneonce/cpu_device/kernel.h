@@ -11,8 +11,8 @@
 ///   }
 ///   TUNEONCE_CPU_KERNEL(axpy);
 ///
-/// The function runs once per block of the grid, blocks in any order and at the same time on several cores. There are no
-/// threads inside a block: it loops over its work itself. It must not throw, lock, or keep a resource: a fault in it
+/// The function runs once per block of the grid, blocks in any order and at the same time on several cores. There are
+/// no threads inside a block: it loops over its work itself. It must not throw, lock, or keep a resource: a fault in it
 /// ends it on the spot.
 
 extern "C" {
@@ -87,11 +87,14 @@ struct Kernel<kFunction, void (*)(const tuneonce_block&, Parameters...)> {
 }  // namespace tuneonce_cpu
 
 /// Makes a function launchable under its own name, with this many bytes of static shared memory.
-#define TUNEONCE_CPU_KERNEL_WITH_SHARED(function, bytes)                                                        \
-  extern "C" __attribute__((visibility("default"))) const tuneonce_kernel tuneonce_kernel_##function = {        \
-      tuneonce_cpu::kKernelAbiVersion, tuneonce_cpu::Kernel<&function, decltype(&function)>::kNumParameters,    \
-      tuneonce_cpu::Kernel<&function, decltype(&function)>::kTable.entries,                                     \
-      &tuneonce_cpu::Kernel<&function, decltype(&function)>::Invoke, (bytes), 1024}
+#define TUNEONCE_CPU_KERNEL_WITH_SHARED(function, bytes)                                                 \
+  extern "C" __attribute__((visibility("default"))) const tuneonce_kernel tuneonce_kernel_##function = { \
+      tuneonce_cpu::kKernelAbiVersion,                                                                   \
+      tuneonce_cpu::Kernel<&function, decltype(&function)>::kNumParameters,                              \
+      tuneonce_cpu::Kernel<&function, decltype(&function)>::kTable.entries,                              \
+      &tuneonce_cpu::Kernel<&function, decltype(&function)>::Invoke,                                     \
+      (bytes),                                                                                           \
+      1024}
 /// Makes a function launchable under its own name.
 #define TUNEONCE_CPU_KERNEL(function) TUNEONCE_CPU_KERNEL_WITH_SHARED(function, 0)
 
