@@ -17,11 +17,18 @@ struct Objects {
   CUkernel fresh_kernel = nullptr;  // Never used yet.
   CUdeviceptr memory = 0;
   void* host = nullptr;
+  void* second_host = nullptr;
   CUgraph graph = nullptr;
   CUgraphExec exec = nullptr;
   CUdeviceptr result_pointer = 0;
   CUdeviceptr ordered_pointer = 0;
 };
+
+CUresult FreeHost(const DriverTable& driver, Objects& objects) {
+  CUresult result = driver.MemFreeHost(objects.host);
+  if (result == CUDA_SUCCESS) objects.host = nullptr;
+  return result;
+}
 
 struct Call {
   const char* name;
@@ -53,7 +60,15 @@ class RulesTest : public DriverTest {
     ASSERT_CUDA(driver_.StreamSynchronize(objects_.stream));
   }
 
-  // What a call leaves behind goes with the process: each test is one.
+  void TearDown() override {
+    for (void* host : {objects_.host, objects_.second_host}) {
+      if (host == nullptr) continue;
+      EXPECT_CUDA(CUDA_SUCCESS, driver_.MemFreeHost(host));
+    }
+    DriverTest::TearDown();
+  }
+
+  // What else a call leaves behind goes with the process.
   Objects objects_;
 };
 
@@ -75,8 +90,8 @@ std::vector<CaptureCase> CaptureCases() {
       {{"cuMemAllocAsync", [](auto& d, auto& o) { return d.MemAllocAsync(&o.ordered_pointer, 64, o.stream); }},
        kSpoils,
        kFine},
-      {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.host, 64, 0); }}, kSpoils, kFine},
-      {{"cuMemFreeHost", [](auto& d, auto& o) { return d.MemFreeHost(o.host); }}, kSpoils, kFine},
+      {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.second_host, 64, 0); }}, kSpoils, kFine},
+      {{"cuMemFreeHost", [](auto& d, auto& o) { return FreeHost(d, o); }}, kSpoils, kFine},
       {{"cuModuleUnload", [](auto& d, auto& o) { return d.ModuleUnload(o.module); }}, kSpoils, kFine},
       {{"cuLibraryUnload", [](auto& d, auto& o) { return d.LibraryUnload(o.library); }}, kSpoils, kFine},
       {{"cuStreamSynchronize", [](auto& d, auto& o) { return d.StreamSynchronize(o.stream); }}, kSpoils, kFine},
@@ -208,7 +223,7 @@ struct WaitCase {
 std::vector<WaitCase> WaitCases() {
   return {
       {{"cuMemFree", [](auto& d, auto& o) { return d.MemFree(o.memory); }}, true},
-      {{"cuMemFreeHost", [](auto& d, auto& o) { return d.MemFreeHost(o.host); }}, true},
+      {{"cuMemFreeHost", [](auto& d, auto& o) { return FreeHost(d, o); }}, true},
       {{"cuModuleLoadData", [](auto& d, auto& o) { return d.ModuleLoadData(&o.module, KernelImage().data()); }}, true},
       {{"cuModuleUnload", [](auto& d, auto& o) { return d.ModuleUnload(o.module); }}, true},
       {{"cuKernelGetFunction",
@@ -220,7 +235,7 @@ std::vector<WaitCase> WaitCases() {
       {{"cuCtxSynchronize", [](auto& d, auto&) { return d.CtxSynchronize(); }}, true},
       {{"cuMemAlloc", [](auto& d, auto& o) { return d.MemAlloc(&o.result_pointer, 64); }}, false},
       {{"cuMemAllocAsync", [](auto& d, auto& o) { return d.MemAllocAsync(&o.ordered_pointer, 64, o.stream); }}, false},
-      {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.host, 64, 0); }}, false},
+      {{"cuMemHostAlloc", [](auto& d, auto& o) { return d.MemHostAlloc(&o.second_host, 64, 0); }}, false},
       {{"cuLibraryLoadData",
         [](auto& d, auto& o) {
           return d.LibraryLoadData(&o.library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0);

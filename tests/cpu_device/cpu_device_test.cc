@@ -169,10 +169,9 @@ TEST(CpuDevicesTest, SeveralDevicesHaveTheirOwnMemory) {
 
 void ExitWhileStreamsRun() {
   Result<Device> device = OpenDevice("cpu");
-  static Context* const context = new Context(*Context::RetainPrimary(*device));
-  static ScopedContext* const current = new ScopedContext(context->view());
-  static_cast<void>(current);
-  static Stream stream = *Stream::Create(device->api());  // Destroyed during exit.
+  static Context context = *Context::RetainPrimary(*device);  // These are destroyed during exit.
+  static ScopedContext current(context.view());
+  static Stream stream = *Stream::Create(device->api());
   static DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 1 << 24);
   for (int i = 0; i < 50; ++i) static_cast<void>(buffer.Fill(1));
   std::exit(0);

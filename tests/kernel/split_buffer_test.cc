@@ -71,7 +71,8 @@ TEST_F(SplitBufferTest, WhatSharesMemoryKeepsSharingIt) {
 
 TEST_F(SplitBufferTest, NothingWrittenMeansNothingMoved) {
   DeviceBuffer in = Floats({1});
-  Bind({Access::kIn, Access::kIn}, {TensorView::Raw(in.data(), 4), TensorView::Raw(in.data(), 4)});
+  std::vector<TensorView> views = {TensorView::Raw(in.data(), 4), TensorView::Raw(in.data(), 4)};
+  Bind({Access::kIn, Access::kIn}, views);
   Result<SplitBuffers> split = SplitBuffers::Create(definition_, call_, stream_->view());
   ASSERT_OK(split);
   EXPECT_EQ(Trial(*split, 1), in.get());

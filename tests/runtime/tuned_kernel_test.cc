@@ -91,7 +91,7 @@ TEST_F(TunedKernelTest, WithoutMemoryForItsBoundABucketIsTunedAtTheShapeAtHand) 
 
 TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
   scale_.space.AddGuard("only even", [work = scale_.work](const Config& c, const Dims& dims) {
-    return c[work] == 4 || dims[Dim{0}] % 2 == 0;
+    return c[work] == 100 || dims[Dim{0}] % 2 == 0;
   });
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
@@ -109,7 +109,7 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
   TunedKernel kernel = Create(scale_.Definition());
   DeviceBuffer x = Floats({1});
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kFailedPrecondition,
-               "guard 'never' does not hold for config {TILE=64, WORK=4}");
+               "guard 'never' does not hold for config {TILE=64, WORK=100}");
 }
 
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
