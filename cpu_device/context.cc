@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<bool> forked_child{false};
 std::atomic<bool> shutting_down{false};
+std::atomic<std::uint64_t> last_context_id{0};
 
 std::size_t MemoryPerDevice(const Environment& environment) {
   if (environment.cpu_memory_mib > 0) return static_cast<std::size_t>(environment.cpu_memory_mib) << 20;
@@ -21,6 +22,9 @@ std::size_t MemoryPerDevice(const Environment& environment) {
 }
 
 }  // namespace
+
+Context::Context(int device_index, CpuDevice& its_device)
+    : index(device_index), id(++last_context_id), device(its_device) {}
 
 void Context::AddStream(const std::shared_ptr<Stream>& stream) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -77,9 +81,23 @@ Driver& Driver::Get() {
   return *driver;
 }
 
-std::vector<std::weak_ptr<Context>>& ThreadContexts() {
-  thread_local std::vector<std::weak_ptr<Context>> contexts;
+bool ContextStack::Push(Context* context) {
+  if (depth == kMaxDepth) return false;
+  entries[depth++] = Entry{context, context->id};
+  return true;
+}
+
+ContextStack& ThreadContexts() {
+  thread_local ContextStack contexts;  // Zero at first, as all thread-local storage.
   return contexts;
+}
+
+CUresult FindCurrentContext(std::shared_ptr<Context>* context) {
+  const ContextStack& stack = ThreadContexts();
+  if (stack.depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = Driver::Get().contexts.Find(stack.Top());
+  bool alive = *context != nullptr && (*context)->id == stack.entries[stack.depth - 1].id;
+  return alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult CheckProcess() {
@@ -90,12 +108,7 @@ CUresult CheckProcess() {
 
 CUresult CurrentContext(std::shared_ptr<Context>* context) {
   if (CUresult result = CheckProcess(); result != CUDA_SUCCESS) return result;
-  auto& stack = ThreadContexts();
-  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = stack.back().lock();
-  if (*context == nullptr || Driver::Get().contexts.Find(context->get()) == nullptr) {
-    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  }
+  if (CUresult result = FindCurrentContext(context); result != CUDA_SUCCESS) return result;
   return static_cast<CUresult>((*context)->sticky.load());
 }
 

@@ -28,9 +28,10 @@ struct CpuDevice {
 
 /// A context. Its streams are known to it, so that it can wait for all of them.
 struct Context : std::enable_shared_from_this<Context> {
-  Context(int device_index, CpuDevice& its_device) : index(device_index), device(its_device) {}
+  Context(int device_index, CpuDevice& its_device);
 
   const int index;
+  const std::uint64_t id;  ///< Never used twice, as an address may be.
   CpuDevice& device;
   std::atomic<int> sticky{CUDA_SUCCESS};  ///< The first fault; every later call returns it.
 
@@ -69,8 +70,27 @@ struct Driver {
   Driver();
 };
 
-/// The calling thread's stack of current contexts; the last one is current.
-std::vector<std::weak_ptr<Context>>& ThreadContexts();
+/// The calling thread's stack of current contexts; the last one is current. Trivial, so that it needs no destructor:
+/// destructors of static objects still use it, after those of thread-local ones.
+struct ContextStack {
+  static constexpr int kMaxDepth = 64;
+  struct Entry {
+    Context* context;
+    std::uint64_t id;
+  };
+
+  /// False if the stack is full.
+  bool Push(Context* context);
+  void Pop() { --depth; }
+  Context* Top() const { return depth == 0 ? nullptr : entries[depth - 1].context; }
+
+  Entry entries[kMaxDepth];
+  int depth;
+};
+ContextStack& ThreadContexts();
+
+/// The current context, whether or not it had a fault. Errors: 201 (none), 709 (destroyed).
+CUresult FindCurrentContext(std::shared_ptr<Context>* context);
 
 /// CUDA_SUCCESS, or why nothing works in this process: not initialized (also in a forked child), shutting down.
 CUresult CheckProcess();

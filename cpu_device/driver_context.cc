@@ -23,12 +23,6 @@ void Destroy(const std::shared_ptr<Context>& context) {
   driver.events.RemoveIf([&](const Event& event) { return event.context() == context; });
 }
 
-/// The thread's current context, or null; its faults do not matter here.
-std::shared_ptr<Context> Current() {
-  auto& stack = ThreadContexts();
-  return stack.empty() ? nullptr : stack.back().lock();
-}
-
 }  // namespace
 
 CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice_v1 index) {
@@ -86,8 +80,8 @@ CUresult CtxCreate(CUcontext* context, unsigned int, CUdevice_v1 index) {
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   auto created = std::make_shared<Context>(index, *device);
+  if (!ThreadContexts().Push(created.get())) return CUDA_ERROR_OUT_OF_MEMORY;
   *context = Driver::Get().contexts.Add<CUcontext>(created);
-  ThreadContexts().push_back(created);
   return CUDA_SUCCESS;
 }
 
@@ -95,27 +89,27 @@ CUresult CtxDestroy(CUcontext handle) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   std::shared_ptr<Context> context = Driver::Get().contexts.Find(handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  if (Current() == context) ThreadContexts().pop_back();
+  if (ThreadContexts().Top() == context.get()) ThreadContexts().Pop();
   Destroy(context);
   return CUDA_SUCCESS;
 }
 
 CUresult CtxGetCurrent(CUcontext* context) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  *context = Handle(Current());
+  *context = reinterpret_cast<CUcontext>(ThreadContexts().Top());
   return CUDA_SUCCESS;
 }
 
 CUresult CtxSetCurrent(CUcontext handle) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  auto& stack = ThreadContexts();
+  ContextStack& stack = ThreadContexts();
   std::shared_ptr<Context> context;
   if (handle != nullptr) {
     context = Driver::Get().contexts.Find(handle);
     if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   }
-  if (!stack.empty()) stack.pop_back();
-  if (context != nullptr) stack.push_back(context);
+  if (stack.depth > 0) stack.Pop();
+  if (context != nullptr) stack.Push(context.get());
   return CUDA_SUCCESS;
 }
 
@@ -123,22 +117,22 @@ CUresult CtxPushCurrent(CUcontext handle) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   std::shared_ptr<Context> context = Driver::Get().contexts.Find(handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  ThreadContexts().push_back(context);
-  return CUDA_SUCCESS;
+  return ThreadContexts().Push(context.get()) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult CtxPopCurrent(CUcontext* context) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  if (ThreadContexts().empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = Handle(Current());
-  ThreadContexts().pop_back();
+  ContextStack& stack = ThreadContexts();
+  if (stack.depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = reinterpret_cast<CUcontext>(stack.Top());
+  stack.Pop();
   return CUDA_SUCCESS;
 }
 
 CUresult CtxGetDevice(CUdevice_v1* device) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  std::shared_ptr<Context> context = Current();
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  std::shared_ptr<Context> context;
+  TUNEONCE_CPU_RETURN_IF_ERROR(FindCurrentContext(&context));
   *device = context->index;
   return CUDA_SUCCESS;
 }

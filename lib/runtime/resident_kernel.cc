@@ -15,7 +15,7 @@ Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
   if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
   ParameterBlock block;
   TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, nullptr, &block));
-  CUresult result = LaunchKernel(api->launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+  CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
 
@@ -29,7 +29,7 @@ Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& cal
   }
   ParameterBlock block;
   TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, addresses.data(), &block));
-  CUresult result = LaunchKernel(api->launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+  CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
 

@@ -46,6 +46,7 @@ struct ResidentKey {
 
 /// One key's config, loaded and ready. Immutable once published in a HitTable.
 struct ResidentKernel {
+  CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
   ResidentKey key;
   Config config;
   Target target;

@@ -42,6 +42,7 @@ const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, cons
   resident->layout = &*device.layout;
   resident->space = &definition->space();
   resident->api = &api;
+  resident->function = loaded->kernel.get();
   resident->loaded = std::move(loaded);
   return table.Insert(std::move(resident));
 }

@@ -94,7 +94,8 @@ static void scale(const tuneonce_block& block, const float* x, float* y, float f
 }
 TUNEONCE_CPU_KERNEL(scale);)";
 
-/// y = x * factor over N elements; axes TILE {64, 256} and WORK {100, 1}; the baseline is (64, 100), a slow one, by more than noise can hide.
+/// y = x * factor over N elements; axes TILE {64, 256} and WORK {100, 1}; the baseline is (64, 100), a slow one, by
+/// more than noise can hide.
 struct ScaleKernel {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 256});
