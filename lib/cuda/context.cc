@@ -34,7 +34,7 @@ Result<Context> Context::Create(const Device& device) {
 void Context::Reset() {
   if (context_ == nullptr) return;
   RelaxedDriver driver(device_.api());
-  // Whatever it answers, there is nothing left to do: see IsReleased.
+  // A driver that is shutting down, or a context that is gone, is a success for a destructor: nothing is left to do.
   if (is_primary_) {
     driver->DevicePrimaryCtxRelease(device_.handle());
   } else {

@@ -83,9 +83,4 @@ Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call) 
       static_cast<int>(result), sticky);
 }
 
-bool IsReleased(CUresult result) {
-  return result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_INVALID_CONTEXT ||
-         result == CUDA_ERROR_CONTEXT_IS_DESTROYED || IsSticky(result);
-}
-
 }  // namespace tuneonce

@@ -37,18 +37,26 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
 
 }  // namespace
 
+Status SplitBuffers::CheckSizes(const KernelDefinition& definition, const BoundCall& call) {
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    const TensorView* tensor = call.tensors[i];
+    if (tensor == nullptr || parameter.access == Access::kIn || tensor->bytes > 0) continue;
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
+                                             "': an output without a size cannot be tuned: pass {pointer, bytes}"));
+  }
+  return Status();
+}
+
 Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, const BoundCall& call,
                                           StreamView stream) {
+  TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const TensorView* tensor = call.tensors[i];
     if (tensor == nullptr) continue;
     const Parameter& parameter = definition.parameters()[i];
     bool written = parameter.access != Access::kIn;
-    if (written && tensor->bytes == 0) {
-      return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
-                                               "': an output without a size cannot be tuned: pass {pointer, bytes}"));
-    }
     auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
     bool read = parameter.access != Access::kOut;
     if (tensor->bytes > 0) ranges.push_back(Range{begin, begin + tensor->bytes, written, read, {i}});

@@ -6,6 +6,7 @@
 #include "search/search_engine.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/cuda/event.h"
+#include "tuneonce/kernel/split_buffer.h"
 #include "tuneonce/measure/event_timer.h"
 
 namespace tuneonce {
@@ -37,6 +38,9 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
                                StreamView stream, std::vector<Candidate> candidates, const SearchOptions& options) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
+  for (const Candidate& candidate : candidates) {
+    TUNEONCE_RETURN_IF_ERROR(SplitBuffers::CheckSizes(*candidate.definition, candidate.call));
+  }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
   EventTimer event_timer;
   InProcessRunner runner(trial_stream.view(), options.timer != nullptr ? *options.timer : event_timer);

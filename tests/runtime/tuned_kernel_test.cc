@@ -272,7 +272,7 @@ TEST_F(TunedKernelTest, WrongCallsAreErrors) {
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x)), StatusCode::kInvalidArgument, "takes 3 arguments, got 1");
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2), StatusCode::kInvalidArgument,
                "parameter 'factor': expected a float32 scalar, got a int32 scalar");
-  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInternal,
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInvalidArgument,
                "an output without a size");
   Result<DeviceBuffer> empty = DeviceBuffer::Allocate(stream_->view(), 0);
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(*empty), View(x), 2.0f), StatusCode::kInvalidArgument,

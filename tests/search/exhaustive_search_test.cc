@@ -72,8 +72,8 @@ TEST_F(ExhaustiveSearchTest, ArgumentsOfTheEngineAreChecked) {
     return exhaustive_search(
         scale_.space, stream_->view(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
   };
-  EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 0), 1.0f, 1}), StatusCode::kInternal,
-               "parameter 'argument 2': an output without a size cannot be tuned");
+  EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 0), 1.0f, 1}),
+               StatusCode::kInvalidArgument, "parameter \'argument 2\': an output without a size cannot be tuned");
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(nullptr, 4), 1.0f, 1}),
                StatusCode::kInvalidArgument, "argument 2 is a null pointer");
   EXPECT_ERROR(search({TrialArgument::In(x.data())}), StatusCode::kInternal,

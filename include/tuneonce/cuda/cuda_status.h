@@ -18,10 +18,6 @@ TUNEONCE_API bool IsSticky(CUresult result);
 /// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
 TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
 
-/// For destructors: true if an object was released, or its driver or context is already gone, so that nothing is left
-/// to release (0 SUCCESS, 4 DEINITIALIZED, 201 INVALID_CONTEXT, 709 CONTEXT_IS_DESTROYED, or any sticky error).
-TUNEONCE_API bool IsReleased(CUresult result);
-
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,

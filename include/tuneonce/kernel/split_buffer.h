@@ -18,7 +18,10 @@ namespace tuneonce {
 /// freed at its end. Thread rule: one thread.
 class TUNEONCE_API SplitBuffers {
  public:
-  /// REQUIRES: `call` and `definition` outlive it. Errors: InvalidArgument for an output without a size;
+  /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
+  static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
+
+  /// REQUIRES: `call` and `definition` outlive it. Errors: those of CheckSizes;
   /// ResourceExhausted.
   static Result<SplitBuffers> Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
 
