@@ -8,11 +8,6 @@
 namespace tuneonce {
 namespace {
 
-int DimIndex(const KernelDefinition& definition, const std::string& name) {
-  const auto& dims = definition.dims();
-  return static_cast<int>(std::find(dims.begin(), dims.end(), name) - dims.begin());
-}
-
 int ParameterIndex(const KernelDefinition& definition, const std::string& name) {
   const auto& parameters = definition.parameters();
   auto it = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) { return p.name == name; });
@@ -32,7 +27,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
       expected.kind = Argument::kTensor;
       expected.rank = parameter.dims.empty() ? -1 : static_cast<int>(parameter.dims.size());
       for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-        expected.dims[d] = static_cast<std::int8_t>(DimIndex(definition, parameter.dims[d]));
+        expected.dims[d] = static_cast<std::int8_t>(definition.DimOf(parameter.dims[d]).index);
       }
     } else if (parameter.kind == ParameterKind::kScalar) {
       expected.kind = static_cast<std::uint32_t>(parameter.dtype);
@@ -44,7 +39,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   }
   for (const KeyPart& part : definition.key()) {
     int index =
-        part.kind == KeyPart::Kind::kDim ? DimIndex(definition, part.name) : ParameterIndex(definition, part.name);
+        part.kind == KeyPart::Kind::kDim ? definition.DimOf(part.name).index : ParameterIndex(definition, part.name);
     key_.push_back(KeyWord{part, index});
   }
 }

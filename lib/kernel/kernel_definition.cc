@@ -152,6 +152,10 @@ Result<const struct Variant*> KernelDefinition::VariantFor(const Target& target)
       absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));
 }
 
+Dim KernelDefinition::DimOf(const std::string& name) const {
+  return Dim{static_cast<int>(std::find(dims_.begin(), dims_.end(), name) - dims_.begin())};
+}
+
 std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {
   std::string text;
   for (std::size_t i = 0; i < dims_.size(); ++i) {

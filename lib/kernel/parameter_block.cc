@@ -1,6 +1,5 @@
 #include "tuneonce/kernel/parameter_block.h"
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -35,8 +34,7 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
       case ParameterKind::kDim: {
         entry.kind = Kind::kDim;
         entry.bytes = DTypeBytes(parameter.dtype);
-        const auto& dims = definition.dims();
-        entry.dim = static_cast<std::int16_t>(std::find(dims.begin(), dims.end(), parameter.dim) - dims.begin());
+        entry.dim = static_cast<std::int16_t>(definition.DimOf(parameter.dim).index);
         break;
       }
       case ParameterKind::kDerived:

@@ -5,11 +5,6 @@
 namespace tuneonce {
 namespace {
 
-int DimIndex(const KernelDefinition& definition, const std::string& name) {
-  const auto& dims = definition.dims();
-  return static_cast<int>(std::find(dims.begin(), dims.end(), name) - dims.begin());
-}
-
 /// Fills the buffer with the source's bytes, over and over: doubling what is there.
 Status FillByRepeating(const DeviceBuffer& buffer, CUdeviceptr source, std::size_t source_bytes) {
   std::size_t filled = std::min(source_bytes, buffer.bytes());
@@ -28,7 +23,7 @@ Dims BucketCall::BoundOf(const KernelDefinition& definition, const Dims& dims) {
   Dims bound = dims;
   for (const KeyPart& part : definition.key()) {
     if (part.kind != KeyPart::Kind::kDim) continue;
-    Dim dim{DimIndex(definition, part.name)};
+    Dim dim = definition.DimOf(part.name);
     bound[dim] = part.Round(dims[dim]);
   }
   return bound;
@@ -45,7 +40,7 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
     const TensorView& given = *call.tensors[i];
     std::array<std::int64_t, kMaxRank> shape{};
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-      shape[d] = bucket.call_.problem.dims[Dim{DimIndex(definition, parameter.dims[d])}];
+      shape[d] = bucket.call_.problem.dims[definition.DimOf(parameter.dims[d])];
     }
     TensorView view = TensorView::Contiguous(nullptr, given.dtype, shape.data(), given.rank);
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));

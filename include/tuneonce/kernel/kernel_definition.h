@@ -78,6 +78,8 @@ class TUNEONCE_API KernelDefinition {
 
   /// The first variant that runs on `target`. Errors: Unimplemented, listing the variants there are.
   Result<const struct Variant*> VariantFor(const Target& target) const;
+  /// The handle of the dim `name`. REQUIRES: it is one of dims().
+  Dim DimOf(const std::string& name) const;
   /// "M=4096, N=1024".
   std::string DimsString(const tuneonce::Dims& dims) const;
 
