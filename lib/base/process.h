@@ -17,7 +17,7 @@ struct ProcessOptions {
   /// The child and all its children are killed after this long. 0 means no deadline.
   int timeout_ms = 120000;
   /// Only the first bytes of stdout and stderr together are kept.
-  std::size_t max_output_bytes = 64 * 1024;
+  std::size_t max_output_bytes = std::size_t{64} * 1024;
 };
 
 struct ProcessResult {
