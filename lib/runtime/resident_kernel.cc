@@ -13,8 +13,13 @@ Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
   Geometry geometry = variant->geometry(config, call.problem);
   if (!geometry.IsLaunchable()) return geometry.Check();
   if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
+  return FillAndLaunch(stream, call, geometry, nullptr);
+}
+
+Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,
+                                     const std::uint64_t* workspaces) const {
   ParameterBlock block;
-  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, nullptr, &block));
+  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, workspaces, &block));
   CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
@@ -27,10 +32,7 @@ Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& cal
     addresses.push_back(buffer.get());
     buffers.push_back(std::move(buffer));
   }
-  ParameterBlock block;
-  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, addresses.data(), &block));
-  CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
-  return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
+  return FillAndLaunch(stream, call, geometry, addresses.data());
 }
 
 Status ResidentKernel::Refused(CUresult result, CUstream stream) const {

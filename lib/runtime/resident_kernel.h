@@ -66,6 +66,8 @@ struct ResidentKernel {
   Status Launch(CUstream stream, BoundCall& call) const;
 
  private:
+  Status FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,
+                       const std::uint64_t* workspaces) const;
   Status LaunchWithWorkspace(CUstream stream, const BoundCall& call, const Geometry& geometry) const;
   Status Refused(CUresult result, CUstream stream) const;
 };
