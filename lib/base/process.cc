@@ -1,6 +1,5 @@
 #include "base/process.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -25,6 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How soon a cancellation is noticed.
+constexpr int kCancelPollMs = 20;
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -33,8 +36,23 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// Starts the child with stdin from /dev/null and both outputs into `output_fd`. Returns its pid.
-Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, int output_fd) {
+/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "unlimited", then the tool. Descriptor 3 is
+/// the pipe whose other end this process holds. The tool's outputs are the shell's; the shell gives its own up, so that
+/// they end with the tool. The watcher ignores the TERM that it sends to the group, so that it can clean up after it.
+constexpr char kSupervisor[] = R"sh(
+folder=$1; ulimit -f "$2"; shift 2
+"$@" 3<&- & tool=$!
+exec >/dev/null 2>&1
+(trap '' TERM; read -r line <&3; kill -TERM 0; [ -n "$folder" ] && { /bin/rm -rf "$folder"; /bin/rm -rf "$folder"; }; kill -KILL 0) &
+watcher=$!
+exec 3<&-
+wait "$tool"; code=$?
+kill -KILL "$watcher"; wait "$watcher"
+exit "$code"
+)sh";
+
+/// Starts the supervised tool with stdin from /dev/null and both outputs into `output_fd`. Returns the shell's pid.
+Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, int output_fd, int life_fd) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -46,17 +64,22 @@ Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, i
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, life_fd, 3);  // After the others: 3 may be one of them.
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  std::vector<char*> argv = Pointers(options.arguments);
+  std::vector<std::string> arguments = {
+      "sh", "-c", kSupervisor, "sh", options.folder,
+      options.max_file_bytes == 0 ? "unlimited" : absl::StrCat(options.max_file_bytes / 512), program};
+  arguments.insert(arguments.end(), options.arguments.begin() + 1, options.arguments.end());
+  std::vector<char*> argv = Pointers(arguments);
   std::vector<char*> envp = Pointers(options.environment);
   pid_t pid = 0;
-  int error = posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), envp.data());
+  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, argv.data(), envp.data());
   if (error != 0) {
-    return UnavailableError(absl::StrCat("cannot start ", program, ": ", std::strerror(error)));
+    return UnavailableError(absl::StrCat("cannot start /bin/sh for ", program, ": ", std::strerror(error)));
   }
   return pid;
 }
@@ -65,6 +88,12 @@ int RemainingMs(Clock::time_point start, int timeout_ms) {
   if (timeout_ms == 0) return 1000;  // Only a poll interval: there is no deadline.
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
   return spent >= timeout_ms ? 0 : static_cast<int>(timeout_ms - spent);
+}
+
+/// Without reaping it, which keeps its pid (our name for the group) from being reused.
+bool HasEnded(pid_t pid) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
 }
 
 }  // namespace
@@ -88,49 +117,57 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (program.empty()) {
     return UnavailableError(absl::StrCat("program '", options.arguments[0], "' was not found"));
   }
-  int pipe_fds[2];
-  if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
+  int output[2];
+  int life[2];
+  if (pipe2(output, O_CLOEXEC) != 0) {
     return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
   }
-  absl::Cleanup close_read = [&] { close(pipe_fds[0]); };
-  Result<pid_t> pid = Spawn(program, options, pipe_fds[1]);
-  close(pipe_fds[1]);
+  absl::Cleanup close_output = [&] { close(output[0]); };
+  if (pipe2(life, O_CLOEXEC) != 0) {
+    close(output[1]);
+    return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
+  }
+  absl::Cleanup close_life = [&] { close(life[1]); };
+  Result<pid_t> pid = Spawn(program, options, output[1], life[0]);
+  close(output[1]);
+  close(life[0]);
   if (!pid.ok()) return pid.status();
 
   ProcessResult result;
   const Clock::time_point start = Clock::now();
-  bool timed_out = false;
-  for (;;) {
-    int wait_ms = RemainingMs(start, options.timeout_ms);
-    if (wait_ms == 0) {
-      timed_out = true;
-      break;
+  Status stopped;
+  auto stop = [&] {
+    if (options.cancelled != nullptr && options.cancelled->load()) {
+      stopped = CancelledError(absl::StrCat(program, " was cancelled and killed"));
+    } else if (RemainingMs(start, options.timeout_ms) == 0) {
+      stopped = DeadlineExceededError(
+          absl::StrCat(program, " did not end within ", options.timeout_ms, " ms and was killed"));
     }
-    pollfd readable{pipe_fds[0], POLLIN, 0};
-    int ready = poll(&readable, 1, wait_ms);
-    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    return !stopped.ok();
+  };
+  while (!stop()) {
+    pollfd readable{output[0], POLLIN, 0};
+    int ready = poll(&readable, 1, std::min(RemainingMs(start, options.timeout_ms), kCancelPollMs));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) {
+      if (HasEnded(*pid)) break;  // A child of the tool still holds its output.
+      continue;
+    }
     char buffer[4096];
-    ssize_t n = read(pipe_fds[0], buffer, sizeof(buffer));
+    ssize_t n = read(output[0], buffer, sizeof(buffer));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     std::size_t room = options.max_output_bytes - std::min(options.max_output_bytes, result.output.size());
     result.output.append(buffer, std::min(room, static_cast<std::size_t>(n)));
   }
-  // It has closed its outputs; now it has to end. WNOWAIT keeps its pid (our name for the group) from being reused.
-  siginfo_t info{};
-  while (!timed_out && waitid(P_PID, *pid, &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == 0) {
-    timed_out = RemainingMs(start, options.timeout_ms) == 0;
-    poll(nullptr, 0, 1);
-  }
+  // It has closed its outputs; now it has to end.
+  while (stopped.ok() && !HasEnded(*pid) && !stop()) poll(nullptr, 0, 1);
   // The group is killed in any case: a tool that ended must not leave children behind.
   kill(-*pid, SIGKILL);
   int wait_status = 0;
   while (waitpid(*pid, &wait_status, 0) < 0 && errno == EINTR) {
   }
-  if (timed_out) {
-    return DeadlineExceededError(
-        absl::StrCat(program, " did not end within ", options.timeout_ms, " ms and was killed"));
-  }
+  if (!stopped.ok()) return stopped;
   result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   return result;
 }
@@ -145,20 +182,25 @@ Result<TemporaryFolder> TemporaryFolder::Create() {
 
 TemporaryFolder::~TemporaryFolder() {
   if (path_.empty()) return;
-  if (DIR* folder = opendir(path_.c_str()); folder != nullptr) {
-    while (const dirent* entry = readdir(folder)) unlinkat(dirfd(folder), entry->d_name, 0);
-    closedir(folder);
-  }
-  rmdir(path_.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {
   std::string file = absl::StrCat(path_, "/", name);
-  std::ofstream stream(file, std::ios::binary);
+  TUNEONCE_RETURN_IF_ERROR(tuneonce::WriteFile(file, content));
+  return file;
+}
+
+Status WriteFile(const std::string& path, const std::string& content) {
+  std::string partial = path + ".partial";
+  std::ofstream stream(partial, std::ios::binary);
   stream << content;
   stream.close();
-  if (!stream) return ResourceExhaustedError(absl::StrCat("cannot write ", file));
-  return file;
+  if (stream && std::rename(partial.c_str(), path.c_str()) == 0) return Status();
+  int error = errno;
+  unlink(partial.c_str());
+  return ResourceExhaustedError(absl::StrCat("cannot write ", path, ": ", std::strerror(error)));
 }
 
 Result<std::string> ReadFile(const std::string& path) {

@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_BASE_PROCESS_H_
 #define TUNEONCE_LIB_BASE_PROCESS_H_
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,12 @@ struct ProcessOptions {
   std::vector<std::string> environment;
   /// The child and all its children are killed after this long. 0 means no deadline.
   int timeout_ms = 120000;
+  /// The child and all its children are killed soon (20 ms) after this becomes true. Null: never.
+  const std::atomic<bool>* cancelled = nullptr;
+  /// Removed, with all that is in it, if this process dies before the tool does. Empty: none.
+  std::string folder;
+  /// No file that the tool writes grows beyond this; the tool gets SIGXFSZ (an exit code of 153). 0 means no limit.
+  std::int64_t max_file_bytes = std::int64_t{1} << 30;
   /// Only the first bytes of stdout and stderr together are kept.
   std::size_t max_output_bytes = std::size_t{64} * 1024;
 };
@@ -26,14 +34,19 @@ struct ProcessResult {
 };
 
 /// Runs a tool in a process group of its own and waits for it. An exit code other than 0 is a result, not an error.
-/// Errors: Unavailable (cannot be started), DeadlineExceeded (killed with its whole group). Thread-safe.
+/// Whatever ends first (the tool, its deadline, this process, even by SIGKILL), no process of the group is left.
+/// Errors: Unavailable (cannot be started), DeadlineExceeded and Cancelled (killed with its whole group). Thread-safe.
+///
+/// A shell supervises the tool: it holds one end of a pipe whose other end only this process has, and kills the group
+/// when that end closes. PR_SET_PDEATHSIG would not do: it is lost on the tool's own children, and it follows the
+/// thread, not the process.
 Result<ProcessResult> RunProcess(const ProcessOptions& options);
 
 /// The absolute path of a program: `name` itself if it has a slash, else the first hit in `path` (colon separated).
 /// Empty if there is none.
 std::string FindProgram(const std::string& name, const std::string& path);
 
-/// A folder of its own under `Environment::temporary_folder`, removed with its files (not sub-folders) at the end.
+/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end.
 class TemporaryFolder {
  public:
   static Result<TemporaryFolder> Create();
@@ -52,6 +65,9 @@ class TemporaryFolder {
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
+
+/// Writes a file whole: errors leave no partial file. Errors: ResourceExhausted, with the path.
+Status WriteFile(const std::string& path, const std::string& content);
 
 /// The whole content of a file. Errors: NotFound, with the path and the system's reason.
 Result<std::string> ReadFile(const std::string& path);
