@@ -140,21 +140,6 @@ TEST(KernelSourceTest, EveryFieldIsInTheFingerprint) {
   EXPECT_EQ(KernelSource::CudaCpp("text", "k").Fingerprint(), base.Fingerprint());
 }
 
-TEST(HintsTest, HintAxesBecomeHints) {
-  SearchSpace space;
-  space.AddAxis("TILE", {64});
-  space.AddHintAxis("occupancy", {2});
-  Config config = space.Enumerate(Target())->front();
-  EXPECT_EQ(Hints::OfConfig(config).ToString(Target()), "occupancy=2");
-  Target sm90;
-  sm90.capability_major = 9;
-  Hints by_target(ByTarget<HintValues>(
-      std::map<std::string, HintValues>{{"default", {{"occupancy", 1}}}, {"sm_90", {{"occupancy", 4}}}}));
-  EXPECT_EQ(by_target.ToString(sm90), "occupancy=4");
-  EXPECT_EQ(by_target.ToString(Target()), "occupancy=1");
-  EXPECT_EQ(Hints().ToString(sm90), "");
-}
-
 TEST(TensorViewTest, BytesAreWhatTheViewSpans) {
   float data[1];
   EXPECT_EQ(TensorView::Contiguous(data, DType::kFloat16, {3, 5}).bytes, 30u);

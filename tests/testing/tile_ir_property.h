@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_TESTS_TESTING_TILE_IR_PROPERTY_H_
+#define TUNEONCE_TESTS_TESTING_TILE_IR_PROPERTY_H_
+
+#include <string>
+#include <string_view>
+
+#include "tuneonce/kernel/tile_ir.h"
+
+namespace tuneonce {
+
+/// What must hold for any content, damaged or not: it is refused, or patching it gives a file that reads back with just
+/// those hints and everything else as it was, and that does not change when patched again. Returns "" if it holds, else
+/// what does not. `*accepted` says whether the content was taken. Used by the unit test and the fuzzer.
+inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepted) {
+  Result<TileIrModule> before = ReadTileIr(bytes);
+  *accepted = before.ok();
+  Hints hints(HintValues{{"occupancy", 4}, {"num_worker_warps", 8}});
+  Result<std::string> patched = PatchTileIrHints(bytes, hints);
+  if (!before.ok()) {
+    if (before.status().code() != StatusCode::kInvalidArgument) return "refused with " + before.status().ToString();
+    if (before.status().message().find("offset ") == std::string::npos) return "no offset: " + before.status().message();
+    return "";  // Patching may still work: it does not read types.
+  }
+  if (before->entries.empty()) return patched.ok() ? "patched without an entry" : "";
+  if (!patched.ok()) return "read, but not patched: " + patched.status().ToString();
+  Result<TileIrModule> after = ReadTileIr(*patched);
+  if (!after.ok()) return "the patched file: " + after.status().ToString();
+  if (after->entries.size() != before->entries.size() || after->minor != before->minor) return "entries were lost";
+  for (std::size_t i = 0; i < after->entries.size(); ++i) {
+    const TileIrEntry& entry = after->entries[i];
+    if (entry.name != before->entries[i].name) return "a name changed";
+    if (entry.parameters != before->entries[i].parameters) return "a signature changed";
+    std::map<std::string, HintValues> expected = {
+        {"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
+    if (entry.hints != expected) return "other hints than those asked for";
+  }
+  Result<std::string> again = PatchTileIrHints(*patched, hints);
+  if (!again.ok() || *again != *patched) return "patching again changed the file";
+  return "";
+}
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TESTS_TESTING_TILE_IR_PROPERTY_H_
