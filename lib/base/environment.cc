@@ -24,6 +24,13 @@ Environment ReadAll() {
   environment.cuda_driver = Read("TUNEONCE_CUDA_DRIVER");
   environment.cpu_driver = Read("TUNEONCE_CPU_DRIVER");
   environment.nvrtc = Read("TUNEONCE_NVRTC");
+  environment.tileiras = Read("TUNEONCE_TILEIRAS");
+  environment.ptxas = Read("TUNEONCE_PTXAS");
+  environment.enable_tile = ReadEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
+  environment.virtual_env = Read("VIRTUAL_ENV");
+  environment.home = Read("HOME");
+  int workers = 0;
+  if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0) environment.compile_workers = workers;
   environment.cxx = ReadEither("TUNEONCE_CXX", "CXX");
   environment.cuda_home = ReadEither("CUDA_HOME", "CUDA_PATH");
   environment.path = Read("PATH");

@@ -4,17 +4,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/process.h"
+#include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {
 namespace {
 
-constexpr int kCompileTimeoutMs = 60000;
+/// The compiler finds its own parts by PATH; LC_ALL keeps its messages in one language.
+std::vector<std::string> ToolEnvironment() { return {"PATH=" + Environment::Get().path, "LC_ALL=C"}; }
 
-std::vector<std::string> ToolEnvironment(const std::string& temporary_folder) {
-  // The compiler finds its own parts by PATH; LC_ALL keeps its messages in one language.
-  return {"PATH=" + Environment::Get().path, "TMPDIR=" + temporary_folder, "LC_ALL=C"};
+/// What -march=native depends on.
+std::string CpuModel() {
+  Result<std::string> info = ReadFile("/proc/cpuinfo");
+  if (!info.ok()) return "";
+  std::size_t at = info->find("model name");
+  return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
 }
 
 }  // namespace
@@ -34,18 +39,22 @@ Result<std::string> HostToolchain::FindCompiler() {
       "no C++ compiler was found (looked for c++, g++, clang++ in PATH): install one, or set TUNEONCE_CXX");
 }
 
+Result<std::string> HostToolchain::Version() const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string compiler, FindCompiler());
+  TUNEONCE_ASSIGN_OR_RETURN(Tool tool, FindTool("C++ compiler", compiler));
+  static const auto* const cpu = new std::string(CpuModel());
+  return absl::StrCat(tool.version, ", ", *cpu);
+}
+
 std::string HostToolchain::Description() const {
   Result<std::string> compiler = FindCompiler();
   if (!compiler.ok()) return compiler.status().message();
-  ProcessOptions options;
-  options.arguments = {*compiler, "-dumpfullversion", "-dumpversion"};
-  options.environment = ToolEnvironment(Environment::Get().temporary_folder);
-  Result<ProcessResult> result = RunProcess(options);
-  std::string version = result.ok() && result->exit_code == 0 ? result->output : "unknown version";
-  return absl::StrCat(*compiler, " ", version.substr(0, version.find('\n')));
+  Result<Tool> tool = FindTool("C++ compiler", *compiler);
+  return tool.ok() ? absl::StrCat(tool->path, ": ", tool->version) : tool.status().message();
 }
 
-Result<Artifact> HostToolchain::Compile(const KernelSource& source, const Hints&, const Target& target) const {
+Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                                          const CompileLimits& limits) const {
   if (!target.is_cpu_device) return InvalidArgumentError("a host_cpp source runs on the CPU device only");
   TUNEONCE_ASSIGN_OR_RETURN(std::string compiler, FindCompiler());
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
@@ -53,28 +62,19 @@ Result<Artifact> HostToolchain::Compile(const KernelSource& source, const Hints&
                             folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", source.symbol,
                                                                        ".cc\"\n", source.content)));
   std::string output = folder.path() + "/kernel.so";
-  ProcessOptions options;
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.
-  options.arguments = {compiler, "-std=c++17",         "-O3", "-march=native", "-ffp-contract=off", "-shared",
-                       "-fPIC",  "-fvisibility=hidden"};
-  if (compiler.find("clang") == std::string::npos) options.arguments.push_back("-fno-gnu-unique");
-  for (const std::string& define : source.defines) options.arguments.push_back("-D" + define);
-  for (const std::string& option : source.options) options.arguments.push_back(option);
-  for (const std::string& last : {input, std::string("-o"), output}) options.arguments.push_back(last);
-  options.environment = ToolEnvironment(folder.path());
-  options.timeout_ms = kCompileTimeoutMs;
-
+  std::vector<std::string> arguments = {compiler, "-std=c++17",         "-O3", "-march=native", "-ffp-contract=off",
+                                        "-shared", "-fPIC",  "-fvisibility=hidden"};
+  if (compiler.find("clang") == std::string::npos) arguments.push_back("-fno-gnu-unique");
+  for (const std::string& define : source.defines) arguments.push_back("-D" + define);
+  arguments.insert(arguments.end(), source.options.begin(), source.options.end());
+  arguments.insert(arguments.end(), {input, "-o", output});
   auto start = std::chrono::steady_clock::now();
-  TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
-  if (result.exit_code != 0) {
-    return InvalidArgumentError(
-        absl::StrCat(compiler, " failed with exit code ", result.exit_code, ": ", result.output));
-  }
   Artifact artifact;
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits, ToolEnvironment()));
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadFile(output));
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(compiler, output));
   artifact.symbol = source.symbol;
-  artifact.log = result.output;
   // The build id is the linker's hash of the content, so equal code gives equal bytes.
   artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();
   return artifact;

@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "compile/cubin.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/base/environment.h"
 
@@ -82,18 +83,24 @@ std::string LogOf(const Nvrtc& nvrtc, Program program) {
 
 }  // namespace
 
-std::string NvrtcToolchain::Description() const {
-  Result<const Nvrtc*> nvrtc = LoadNvrtc();
-  if (!nvrtc.ok()) return nvrtc.status().message();
+Result<std::string> NvrtcToolchain::Version() const {
+  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
   int major = 0;
   int minor = 0;
-  (*nvrtc)->Version(&major, &minor);
-  return absl::StrCat((*nvrtc)->path, " ", major, ".", minor);
+  nvrtc->Version(&major, &minor);
+  return absl::StrCat("nvrtc ", major, ".", minor);
 }
 
-Result<Artifact> NvrtcToolchain::Compile(const KernelSource& source, const Hints&, const Target& target) const {
+std::string NvrtcToolchain::Description() const {
+  Result<const Nvrtc*> nvrtc = LoadNvrtc();
+  return nvrtc.ok() ? absl::StrCat((*nvrtc)->path, " ", *Version()) : nvrtc.status().message();
+}
+
+Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                                           const CompileLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
+  if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("NVRTC was not started: cancelled");
   auto start = std::chrono::steady_clock::now();
   Program program = nullptr;
   std::string file_name = source.symbol + ".cu";
@@ -121,7 +128,7 @@ Result<Artifact> NvrtcToolchain::Compile(const KernelSource& source, const Hints
   nvrtc->GetCUBIN(program, artifact.image.data());
   artifact.symbol = source.symbol;
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();
+  TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix("NVRTC"));
   return artifact;
 }
 

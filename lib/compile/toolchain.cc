@@ -4,12 +4,23 @@
 #include "tuneonce/compile/cubin_toolchain.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/compile/nvrtc_toolchain.h"
+#include "tuneonce/compile/ptxas_toolchain.h"
+#include "tuneonce/compile/tileiras_toolchain.h"
 
 namespace tuneonce {
 
+Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hints& hints, const Target& target) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, Version());
+  Fingerprinter key;
+  key.Add(source.Fingerprint()).Add(target.name()).Add(version);
+  if (uses_hints()) key.Add(hints.Fingerprint());
+  return key.Finish();
+}
+
 const ToolchainSet& ToolchainSet::Default() {
   static const auto* const set = new ToolchainSet(
-      {std::make_shared<HostToolchain>(), std::make_shared<NvrtcToolchain>(), std::make_shared<CubinToolchain>()});
+      {std::make_shared<TileirasToolchain>(), std::make_shared<PtxasToolchain>(), std::make_shared<NvrtcToolchain>(),
+       std::make_shared<HostToolchain>(), std::make_shared<CubinToolchain>()});
   return *set;
 }
 

@@ -65,6 +65,16 @@ std::string Hints::ToString(const Target& target) const {
   return absl::StrJoin(For(target), ", ", absl::PairFormatter("="));
 }
 
+tuneonce::Fingerprint Hints::Fingerprint() const {
+  Fingerprinter fingerprint;
+  fingerprint.Add(static_cast<std::uint64_t>(update_));
+  for (const auto& [target, values] : by_target()) {
+    fingerprint.Add(target).Add(values.size());
+    for (const auto& [name, value] : values) fingerprint.Add(name).Add(static_cast<std::uint64_t>(value));
+  }
+  return fingerprint.Finish();
+}
+
 Status Hints::Check() const {
   for (const auto& [target, values] : by_target()) {
     if (!IsTargetName(target)) {

@@ -143,10 +143,12 @@ Status KernelDefinition::Validate() {
   return check().WithPrefix("kernel '" + name_ + "'");
 }
 
-Result<const struct Variant*> KernelDefinition::VariantFor(const Target& target) const {
+Result<std::vector<const struct Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
+  std::vector<const struct Variant*> running;
   for (const struct Variant& variant : variants_) {
-    if (!variant.runs_on || variant.runs_on(target)) return &variant;
+    if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
   }
+  if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat(
       "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
       absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));

@@ -312,4 +312,34 @@ Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hin
                             {TileIrFile::kType, parsed.types.Write()}});
 }
 
+std::string HintsByTargetString(const std::map<std::string, HintValues>& hints) {
+  std::vector<std::string> parts;
+  for (const auto& [target, values] : hints) {
+    if (!values.empty()) parts.push_back(absl::StrCat(target, ": ", absl::StrJoin(values, ", ", absl::PairFormatter("="))));
+  }
+  return parts.empty() ? "none" : absl::StrJoin(parts, "; ");
+}
+
+std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
+  std::string baked = HintsByTargetString(entry.hints);
+  if (baked == "none") return "";
+  if (hints.empty()) return absl::StrCat("entry '", entry.name, "' brings hints of its own: ", baked);
+  if (hints.update() == Hints::Update::kReplace) return "";
+  std::vector<std::string> winners;
+  auto given = hints.by_target().find("default");
+  for (const auto& [target, values] : entry.hints) {
+    if (target == "default" || given == hints.by_target().end()) continue;
+    for (const auto& [name, value] : given->second) {
+      auto own = values.find(std::string(BytecodeHintName(name)));
+      auto of_target = hints.by_target().find(target);
+      bool is_given = of_target != hints.by_target().end() && of_target->second.count(name) > 0;
+      if (own == values.end() || is_given) continue;
+      winners.push_back(absl::StrCat(own->first, "=", own->second, " of ", target));
+    }
+  }
+  if (winners.empty()) return "";
+  return absl::StrCat("entry '", entry.name, "' keeps hints that win over the merged default: ",
+                      absl::StrJoin(winners, ", "));
+}
+
 }  // namespace tuneonce

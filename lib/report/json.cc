@@ -22,9 +22,15 @@ Json ToJson(const Success& success) {
   const Measurement& m = success.measurement;
   Json json;
   json["config"] = ToJson(success.config);
+  if (!success.variant.empty()) json["variant"] = success.variant;
   json["mean_us"] = m.mean_us;
   json["error_margin_us"] = m.error_margin_us ? Json(*m.error_margin_us) : Json(nullptr);
   json["num_samples"] = m.num_samples;
+  if (success.resources.registers > 0) {
+    json["resources"] = {{"registers", success.resources.registers},
+                         {"shared_bytes", success.resources.shared_bytes},
+                         {"local_bytes", success.resources.local_bytes}};
+  }
   return json;
 }
 
@@ -60,8 +66,17 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   for (const Duplicate& duplicate : result.duplicates) {
     json["duplicates"].push_back({{"config", ToJson(duplicate.config)}, {"same_as", ToJson(duplicate.same_as)}});
   }
+  json["fallbacks"] = Json::array();
+  for (const VariantFallback& fallback : result.fallbacks) {
+    json["fallbacks"].push_back({{"config", ToJson(fallback.config)},
+                                 {"variant", fallback.variant},
+                                 {"instead_of", fallback.instead_of.variant},
+                                 {"reason", fallback.instead_of.reason}});
+  }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
   json["cost"] = {{"compile_s", result.cost.compile_seconds},
+                  {"compile_wall_s", result.cost.compile_wall_seconds},
+                  {"num_compiled", result.cost.num_compiled},
                   {"gpu_s", result.cost.gpu_seconds},
                   {"wall_s", result.cost.wall_seconds},
                   {"num_launches", result.cost.num_launches}};

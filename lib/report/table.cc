@@ -1,6 +1,7 @@
 #include "tuneonce/report/table.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,6 +17,21 @@ std::string Row(const TuningResult& result, const Success& success) {
   double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
   return absl::StrFormat("%s %12.3f %s %8d %7.2fx  %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
                          ratio, success.config.ToString(), is_baseline ? "  (baseline)" : "");
+}
+
+/// One line for each variant and reason, however many configs it is about.
+std::string Fallbacks(const TuningResult& result) {
+  std::map<std::string, int> configs_by_line;
+  for (const VariantFallback& fallback : result.fallbacks) {
+    std::string reason = fallback.instead_of.reason.substr(0, fallback.instead_of.reason.find('\n'));
+    ++configs_by_line[absl::StrCat("built by '", fallback.variant, "' instead of '", fallback.instead_of.variant,
+                                   "': ", reason)];
+  }
+  std::string text;
+  for (const auto& [line, count] : configs_by_line) {
+    absl::StrAppend(&text, "  ", count, count == 1 ? " config " : " configs ", line, "\n");
+  }
+  return text;
 }
 
 }  // namespace
@@ -44,12 +60,13 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
     absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(),
                     "}\n");
   }
+  absl::StrAppend(&text, Fallbacks(result));
   if (result.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
   }
-  absl::StrAppendFormat(&text, "cost: %.2f s wall, %.2f s compiling, %.3f s on the device, %d launches\n",
-                        result.cost.wall_seconds, result.cost.compile_seconds, result.cost.gpu_seconds,
-                        result.cost.num_launches);
+  absl::StrAppendFormat(&text, "cost: %.2f s wall, %.2f s compiling %d artifacts, %.3f s on the device, %d launches\n",
+                        result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled,
+                        result.cost.gpu_seconds, result.cost.num_launches);
   return text;
 }
 

@@ -35,7 +35,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Devic
                                              " key parts; at most ", kMaxKeyWords - 2, " are possible"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  TUNEONCE_RETURN_IF_ERROR(definition.VariantFor(Target::Of(identity)).status());
+  TUNEONCE_RETURN_IF_ERROR(definition.VariantsFor(Target::Of(identity)).status());
   auto shared = std::make_shared<const KernelDefinition>(std::move(definition));
   return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
 }

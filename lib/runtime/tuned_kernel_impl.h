@@ -44,18 +44,18 @@ struct TunedKernel::Impl {
   } counters;
 
  private:
-  /// What is fixed per device: target, variant, layout, identity.
+  /// What is fixed per device: target, identity, and a layout for each variant that runs there.
   struct DeviceState {
     DeviceIdentity identity;
     Target target;
-    const Variant* variant = nullptr;
-    std::optional<ParameterLayout> layout;
+    std::map<const Variant*, ParameterLayout> layouts;
   };
 
   Result<const DeviceState*> CurrentDevice();
   Result<Config> FallbackConfig(const DeviceState& device, const BoundCall& call) const;
-  Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const DeviceState& device, const Config& config,
-                                                             const BoundCall& call);
+  /// By the variant named `preferred` if it compiles, else by the first that does.
+  Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const Config& config, const BoundCall& call,
+                                                             const std::string& preferred);
   const ResidentKernel* Publish(const DeviceState& device, const ResidentKey& key, const Config& config,
                                 std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;

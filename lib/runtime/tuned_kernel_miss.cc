@@ -6,7 +6,7 @@
 #include "base/callback.h"
 #include "runtime/bucket_call.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/compile/compile_pool.h"
 
 namespace tuneonce {
 namespace {
@@ -25,8 +25,11 @@ Result<const TunedKernel::Impl::DeviceState*> TunedKernel::Impl::CurrentDevice()
     auto made = std::make_unique<DeviceState>();
     TUNEONCE_ASSIGN_OR_RETURN(made->identity, device.Identity());
     made->target = Target::Of(made->identity);
-    TUNEONCE_ASSIGN_OR_RETURN(made->variant, definition->VariantFor(made->target));
-    TUNEONCE_ASSIGN_OR_RETURN(made->layout, ParameterLayout::Create(*definition, made->variant->convention));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition->VariantsFor(made->target));
+    for (const Variant* variant : variants) {
+      TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, ParameterLayout::Create(*definition, variant->convention));
+      made->layouts.emplace(variant, std::move(layout));
+    }
     state = std::move(made);
   }
   return state.get();
@@ -38,8 +41,8 @@ const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, cons
   resident->key = key;
   resident->config = config;
   resident->target = device.target;
-  resident->variant = device.variant;
-  resident->layout = &*device.layout;
+  resident->variant = loaded->variant;
+  resident->layout = &device.layouts.at(loaded->variant);
   resident->space = &definition->space();
   resident->api = &api;
   resident->function = loaded->kernel.get();
@@ -47,14 +50,19 @@ const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, cons
   return table.Insert(std::move(resident));
 }
 
-Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(const DeviceState& device,
-                                                                              const Config& config,
-                                                                              const BoundCall& call) {
-  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *device.variant, config, call));
+Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(const Config& config,
+                                                                              const BoundCall& call,
+                                                                              const std::string& preferred) {
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition, config, call));
+  if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
+  std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
+                        [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   const ToolchainSet& toolchains =
       policy.search.toolchains != nullptr ? *policy.search.toolchains : ToolchainSet::Default();
-  TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(candidate.source.kind));
-  TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, toolchain->Compile(candidate.source, candidate.hints, device.target));
+  CompilePool pool(toolchains, call.problem.target, {CompileJobOf(planned)}, policy.search.compile);
+  CompiledJob compiled = *pool.Next();
+  Candidate& candidate = planned.alternatives[compiled.alternative];
+  TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
   return LoadCandidate(api, candidate);
 }
 
@@ -82,7 +90,7 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
     TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
     call.problem.target = device->target;
     TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
-    TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(*device, config, call));
+    TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(config, call, ""));
     resident = Publish(*device, key, config, std::move(loaded));
   }
   TUNEONCE_RETURN_IF_ERROR(resident->space->CheckGuards(resident->config, call.problem.dims));
@@ -128,7 +136,7 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   // Of the whole space, whatever the guards say at these dims.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(device.target));
   TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint,
-                            KernelFingerprint(*definition, *device.variant, configs, call.problem));
+                            KernelFingerprint(*definition, configs, call.problem));
   return key;
 }
 
@@ -140,7 +148,7 @@ Result<bool> TunedKernel::Impl::ServeFromStore(const DeviceState& device, const 
   auto config = std::find_if(configs.begin(), configs.end(),
                              [&](const Config& c) { return c.ToString() == lookup.record->config; });
   if (config == configs.end()) return false;
-  Result<std::shared_ptr<const LoadedKernel>> loaded = CompileAndLoad(device, *config, call);
+  Result<std::shared_ptr<const LoadedKernel>> loaded = CompileAndLoad(*config, call, lookup.record->variant);
   if (!loaded.ok()) return false;  // The search finds out what does work, and says why if nothing does.
   Publish(device, key, *config, *std::move(loaded));
   ++counters.stored_hits;
@@ -182,6 +190,7 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   TuningRecord record;
   record.key = std::move(store_key);
   record.config = result.best.config.ToString();
+  record.variant = result.best.variant;
   record.measurement = result.best.measurement;
   record.speedup_over_baseline = result.speedup_over_baseline;
   record.tuned_at = definition->DimsString(tuned_at);

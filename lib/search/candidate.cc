@@ -1,6 +1,9 @@
 #include "tuneonce/search/candidate.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "tuneonce/base/environment.h"
 #include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
@@ -9,9 +12,30 @@ namespace {
 /// Shared memory that any kernel may have without asking the driver for more.
 constexpr std::int64_t kDefaultSharedMemoryBytes = 48 * 1024;
 
-}  // namespace
+/// The driver puts a Tile IR kernel's real block, shared memory and cluster; a launch that names others is refused.
+Status CheckTileGeometry(const Geometry& geometry) {
+  if (geometry.block == Dim3{} && geometry.cluster == Dim3{} && geometry.shared_memory_bytes == 0) return Status();
+  return InvalidArgumentError(absl::StrCat(
+      "a Tile IR kernel is launched with block (1, 1, 1), without cluster and dynamic shared memory; the geometry is ",
+      geometry.ToString()));
+}
 
-Result<Candidate> MakeCandidate(std::shared_ptr<const KernelDefinition> definition, const Variant& variant,
+/// The variants that may build `config`.
+Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definition, const Config& config,
+                                               const Target& target) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(target));
+  const AxisValue* value = config.Find("backend");
+  const std::string* backend = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  if (backend == nullptr) return variants;
+  for (const Variant* variant : variants) {
+    if (variant->name == *backend) return std::vector<const Variant*>{variant};
+  }
+  return InvalidArgumentError(absl::StrCat(
+      "kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(), "; there are: ",
+      absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) { out->append(variant->name); })));
+}
+
+Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& definition, const Variant& variant,
                                 const Config& config, const BoundCall& call) {
   std::string where = " of kernel '" + definition->name() + "' at config {" + config.ToString() + "}";
   Candidate candidate;
@@ -25,8 +49,51 @@ Result<Candidate> MakeCandidate(std::shared_ptr<const KernelDefinition> definiti
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("the geometry function" + where,
                                                          [&] { return variant.geometry(config, call.problem); }));
-  candidate.definition = std::move(definition);
+  candidate.definition = definition;
+  candidate.variant = &variant;
+  if (candidate.source.kind == SourceKind::kTileIr) {
+    TUNEONCE_RETURN_IF_ERROR(CheckTileGeometry(candidate.geometry).WithPrefix("the geometry function" + where));
+  }
   return candidate;
+}
+
+/// A guess at how compile time grows: with the tile, hence with the product of the structural sizes.
+double CompileCost(const Config& config) {
+  double cost = 1;
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    const auto* value = std::get_if<std::int64_t>(&config.values()[i]);
+    if (value != nullptr && *value > 1 && config.Kind(i) == AxisKind::kStructural) cost *= static_cast<double>(*value);
+  }
+  return cost;
+}
+
+}  // namespace
+
+Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
+                                 const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants,
+                            VariantsOf(*definition, config, call.problem.target));
+  bool enable_tile = Environment::Get().enable_tile;
+  PlannedConfig planned;
+  planned.config = config;
+  for (const Variant* variant : variants) {
+    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
+    if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
+      planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
+    } else {
+      planned.alternatives.push_back(std::move(candidate));
+    }
+  }
+  return planned;
+}
+
+CompileJob CompileJobOf(const PlannedConfig& planned) {
+  CompileJob job;
+  job.cost = CompileCost(planned.config);
+  for (const Candidate& candidate : planned.alternatives) {
+    job.alternatives.push_back(CompileJob::Alternative{candidate.source, candidate.hints});
+  }
+  return job;
 }
 
 Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate) {
@@ -47,7 +114,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
                           static_cast<int>(candidate.geometry.shared_memory_bytes))
             .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) + " bytes of shared memory"));
   }
-  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol});
+  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol, candidate.variant});
 }
 
 }  // namespace tuneonce

@@ -36,16 +36,18 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 }
 
 Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
-                               StreamView stream, std::vector<Candidate> candidates, const SearchOptions& options) {
+                               StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
-  for (const Candidate& candidate : candidates) {
-    TUNEONCE_RETURN_IF_ERROR(SplitBuffers::CheckSizes(*candidate.definition, candidate.call));
+  for (const PlannedConfig& config : planned) {
+    for (const Candidate& candidate : config.alternatives) {
+      TUNEONCE_RETURN_IF_ERROR(SplitBuffers::CheckSizes(*candidate.definition, candidate.call));
+    }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
   EventTimer event_timer;
   InProcessRunner runner(trial_stream.view(), options.timer != nullptr ? *options.timer : event_timer);
   SearchEngine engine(kernel, target, space.baseline(), options, runner);
-  return engine.Run(std::move(candidates));
+  return engine.Run(std::move(planned));
 }
 
 /// Declares one config's kernel arguments as a definition, and binds them.
@@ -102,15 +104,14 @@ Result<TuningResult> exhaustive_search(const KernelDefinition& definition, Strea
 Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                        const BoundCall& call, const SearchOptions& options) {
   const Target& target = call.problem.target;
-  TUNEONCE_ASSIGN_OR_RETURN(const Variant* variant, definition->VariantFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
-  std::vector<Candidate> candidates;
+  std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
-    candidates.push_back(std::move(candidate));
+    planned.emplace_back();
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  return RunSearch(definition->name(), definition->space(), target, stream, std::move(candidates), options);
+  return RunSearch(definition->name(), definition->space(), target, stream, std::move(planned), options);
 }
 
 Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,
@@ -124,7 +125,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
   }
   TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
-  std::vector<Candidate> candidates;
+  std::vector<PlannedConfig> planned;
   std::vector<std::vector<TrialArgument>> arguments(configs.size());  // The candidates' calls point into it.
   std::string kernel = "kernel";
   for (std::size_t i = 0; i < configs.size(); ++i) {
@@ -142,10 +143,12 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     kernel = candidate.source.symbol;
-    candidates.push_back(std::move(candidate));
+    planned.emplace_back();
+    planned.back().config = config;
+    planned.back().alternatives.push_back(std::move(candidate));
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
-  return RunSearch(kernel, space, target, stream, std::move(candidates), options);
+  return RunSearch(kernel, space, target, stream, std::move(planned), options);
 }
 
 }  // namespace tuneonce

@@ -12,17 +12,23 @@ bool TuningKey::SameKernel(const TuningKey& other) const {
   return kernel_fingerprint == other.kernel_fingerprint && key_words == other.key_words;
 }
 
-Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const Variant& variant,
-                                      const std::vector<Config>& configs, const Problem& problem) {
+Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
+                                      const Problem& problem) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
+  std::string of_kernel = " of kernel '" + definition.name() + "'";
   Fingerprinter fingerprinter;
-  fingerprinter.Add(definition.name()).Add(definition.version()).Add(variant.name).Add(configs.size());
-  for (const Config& config : configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function of kernel '" + definition.name() + "'",
-                                                            [&] { return variant.source(config, problem); }));
-    TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function of kernel '" + definition.name() + "'", [&] {
-                                return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
-                              }));
-    fingerprinter.Add(config.ToString()).Add(source.Fingerprint()).Add(hints.ToString(problem.target));
+  fingerprinter.Add(definition.name()).Add(definition.version()).Add(configs.size());
+  for (const Config& config : configs) fingerprinter.Add(config.ToString());
+  for (const Variant* variant : variants) {
+    fingerprinter.Add(variant->name);
+    for (const Config& config : configs) {
+      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function" + of_kernel,
+                                                              [&] { return variant->source(config, problem); }));
+      TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function" + of_kernel, [&] {
+                                  return variant->hints ? variant->hints(config) : Hints::OfConfig(config);
+                                }));
+      fingerprinter.Add(source.Fingerprint()).Add(hints.Fingerprint());
+    }
   }
   return fingerprinter.Finish();
 }

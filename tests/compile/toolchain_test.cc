@@ -1,6 +1,7 @@
 #include "tuneonce/compile/toolchain.h"
 
 #include "testing/cpu_device_test.h"
+#include "testing/targets.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/cubin_toolchain.h"
 #include "tuneonce/compile/host_toolchain.h"
@@ -9,17 +10,13 @@
 namespace tuneonce {
 namespace {
 
+using testing::Sm;
+
 const Target kCpu = [] {
   Target target;
   target.is_cpu_device = true;
   return target;
 }();
-
-Target Sm90() {
-  Target target;
-  target.capability_major = 9;
-  return target;
-}
 
 constexpr char kHostSource[] = "static void k(const tuneonce_block&, int* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);";
 
@@ -47,7 +44,7 @@ TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
 TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
   KernelSource broken = KernelSource::HostCpp("this is no C++", "k");
   EXPECT_ERROR(HostToolchain().Compile(broken, Hints(), kCpu), StatusCode::kInvalidArgument, "k.cc:1");
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), Sm90()), StatusCode::kInvalidArgument, "CPU device only");
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument, "CPU device only");
 }
 
 TEST(HostToolchainTest, AMissingCompilerIsUnavailable) {
@@ -76,11 +73,11 @@ TEST(NvrtcToolchainTest, AMissingLibraryNamesThePlaces) {
   Environment environment = Environment::Get();
   environment.nvrtc = "/no/libnvrtc.so";
   Environment::Set(environment);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm90()), StatusCode::kUnavailable,
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)), StatusCode::kUnavailable,
                "/no/libnvrtc.so");
   environment.nvrtc = "libm.so.6";
   Environment::Set(environment);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm90()), StatusCode::kUnavailable,
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)), StatusCode::kUnavailable,
                "is not NVRTC");
 }
 
@@ -88,35 +85,42 @@ TEST(NvrtcToolchainTest, AMissingLibraryNamesThePlaces) {
 TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
   KernelSource source = KernelSource::CudaCpp("extern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
   source.Define("VALUE", 3);
-  Result<Artifact> artifact = NvrtcToolchain().Compile(source, Hints(), Sm90());
+  Result<Artifact> artifact = NvrtcToolchain().Compile(source, Hints(), Sm(90));
   if (artifact.status().code() == StatusCode::kUnavailable) {
     GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
   }
   ASSERT_OK(artifact);
   EXPECT_EQ(artifact->image.substr(1, 3), "ELF");
-  EXPECT_EQ(NvrtcToolchain().Compile(source, Hints(), Sm90())->code_fingerprint, artifact->code_fingerprint);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm90()),
+  EXPECT_EQ(NvrtcToolchain().Compile(source, Hints(), Sm(90))->code_fingerprint, artifact->code_fingerprint);
+  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "k.cu(1)");
   EXPECT_ERROR(NvrtcToolchain().Compile(source, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
 }
 
-TEST(CubinToolchainTest, PassesMachineCodeThrough) {
-  KernelSource cubin = KernelSource::Cubin(
-      "\x7f"
-      "ELF and more",
-      "k");
-  Result<Artifact> artifact = CubinToolchain().Compile(cubin, Hints(), Sm90());
-  ASSERT_OK(artifact);
-  EXPECT_EQ(artifact->image, cubin.content);
-  EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin("PTX", "k"), Hints(), Sm90()), StatusCode::kInvalidArgument,
-               "not a cubin");
-  EXPECT_ERROR(CubinToolchain().Compile(cubin, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
+TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
+  KernelSource text = KernelSource::Cubin("PTX", "k");
+  EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
+               "the image is no cubin: it does not start as an ELF file");
+  EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
+  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), kCpu);
+  EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "for another machine");
 }
 
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {
-  EXPECT_OK(ToolchainSet::Default().For(SourceKind::kHostCpp));
-  EXPECT_OK(ToolchainSet::Default().For(SourceKind::kCudaCpp));
-  EXPECT_ERROR(ToolchainSet::Default().For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");
+  for (SourceKind kind : {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileIr, SourceKind::kPtx,
+                          SourceKind::kCubin}) {
+    EXPECT_OK(ToolchainSet::Default().For(kind));
+  }
+  EXPECT_ERROR(ToolchainSet({}).For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");
+}
+
+TEST(ToolchainTest, AnArtifactsKeyCoversWhatTheArtifactDependsOn) {
+  HostToolchain host;
+  Fingerprint key = *host.ArtifactKey(Host(1), Hints(), kCpu);
+  EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), kCpu), key) << "hints do not apply";
+  EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), kCpu), key);
+  EXPECT_NE(*host.ArtifactKey(Host(1), Hints(), Sm(90)), key);
 }
 
 }  // namespace

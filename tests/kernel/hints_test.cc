@@ -3,17 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "testing/cpu_device_test.h"
+#include "testing/targets.h"
 #include "tuneonce/space/search_space.h"
 
 namespace tuneonce {
 namespace {
 
-Target Sm(int capability) {
-  Target target;
-  target.capability_major = capability / 10;
-  target.capability_minor = capability % 10;
-  return target;
-}
+using testing::Sm;
 
 TEST(HintsTest, HintAxesBecomeHints) {
   SearchSpace space;

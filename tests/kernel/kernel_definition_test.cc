@@ -91,7 +91,7 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
   EXPECT_ERROR(no_variant.Validate(), StatusCode::kInvalidArgument, "it has no variant");
 }
 
-TEST(KernelDefinitionTest, TheFirstVariantForTheTargetIsUsed) {
+TEST(KernelDefinitionTest, VariantsForATargetKeepTheirOrder) {
   KernelDefinition definition = Good();
   KernelDefinition gpu_only("gpu_only", "1");
   Variant variant;
@@ -103,9 +103,9 @@ TEST(KernelDefinitionTest, TheFirstVariantForTheTargetIsUsed) {
   ASSERT_OK(gpu_only.Validate());
   Target cpu;
   cpu.is_cpu_device = true;
-  EXPECT_EQ((*definition.VariantFor(cpu))->name, "default");
-  EXPECT_OK(gpu_only.VariantFor(Target()));
-  EXPECT_ERROR(gpu_only.VariantFor(cpu), StatusCode::kUnimplemented, "no variant for cpu; it has: cuda");
+  EXPECT_EQ(definition.VariantsFor(cpu)->front()->name, "default");
+  EXPECT_OK(gpu_only.VariantsFor(Target()));
+  EXPECT_ERROR(gpu_only.VariantsFor(cpu), StatusCode::kUnimplemented, "no variant for cpu; it has: cuda");
 }
 
 TEST(KeyRecipeTest, BucketsRoundUpToPowersOfTwo) {

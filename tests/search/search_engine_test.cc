@@ -12,8 +12,12 @@ namespace {
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return std::string("fake 1"); }
   std::string Description() const override { return "fake"; }
-  Result<Artifact> Compile(const KernelSource& source, const Hints&, const Target&) const override {
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
+                             const CompileLimits&) const override {
     if (source.content == "error") return InvalidArgumentError("line 1: error");
     Artifact artifact;
     artifact.image = source.content;
@@ -53,18 +57,22 @@ class SearchEngineTest : public ::testing::Test {
     space.AddAxis("i", values);
     std::vector<Config> configs = *space.Enumerate(Target());
     auto definition = std::make_shared<const KernelDefinition>("k", "1");
-    std::vector<Candidate> candidates;
+    std::vector<PlannedConfig> planned(script.size());
     for (std::size_t i = 0; i < script.size(); ++i) {
       Candidate candidate;
       candidate.config = configs[i];
       candidate.definition = definition;
       candidate.source = KernelSource::HostCpp(script[i].first, "k");
       runner_.times[script[i].first] = script[i].second;
-      candidates.push_back(candidate);
+      planned[i].config = configs[i];
+      planned[i].alternatives.push_back(candidate);
     }
     ToolchainSet toolchains({std::make_shared<FakeToolchain>()});
     SearchOptions options;
     options.toolchains = &toolchains;
+    MemoryArtifactCache cache;
+    options.compile.cache = &cache;
+    options.compile.num_workers = 1;  // Candidates come in the space's order.
     options.quiet = true;
     options.baseline_margin = margin;
     options.on_progress = [&](const SearchProgress& p) {
@@ -73,7 +81,7 @@ class SearchEngineTest : public ::testing::Test {
     };
     std::optional<Config> baseline_config;
     if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
-    return SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(candidates));
+    return SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(planned));
   }
   std::string Best(const Result<TuningResult>& result) {
     EXPECT_OK(result);

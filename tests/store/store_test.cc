@@ -39,7 +39,7 @@ TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {
   auto fingerprint = [&](const KernelDefinition& definition, std::size_t num_configs) {
     std::vector<Config> configs = *scale.space.Enumerate(Target());
     configs.resize(num_configs, configs[0]);
-    return *KernelFingerprint(definition, definition.variants()[0], configs, Problem());
+    return *KernelFingerprint(definition, configs, Problem());
   };
   KernelDefinition base = scale.Definition();
   EXPECT_EQ(fingerprint(base, 4), fingerprint(scale.Definition(), 4));

@@ -20,6 +20,18 @@ struct TUNEONCE_API Environment {
   std::string cpu_driver;
   /// `TUNEONCE_NVRTC`: the NVRTC library. Default empty: see NvrtcToolchain for the places searched.
   std::string nvrtc;
+  /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see TileirasToolchain for
+  /// the places searched.
+  std::string tileiras;
+  std::string ptxas;
+  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX, say)
+  /// is used instead. Default true.
+  bool enable_tile = true;
+  /// `VIRTUAL_ENV` and `HOME`: where PyPI's wheels may have put a compiler.
+  std::string virtual_env;
+  std::string home;
+  /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompilePool.
+  int compile_workers = 0;
   /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.
   std::string cxx;
   /// `CUDA_HOME`, else `CUDA_PATH`: the CUDA toolkit's folder. Default empty: /usr/local/cuda.

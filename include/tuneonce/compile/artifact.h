@@ -1,21 +1,43 @@
 #ifndef TUNEONCE_COMPILE_ARTIFACT_H_
 #define TUNEONCE_COMPILE_ARTIFACT_H_
 
+#include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "tuneonce/base/api.h"
 #include "tuneonce/base/fingerprint.h"
+#include "tuneonce/base/result.h"
 
 namespace tuneonce {
 
+/// What a kernel takes of the device, as its cubin says; all 0 for the CPU device.
+struct ResourceUse {
+  int registers = 0;             ///< Per thread.
+  std::int64_t shared_bytes = 0; ///< Static shared memory per block, without what the system reserves.
+  /// Local memory per thread: what the registers spilled, and arrays that live in memory. The driver's
+  /// CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, which peers report as spills.
+  std::int64_t local_bytes = 0;
+};
+
 /// What a toolchain makes of a source: an image that the driver can load. A value.
 struct Artifact {
-  std::string image;   ///< A cubin, or the CPU device's shared object.
-  std::string symbol;  ///< The kernel's name in the image.
-  std::string log;     ///< What the tool said, warnings included.
-  double seconds = 0;  ///< Wall time of the compile.
-  /// Of the code: two artifacts with the same one do the same in the same time.
+  std::string image;                 ///< A cubin, or the CPU device's shared object.
+  std::string symbol;                ///< The kernel's name in the image.
+  std::vector<std::string> kernels;  ///< All kernels of a cubin, in the image's order.
+  std::string log;                   ///< What the tool said, warnings included.
+  double seconds = 0;                ///< Wall time of the compile.
+  ResourceUse resources;             ///< Of `symbol`.
+  /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
+  /// artifacts with the same one do the same in the same time.
   Fingerprint code_fingerprint;
 };
+
+/// An artifact as bytes with a version and a checksum, for caches.
+TUNEONCE_API std::string EncodeArtifact(const Artifact& artifact);
+/// Errors: InvalidArgument if the bytes are of another version, cut or changed.
+TUNEONCE_API Result<Artifact> DecodeArtifact(std::string_view bytes);
 
 }  // namespace tuneonce
 

@@ -7,13 +7,17 @@
 
 namespace tuneonce {
 
-/// Passes machine code through as it is.
+/// Passes machine code through as it is. Errors of Compile: InvalidArgument if the content is no cubin, or the target is
+/// the CPU device.
 class TUNEONCE_API CubinToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCubin; }
+  Result<std::string> Version() const override { return std::string("cubin"); }
   std::string Description() const override { return "cubin, as is"; }
-  /// Errors: InvalidArgument if the content is not an ELF image, or the target is the CPU device.
-  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override;
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override;
 };
 
 }  // namespace tuneonce

@@ -14,11 +14,15 @@ namespace tuneonce {
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override;
   std::string Description() const override;
-  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override;
 
   /// Path of the compiler. Errors: Unavailable, with the names looked for.
   static Result<std::string> FindCompiler();
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override;
 };
 
 }  // namespace tuneonce

@@ -13,8 +13,12 @@ namespace tuneonce {
 class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
+  Result<std::string> Version() const override;
   std::string Description() const override;
-  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override;
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override;
 };
 
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tuneonce/base/api.h"
+#include "tuneonce/base/fingerprint.h"
 #include "tuneonce/base/status.h"
 #include "tuneonce/space/config.h"
 #include "tuneonce/space/target.h"
@@ -60,6 +61,8 @@ class TUNEONCE_API Hints {
   HintValues For(const Target& target) const;
   /// "occupancy=2", or "" if there are none for `target`.
   std::string ToString(const Target& target) const;
+  /// Of all values and of how they are applied.
+  tuneonce::Fingerprint Fingerprint() const;
 
   /// Errors: InvalidArgument naming target, hint and range, for an unknown hint or target name, a hint given by both
   /// its names, or a value out of range.

@@ -26,12 +26,14 @@ enum class CallingConvention {
 };
 
 /// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
-/// several, for different kinds of target; the first that runs on the target is used.
+/// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
+/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
+/// names and by no other, so that two back ends race.
 struct Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
 
-  std::string name;      ///< Appears in results: "cuda", "cpu".
+  std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
   HintsFn hints;  ///< Empty: Hints::OfConfig.
@@ -76,8 +78,9 @@ class TUNEONCE_API KernelDefinition {
   const SearchSpace& space() const { return space_; }
   const std::vector<struct Variant>& variants() const { return variants_; }
 
-  /// The first variant that runs on `target`. Errors: Unimplemented, listing the variants there are.
-  Result<const struct Variant*> VariantFor(const Target& target) const;
+  /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those there
+  /// are.
+  Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// "M=4096, N=1024".

@@ -39,6 +39,13 @@ TUNEONCE_API Result<TileIrModule> ReadTileIr(std::string_view bytecode);
 TUNEONCE_API Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints,
                                                   std::string_view entry = {});
 
+/// What a user should know of hints that the bytecode brings along, when `hints` are applied to it: that they act where
+/// nothing replaces them, or that a target's own value wins over a merged `default`. "" if there is nothing to say.
+TUNEONCE_API std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints);
+
+/// "default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4", or "none".
+TUNEONCE_API std::string HintsByTargetString(const std::map<std::string, HintValues>& hints);
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_KERNEL_TILE_IR_H_

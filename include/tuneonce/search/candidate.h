@@ -3,18 +3,21 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tuneonce/compile/artifact.h"
+#include "tuneonce/compile/compile_pool.h"
 #include "tuneonce/cuda/library.h"
 #include "tuneonce/kernel/call_binder.h"
 #include "tuneonce/kernel/kernel_definition.h"
 
 namespace tuneonce {
 
-/// One config on its way through a search: what is compiled, and how it is launched.
+/// One config, built by one variant, on its way through a search: what is compiled, and how it is launched.
 struct Candidate {
   Config config;
   std::shared_ptr<const KernelDefinition> definition;
+  const Variant* variant = nullptr;  ///< Of `definition`; null in a search without a definition.
   BoundCall call;  ///< The caller's arguments; trials run on a SplitBuffers of it.
   CallingConvention convention = CallingConvention::kPlain;
   KernelSource source;
@@ -23,16 +26,35 @@ struct Candidate {
   Artifact artifact;  ///< Empty before compilation.
 };
 
-/// Plans one config: calls the variant's functions (source, hints, geometry). Errors: InvalidArgument, naming function
-/// and config, if one throws. REQUIRES: what `call` points to outlives the candidate.
-TUNEONCE_API Result<Candidate> MakeCandidate(std::shared_ptr<const KernelDefinition> definition, const Variant& variant,
-                                             const Config& config, const BoundCall& call);
+/// A variant that a config was not built by, and why.
+struct PassedOver {
+  std::string variant;
+  std::string reason;
+};
+
+/// The ways to build one config, in order of preference.
+struct PlannedConfig {
+  Config config;
+  std::vector<Candidate> alternatives;
+  std::vector<PassedOver> passed_over;  ///< Left out before compiling: Tile IR, if it is switched off.
+};
+
+/// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
+/// `call.problem.target`. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named, with
+/// the config), if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or cluster
+/// is not left to its cubin. REQUIRES: what `call` points to outlives the candidates.
+TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
+                                              const Config& config, const BoundCall& call);
+
+/// Source and hints of every way to build `config`, for CompilePool.
+TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);
 
 /// A candidate's code in a context, ready to launch. Shared by all that launch it; unloaded with the last of them.
 struct LoadedKernel {
   Library library;
   KernelHandle kernel;
   std::string symbol;
+  const Variant* variant = nullptr;  ///< What it was built by; null in a search without a definition.
 };
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after

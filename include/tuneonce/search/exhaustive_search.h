@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_SEARCH_EXHAUSTIVE_SEARCH_H_
 #define TUNEONCE_SEARCH_EXHAUSTIVE_SEARCH_H_
 
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tuneonce/base/result.h"
+#include "tuneonce/compile/compile_pool.h"
 #include "tuneonce/compile/toolchain.h"
 #include "tuneonce/cuda/stream.h"
 #include "tuneonce/kernel/argument.h"
@@ -26,6 +28,11 @@ struct SearchOptions {
   Timer* timer = nullptr;
   /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
   double baseline_margin = 0.02;
+  /// How many candidates are compiled at a time, deadlines, and where artifacts are kept.
+  CompileOptions compile;
+  /// Ends the search with a Cancelled error soon after it becomes true; a trial that runs is finished first. Null
+  /// (default): never.
+  const std::atomic<bool>* cancelled = nullptr;
   /// No progress line. Default false: one is drawn where stderr is a terminal and no callback is set.
   bool quiet = false;
   /// Called on the searching thread after each step. Exceptions from it are dropped.

@@ -16,8 +16,10 @@ namespace tuneonce {
 /// A candidate that ran.
 struct Success {
   Config config;
+  std::string variant;  ///< What it was built by; empty in a search without a definition.
   Measurement measurement;
   Geometry geometry;
+  ResourceUse resources;
   /// Its code, for `best` and `baseline`; null in `successes`, since losers are unloaded when a search ends.
   std::shared_ptr<const LoadedKernel> kernel;
 };
@@ -28,9 +30,18 @@ struct Duplicate {
   Config same_as;
 };
 
+/// A config that was built by another variant than the one preferred.
+struct VariantFallback {
+  Config config;
+  std::string variant;  ///< What it was built by.
+  PassedOver instead_of;
+};
+
 /// What a search cost.
 struct TuningCost {
-  double compile_seconds = 0;
+  double compile_seconds = 0;       ///< Of all compiles together: what one core would have taken.
+  double compile_wall_seconds = 0;  ///< Until the last candidate was compiled; trials may lie within it.
+  int num_compiled = 0;             ///< Artifacts made; the other candidates' came from a cache or were the same.
   double gpu_seconds = 0;  ///< Inside the launches of trials.
   double wall_seconds = 0;
   std::int64_t num_launches = 0;
@@ -42,7 +53,8 @@ struct TuningResult {
   Success best;
   std::vector<Success> successes;  ///< Fastest first.
   std::vector<Failure> failures;   ///< In the space's order.
-  std::vector<Duplicate> duplicates;
+  std::vector<Duplicate> duplicates;       ///< In the space's order.
+  std::vector<VariantFallback> fallbacks;  ///< In the space's order.
   std::optional<Success> baseline;  ///< Empty if there is none, or it failed.
   /// baseline / best, never below 1: best is the baseline unless something else beat it. Empty without a baseline.
   std::optional<double> speedup_over_baseline;

@@ -13,7 +13,8 @@ namespace tuneonce {
 /// What is remembered of a search: for this key, this config. A value.
 struct TuningRecord {
   TuningKey key;
-  std::string config;  ///< Config::ToString of the winner.
+  std::string config;   ///< Config::ToString of the winner.
+  std::string variant;  ///< What it was built by.
   Measurement measurement;
   std::optional<double> speedup_over_baseline;
   std::string tuned_at;           ///< The dims measured: a bucket's bound, or the shape at hand.

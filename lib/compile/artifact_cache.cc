@@ -1,0 +1,69 @@
+#include "tuneonce/compile/artifact_cache.h"
+
+#include "compile/keyed_lock.h"
+
+namespace tuneonce {
+
+Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const CompileLimits& limits) {
+  std::unique_lock<std::mutex> lock(state_->mutex);
+  TUNEONCE_RETURN_IF_ERROR(WaitFor(
+      limits, [&] { return state_->held.insert(key).second; }, [&] { state_->released.wait_for(lock, kLeasePoll); }));
+  return ArtifactLease(nullptr, [state = state_, key](void*) {
+    std::lock_guard<std::mutex> guard(state->mutex);
+    state->held.erase(key);
+    state->released.notify_all();
+  });
+}
+
+MemoryArtifactCache::MemoryArtifactCache(std::int64_t max_bytes)
+    : max_bytes_(max_bytes), locks_(std::make_unique<KeyedLock>()) {}
+
+MemoryArtifactCache::~MemoryArtifactCache() = default;
+
+MemoryArtifactCache& MemoryArtifactCache::Process() {
+  static auto* const cache = new MemoryArtifactCache;
+  return *cache;
+}
+
+void MemoryArtifactCache::Drop(std::map<Fingerprint, Entry>::iterator entry) {
+  bytes_ -= static_cast<std::int64_t>(entry->second.encoded.size());
+  uses_.erase(entry->second.use);
+  entries_.erase(entry);
+}
+
+Result<std::optional<Artifact>> MemoryArtifactCache::Get(const Fingerprint& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto entry = entries_.find(key);
+  if (entry == entries_.end()) return std::optional<Artifact>();
+  Result<Artifact> artifact = DecodeArtifact(entry->second.encoded);
+  if (!artifact.ok()) {
+    Drop(entry);
+    return std::optional<Artifact>();
+  }
+  uses_.splice(uses_.begin(), uses_, entry->second.use);
+  return std::optional<Artifact>(*std::move(artifact));
+}
+
+Status MemoryArtifactCache::Put(const Fingerprint& key, const Artifact& artifact) {
+  std::string encoded = EncodeArtifact(artifact);
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (auto entry = entries_.find(key); entry != entries_.end()) Drop(entry);
+  auto size = static_cast<std::int64_t>(encoded.size());
+  if (size > max_bytes_) return ResourceExhaustedError("the artifact is larger than the whole cache");
+  while (bytes_ + size > max_bytes_) Drop(entries_.find(uses_.back()));
+  uses_.push_front(key);
+  entries_.emplace(key, Entry{std::move(encoded), uses_.begin()});
+  bytes_ += size;
+  return Status();
+}
+
+Result<ArtifactLease> MemoryArtifactCache::Lease(const Fingerprint& key, const CompileLimits& limits) {
+  return locks_->Acquire(key, limits);
+}
+
+std::int64_t MemoryArtifactCache::bytes() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return bytes_;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,193 @@
+#include "tuneonce/compile/compile_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <queue>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "compile/caching_toolchain.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int UsableCores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  int allowed = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
+  // A container's share of time (cgroup v2): "max 100000" or "150000 100000".
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0;
+  double period = 0;
+  if (file >> quota >> period && period > 0) allowed = std::min(allowed, std::max(1, static_cast<int>(quota / period)));
+  return allowed;
+}
+
+/// Memory that can be had without swapping: the machine's, or what the container's limit leaves if that is less.
+std::int64_t AvailableMemoryBytes() {
+  std::int64_t available = std::numeric_limits<std::int64_t>::max();
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string name, unit; meminfo >> name;) {
+    std::int64_t kib = 0;
+    meminfo >> kib;
+    std::getline(meminfo, unit);
+    if (name == "MemAvailable:") available = kib * 1024;
+  }
+  std::int64_t limit = 0;
+  std::int64_t used = 0;
+  std::ifstream max_file("/sys/fs/cgroup/memory.max");
+  std::ifstream current_file("/sys/fs/cgroup/memory.current");
+  if (max_file >> limit && current_file >> used) available = std::min(available, limit - used);
+  return available;
+}
+
+}  // namespace
+
+struct CompilePool::Impl {
+  const ToolchainSet& toolchains;
+  const Target target;
+  const std::vector<CompileJob> jobs;
+  const CompileOptions options;
+  ArtifactCache& cache;
+  const Clock::time_point start = Clock::now();
+  int num_workers = 1;
+
+  std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; in the order in which they start.
+  std::size_t next_group = 0;
+  std::queue<CompiledJob> finished;
+  std::size_t num_handed_out = 0;
+  std::vector<std::thread> workers;
+
+  Impl(const ToolchainSet& its_toolchains, const Target& its_target, std::vector<CompileJob> its_jobs,
+       const CompileOptions& its_options)
+      : toolchains(its_toolchains),
+        target(its_target),
+        jobs(std::move(its_jobs)),
+        options(its_options),
+        cache(its_options.cache != nullptr ? *its_options.cache : MemoryArtifactCache::Process()) {}
+
+  void Group() {
+    std::vector<std::size_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
+    std::map<Fingerprint, std::size_t> group_of;
+    for (std::size_t job : order) {
+      Fingerprinter content;
+      for (const CompileJob::Alternative& alternative : jobs[job].alternatives) {
+        Result<const Toolchain*> toolchain = toolchains.For(alternative.source.kind);
+        content.Add(alternative.source.Fingerprint());
+        if (toolchain.ok() && (*toolchain)->uses_hints()) content.Add(alternative.hints.Fingerprint());
+      }
+      auto [it, is_new] = group_of.emplace(content.Finish(), groups.size());
+      if (is_new) groups.emplace_back();
+      groups[it->second].push_back(job);
+    }
+  }
+
+  /// What is left of the time for all, and for one.
+  Result<CompileLimits> Limits() const {
+    if (stopped) return CancelledError("the search was cancelled");
+    CompileLimits limits;
+    limits.timeout_ms = options.timeout_ms;
+    limits.cancelled = &stopped;
+    if (options.total_timeout_ms == 0) return limits;
+    auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
+    if (spent >= options.total_timeout_ms) {
+      return DeadlineExceededError(
+          absl::StrCat("it was not compiled within the search's ", options.total_timeout_ms, " ms for compiling"));
+    }
+    limits.timeout_ms = std::min(limits.timeout_ms, static_cast<int>(options.total_timeout_ms - spent));
+    return limits;
+  }
+
+  Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
+    TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
+    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+    return CachingToolchain(*toolchain, cache)
+        .CompileOrGet(alternative.source, alternative.hints, target, limits, from_cache);
+  }
+
+  CompiledJob Compile(std::size_t job) const {
+    std::vector<Status> passed_over;
+    const std::vector<CompileJob::Alternative>& alternatives = jobs[job].alternatives;
+    for (std::size_t i = 0; i < alternatives.size(); ++i) {
+      bool from_cache = false;
+      Result<Artifact> artifact = Compile(alternatives[i], &from_cache);
+      if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
+        return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache};
+      }
+      passed_over.push_back(artifact.status());
+    }
+    return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false};
+  }
+
+  void Work() {
+    for (;;) {
+      std::size_t group = 0;
+      {
+        std::lock_guard<std::mutex> lock(mutex);
+        if (next_group == groups.size()) return;
+        group = next_group++;
+      }
+      CompiledJob result = Compile(groups[group].front());
+      std::lock_guard<std::mutex> lock(mutex);
+      for (std::size_t job : groups[group]) {
+        result.job = job;
+        finished.push(result);
+        result.from_cache = true;  // The others of the group cost nothing.
+      }
+      changed.notify_all();
+    }
+  }
+};
+
+CompilePool::CompilePool(const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
+                         const CompileOptions& options)
+    : impl_(std::make_unique<Impl>(toolchains, target, std::move(jobs), options)) {
+  impl_->Group();
+  int wanted = options.num_workers > 0 ? options.num_workers : DefaultWorkers(options.memory_per_worker_bytes);
+  impl_->num_workers = std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size())));
+  for (int i = 0; i < impl_->num_workers; ++i) impl_->workers.emplace_back([this] { impl_->Work(); });
+}
+
+CompilePool::~CompilePool() {
+  impl_->stopped = true;
+  for (std::thread& worker : impl_->workers) worker.join();
+}
+
+std::optional<CompiledJob> CompilePool::Next() {
+  std::unique_lock<std::mutex> lock(impl_->mutex);
+  if (impl_->num_handed_out == impl_->jobs.size()) return std::nullopt;
+  while (impl_->finished.empty()) {
+    // The user's flag cannot notify: it is looked at from here, where nothing else is to be done.
+    impl_->changed.wait_for(lock, std::chrono::milliseconds(10));
+    if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
+  }
+  ++impl_->num_handed_out;
+  CompiledJob result = std::move(impl_->finished.front());
+  impl_->finished.pop();
+  return result;
+}
+
+int CompilePool::num_workers() const { return impl_->num_workers; }
+
+int CompilePool::DefaultWorkers(std::int64_t memory_per_worker_bytes) {
+  if (int workers = Environment::Get().compile_workers; workers > 0) return workers;
+  std::int64_t by_memory = AvailableMemoryBytes() / std::max<std::int64_t>(1, memory_per_worker_bytes);
+  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(UsableCores() - 1, by_memory)));
+}
+
+}  // namespace tuneonce

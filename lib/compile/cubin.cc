@@ -1,0 +1,184 @@
+#include "compile/cubin.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "compile/elf_image.h"
+
+namespace tuneonce {
+namespace {
+
+// What a cubin's ELF adds to the standard (CUDA's own names where it has published them in cuobjdump's output).
+constexpr int kMachineCuda = 190;             // EM_CUDA
+constexpr std::uint8_t kEntryBit = 0x10;      // STO_CUDA_ENTRY
+constexpr std::uint32_t kTypeCallGraph = 0x70000001;
+constexpr std::uint8_t kFormatSized = 4;      // EIFMT_SVAL: a size, then so many bytes.
+constexpr std::uint8_t kAttributeFrameSize = 0x11;
+constexpr std::uint8_t kAttributeRegisters = 0x2f;
+/// Attributes whose value begins with the index of a symbol. An index moves when a debug section comes or goes.
+constexpr std::uint8_t kSymbolAttributes[] = {0x0a, kAttributeFrameSize, 0x12, 0x23, kAttributeRegisters, 0x66};
+/// Shared memory that the system keeps to itself per block, in a kernel's section from sm_90 on: 1 KiB ("CUDA C++
+/// Programming Guide", compute capabilities: shared memory).
+constexpr std::int64_t kReservedSharedBytes = 1024;
+
+struct InfoEntry {
+  std::uint8_t format = 0;
+  std::uint8_t attribute = 0;
+  std::uint16_t size = 0;
+  std::string_view value;
+};
+
+std::uint32_t WordAt(std::string_view bytes, std::size_t offset) {
+  std::uint32_t word = 0;
+  if (offset + sizeof(word) <= bytes.size()) std::memcpy(&word, bytes.data() + offset, sizeof(word));
+  return word;
+}
+
+/// The entries of a .nv.info section; stops at the first that does not fit.
+std::vector<InfoEntry> InfoEntries(std::string_view content) {
+  std::vector<InfoEntry> entries;
+  for (std::size_t at = 0; at + 4 <= content.size();) {
+    InfoEntry entry;
+    entry.format = static_cast<std::uint8_t>(content[at]);
+    entry.attribute = static_cast<std::uint8_t>(content[at + 1]);
+    std::memcpy(&entry.size, content.data() + at + 2, sizeof(entry.size));
+    at += 4;
+    if (entry.format == kFormatSized) {
+      if (entry.size > content.size() - at) break;
+      entry.value = content.substr(at, entry.size);
+      at += entry.size;
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+bool IsInfo(std::string_view name) { return name.substr(0, 8) == ".nv.info"; }
+
+/// Sections that neither code nor launch depends on: names, debug information, notes (they hold the tool's command
+/// line), and relocations of these.
+bool IsLeftOut(const ElfImage::Section& section) {
+  std::string_view name = section.name;
+  if (name.substr(0, 5) == ".rela") name.remove_prefix(5);
+  return name.empty() || name.find("debug") != std::string_view::npos || name.substr(0, 5) == ".note" ||
+         name == ".strtab" || name == ".shstrtab" || name == ".symtab" || section.type == kTypeCallGraph;
+}
+
+/// Hashes an image's code and data. Names of kernels count as their numbers, wherever they stand.
+class CodeHash {
+ public:
+  explicit CodeHash(const std::vector<std::string>& kernels) : kernels_(kernels) {}
+
+  void Add(const ElfImage& image) {
+    for (const ElfImage::Section& section : image.sections()) {
+      if (section.type == SHT_NULL || IsLeftOut(section)) continue;
+      hash_.Add(Canonical(section.name));
+      if (section.type == SHT_NOBITS) hash_.Add(section.size);
+      if (IsInfo(section.name)) {
+        AddInfo(section.content);
+      } else if (section.type == SHT_RELA) {
+        AddRelocations(image, section.content);
+      } else if (Result<ElfImage> host = ElfImage::Parse(section.content); host.ok()) {
+        Add(*host);  // .nv.host: an x86-64 object that the driver runs at launch.
+      } else {
+        hash_.Add(Canonical(section.content));
+      }
+    }
+  }
+
+  Fingerprint Finish() const { return hash_.Finish(); }
+
+ private:
+  /// Text with every kernel's name (at the end of a section's name, or zero-terminated in data) taken out.
+  std::string Canonical(std::string_view text) const {
+    std::string result(text);
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      std::string number = absl::StrCat("#", i);
+      if (absl::EndsWith(result, "." + kernels_[i])) {
+        result.replace(result.size() - kernels_[i].size(), std::string::npos, number);
+      }
+      std::string terminated = kernels_[i] + '\0';
+      std::size_t at = result.find(terminated);
+      if (at != std::string::npos) result.replace(at, terminated.size(), number);
+    }
+    return result;
+  }
+
+  void AddInfo(std::string_view content) {
+    for (const InfoEntry& entry : InfoEntries(content)) {
+      bool has_symbol = std::find(std::begin(kSymbolAttributes), std::end(kSymbolAttributes), entry.attribute) !=
+                        std::end(kSymbolAttributes);
+      hash_.Add(entry.format).Add(entry.attribute).Add(entry.size);
+      hash_.Add(has_symbol && entry.value.size() >= 4 ? entry.value.substr(4) : entry.value);
+    }
+  }
+
+  /// By what a symbol is, not by its index.
+  void AddRelocations(const ElfImage& image, std::string_view content) {
+    for (std::size_t at = 0; at + sizeof(Elf64_Rela) <= content.size(); at += sizeof(Elf64_Rela)) {
+      Elf64_Rela relocation;
+      std::memcpy(&relocation, content.data() + at, sizeof(relocation));
+      hash_.Add(relocation.r_offset).Add(ELF64_R_TYPE(relocation.r_info));
+      hash_.Add(static_cast<std::uint64_t>(relocation.r_addend));
+      std::uint64_t index = ELF64_R_SYM(relocation.r_info);
+      if (index >= image.symbols().size()) continue;
+      const ElfImage::Symbol& symbol = image.symbols()[index];
+      hash_.Add(symbol.value);
+      if (symbol.section < image.sections().size()) hash_.Add(Canonical(image.sections()[symbol.section].name));
+    }
+  }
+
+  const std::vector<std::string>& kernels_;
+  Fingerprinter hash_;
+};
+
+ResourceUse ResourcesOf(const ElfImage& image, const std::string& kernel) {
+  ResourceUse use;
+  if (const ElfImage::Section* info = image.Find(".nv.info"); info != nullptr) {
+    for (const InfoEntry& entry : InfoEntries(info->content)) {
+      std::uint32_t symbol = WordAt(entry.value, 0);
+      if (symbol >= image.symbols().size() || image.symbols()[symbol].name != kernel) continue;
+      if (entry.attribute == kAttributeRegisters) use.registers = static_cast<int>(WordAt(entry.value, 4));
+      if (entry.attribute == kAttributeFrameSize) use.local_bytes = WordAt(entry.value, 4);
+    }
+  }
+  if (const ElfImage::Section* shared = image.Find(".nv.shared." + kernel); shared != nullptr) {
+    bool has_reserved = image.Find(".nv.shared.reserved.0") != nullptr;
+    use.shared_bytes = static_cast<std::int64_t>(shared->size) - (has_reserved ? kReservedSharedBytes : 0);
+  }
+  return use;
+}
+
+}  // namespace
+
+Status DescribeCubin(Artifact* artifact) {
+  Result<ElfImage> image = ElfImage::Parse(artifact->image);
+  if (!image.ok()) return InvalidArgumentError(absl::StrCat("the image is no cubin: ", image.status().message()));
+  if (image->machine() != kMachineCuda) {
+    return InvalidArgumentError("the image is no cubin: it is an ELF file for another machine");
+  }
+  artifact->kernels.clear();
+  for (const ElfImage::Symbol& symbol : image->symbols()) {
+    if (symbol.type == STT_FUNC && (symbol.other & kEntryBit) != 0) artifact->kernels.emplace_back(symbol.name);
+  }
+  if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
+  auto kernel = std::find(artifact->kernels.begin(), artifact->kernels.end(), artifact->symbol);
+  if (kernel == artifact->kernels.end()) {
+    return InvalidArgumentError(absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",
+                                             artifact->kernels.empty() ? "none" : absl::StrJoin(artifact->kernels, ", ")));
+  }
+  artifact->resources = ResourcesOf(*image, artifact->symbol);
+  CodeHash hash(artifact->kernels);
+  hash.Add(*image);
+  artifact->code_fingerprint =
+      Fingerprinter().Add(hash.Finish()).Add(static_cast<std::uint64_t>(kernel - artifact->kernels.begin())).Finish();
+  return Status();
+}
+
+}  // namespace tuneonce

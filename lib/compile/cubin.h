@@ -1,0 +1,14 @@
+#ifndef TUNEONCE_LIB_COMPILE_CUBIN_H_
+#define TUNEONCE_LIB_COMPILE_CUBIN_H_
+
+#include "tuneonce/compile/artifact.h"
+
+namespace tuneonce {
+
+/// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the only
+/// kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such kernel.
+Status DescribeCubin(Artifact* artifact);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_CUBIN_H_

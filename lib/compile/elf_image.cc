@@ -1,0 +1,107 @@
+#include "compile/elf_image.h"
+
+#include <elf.h>
+
+#include <cstring>
+
+namespace tuneonce {
+namespace {
+
+template <typename T>
+bool ReadAt(std::string_view bytes, std::uint64_t offset, T* out) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
+  std::memcpy(out, bytes.data() + offset, sizeof(T));
+  return true;
+}
+
+/// The zero-terminated text at `offset` of a string table.
+bool TextAt(std::string_view table, std::uint64_t offset, std::string_view* out) {
+  if (offset >= table.size()) return false;
+  std::size_t end = table.find('\0', static_cast<std::size_t>(offset));
+  if (end == std::string_view::npos) return false;
+  *out = table.substr(static_cast<std::size_t>(offset), end - static_cast<std::size_t>(offset));
+  return true;
+}
+
+}  // namespace
+
+Result<ElfImage> ElfImage::Parse(std::string_view bytes) {
+  Elf64_Ehdr header;
+  if (!ReadAt(bytes, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return InvalidArgumentError("it does not start as an ELF file");
+  }
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return InvalidArgumentError("it is not a 64-bit little-endian ELF file");
+  }
+  std::uint64_t program_headers = std::uint64_t{header.e_phnum} * header.e_phentsize;
+  if (header.e_phoff > bytes.size() || program_headers > bytes.size() - header.e_phoff) {
+    return InvalidArgumentError("its program headers are cut");
+  }
+  ElfImage image;
+  image.machine_ = header.e_machine;
+  TUNEONCE_RETURN_IF_ERROR(image.ReadSections(bytes));
+  TUNEONCE_RETURN_IF_ERROR(image.ReadSymbols());
+  return image;
+}
+
+Status ElfImage::ReadSections(std::string_view bytes) {
+  Elf64_Ehdr header;
+  ReadAt(bytes, 0, &header);
+  std::vector<Elf64_Shdr> headers(header.e_shnum);
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    if (!ReadAt(bytes, header.e_shoff + i * sizeof(Elf64_Shdr), &headers[i])) {
+      return InvalidArgumentError("its section table is cut");
+    }
+  }
+  for (const Elf64_Shdr& each : headers) {
+    Section section;
+    section.type = each.sh_type;
+    section.size = each.sh_size;
+    section.link = each.sh_link;
+    section.info = each.sh_info;
+    if (each.sh_type != SHT_NOBITS && each.sh_type != SHT_NULL) {
+      if (each.sh_offset > bytes.size() || each.sh_size > bytes.size() - each.sh_offset) {
+        return InvalidArgumentError("a section of it is cut");
+      }
+      section.content = bytes.substr(static_cast<std::size_t>(each.sh_offset), static_cast<std::size_t>(each.sh_size));
+    }
+    sections_.push_back(section);
+  }
+  if (header.e_shstrndx >= sections_.size()) return InvalidArgumentError("its sections have no names");
+  std::string_view names = sections_[header.e_shstrndx].content;
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    if (!TextAt(names, headers[i].sh_name, &sections_[i].name)) return InvalidArgumentError("a section has no name");
+  }
+  return Status();
+}
+
+Status ElfImage::ReadSymbols() {
+  for (const Section& section : sections_) {
+    if (section.type != SHT_SYMTAB) continue;
+    if (section.link >= sections_.size()) return InvalidArgumentError("its symbols have no names");
+    std::string_view names = sections_[section.link].content;
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= section.content.size(); at += sizeof(Elf64_Sym)) {
+      Elf64_Sym entry;
+      ReadAt(section.content, at, &entry);
+      Symbol symbol;
+      if (!TextAt(names, entry.st_name, &symbol.name)) return InvalidArgumentError("a symbol of it has no name");
+      symbol.type = ELF64_ST_TYPE(entry.st_info);
+      symbol.other = entry.st_other;
+      symbol.section = entry.st_shndx;
+      symbol.value = entry.st_value;
+      symbol.size = entry.st_size;
+      symbols_.push_back(symbol);
+    }
+    break;
+  }
+  return Status();
+}
+
+const ElfImage::Section* ElfImage::Find(std::string_view name) const {
+  for (const Section& section : sections_) {
+    if (section.name == name) return &section;
+  }
+  return nullptr;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,51 @@
+#ifndef TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_
+#define TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+
+namespace tuneonce {
+
+/// A 64-bit little-endian ELF file, read without trusting it: every view lies inside the content.
+class ElfImage {
+ public:
+  struct Section {
+    std::string_view name;
+    std::uint32_t type = 0;
+    std::uint64_t size = 0;    ///< Also where the file holds no content (SHT_NOBITS).
+    std::uint32_t link = 0;
+    std::uint32_t info = 0;
+    std::string_view content;  ///< Empty for SHT_NOBITS.
+  };
+  struct Symbol {
+    std::string_view name;
+    std::uint8_t type = 0;   ///< STT_FUNC, ...
+    std::uint8_t other = 0;  ///< st_other.
+    std::uint16_t section = 0;
+    std::uint64_t value = 0;
+    std::uint64_t size = 0;
+  };
+
+  /// Errors: InvalidArgument, saying what does not fit.
+  static Result<ElfImage> Parse(std::string_view bytes);
+
+  int machine() const { return machine_; }
+  const std::vector<Section>& sections() const { return sections_; }
+  const std::vector<Symbol>& symbols() const { return symbols_; }  ///< Of .symtab, by index.
+  const Section* Find(std::string_view name) const;
+
+ private:
+  Status ReadSections(std::string_view bytes);
+  Status ReadSymbols();
+
+  int machine_ = 0;
+  std::vector<Section> sections_;
+  std::vector<Symbol> symbols_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_

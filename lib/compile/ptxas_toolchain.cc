@@ -1,0 +1,58 @@
+#include "tuneonce/compile/ptxas_toolchain.h"
+
+#include <cctype>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "compile/cubin.h"
+#include "compile/tool.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+Result<Tool> FindPtxas() { return FindTool("ptxas", Environment::Get().ptxas); }
+
+/// "sm_90a" if the PTX is for the target's own features, which only that name gives; else the target's name.
+std::string ArchitectureFor(const std::string& ptx, const Target& target) {
+  std::string name = target.name();
+  std::size_t at = ptx.find(".target " + name);
+  if (at == std::string::npos) return name;
+  at += 8 + name.size();
+  if (at < ptx.size() && std::islower(static_cast<unsigned char>(ptx[at])) != 0) name += ptx[at];
+  return name;
+}
+
+}  // namespace
+
+Result<std::string> PtxasToolchain::Version() const {
+  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas());
+  return "ptxas " + ptxas.version;
+}
+
+std::string PtxasToolchain::Description() const {
+  Result<Tool> ptxas = FindPtxas();
+  return ptxas.ok() ? absl::StrCat(ptxas->path, " ", ptxas->version) : ptxas.status().message();
+}
+
+Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
+                                           const CompileLimits& limits) const {
+  if (target.is_cpu_device) return InvalidArgumentError("a ptx source cannot run on the CPU device");
+  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas());
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.ptx", source.content));
+  std::string output = folder.path() + "/kernel.cubin";
+  std::vector<std::string> arguments = {ptxas.path, "--verbose", "--gpu-name", ArchitectureFor(source.content, target)};
+  arguments.insert(arguments.end(), source.options.begin(), source.options.end());
+  arguments.insert(arguments.end(), {input, "--output-file", output});
+  auto start = std::chrono::steady_clock::now();
+  Artifact artifact;
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits));
+  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(ptxas.path, output));
+  artifact.symbol = source.symbol;
+  TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(ptxas.path));
+  return artifact;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,75 @@
+#include "tuneonce/compile/tileiras_toolchain.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compile/cubin.h"
+#include "compile/tool.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/kernel/tile_ir.h"
+
+namespace tuneonce {
+namespace {
+
+Result<Tool> FindTileiras() { return FindTool("tileiras", Environment::Get().tileiras); }
+
+/// The entry to compile hints for. Errors: InvalidArgument, listing those there are.
+Result<TileIrEntry> EntryOf(const TileIrModule& module, const std::string& symbol) {
+  auto entry = std::find_if(module.entries.begin(), module.entries.end(),
+                            [&](const TileIrEntry& e) { return e.name == symbol; });
+  if (symbol.empty() && module.entries.size() == 1) entry = module.entries.begin();
+  if (entry != module.entries.end()) return *entry;
+  return InvalidArgumentError(absl::StrCat(
+      "there is no entry '", symbol, "' in the bytecode; it has ",
+      module.entries.empty() ? "none"
+                             : absl::StrJoin(module.entries, ", ", [](std::string* out, const TileIrEntry& e) {
+                                 out->append(e.name);
+                               })));
+}
+
+}  // namespace
+
+Result<std::string> TileirasToolchain::Version() const {
+  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras());
+  return "tileiras " + tileiras.version;
+}
+
+std::string TileirasToolchain::Description() const {
+  Result<Tool> tileiras = FindTileiras();
+  return tileiras.ok() ? absl::StrCat(tileiras->path, " ", tileiras->version) : tileiras.status().message();
+}
+
+Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                                              const CompileLimits& limits) const {
+  if (target.is_cpu_device) return InvalidArgumentError("a tile_ir source cannot run on the CPU device");
+  TUNEONCE_RETURN_IF_ERROR(hints.CheckFor(target));
+  TUNEONCE_ASSIGN_OR_RETURN(TileIrModule module, ReadTileIr(source.content));
+  TUNEONCE_ASSIGN_OR_RETURN(TileIrEntry entry, EntryOf(module, source.symbol));
+  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras());
+  std::string bytecode = source.content;
+  if (!hints.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(bytecode, PatchTileIrHints(source.content, hints, entry.name));
+  }
+
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.tileir", bytecode));
+  std::string output = folder.path() + "/kernel.cubin";
+  std::vector<std::string> arguments = {tileiras.path, "--gpu-name", target.name()};
+  arguments.insert(arguments.end(), source.options.begin(), source.options.end());
+  arguments.insert(arguments.end(), {input, "-o", output});
+  auto start = std::chrono::steady_clock::now();
+  Artifact artifact;
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits));
+  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(tileiras.path, output));
+  artifact.symbol = entry.name;
+  TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(tileiras.path));
+  if (std::string note = BakedHintsNote(entry, hints); !note.empty()) {
+    absl::StrAppend(&artifact.log, artifact.log.empty() ? "" : "\n", note);
+  }
+  return artifact;
+}
+
+}  // namespace tuneonce

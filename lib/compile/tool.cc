@@ -1,0 +1,137 @@
+#include "compile/tool.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "cuda/dynamic_library.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr int kVersionTimeoutMs = 20000;
+constexpr char kWheelFolder[] = "nvidia/cu13/bin";
+
+/// `root`/lib/python3*/{site,dist}-packages, those that exist.
+void AddPackageFolders(const std::string& root, std::vector<std::string>* folders) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(root + "/lib", error), end; !error && it != end; it.increment(error)) {
+    if (it->path().filename().string().rfind("python3", 0) != 0) continue;
+    for (const char* packages : {"site-packages", "dist-packages"}) {
+      std::filesystem::path folder = it->path() / packages;
+      if (std::filesystem::is_directory(folder, error)) folders->push_back(folder.string());
+    }
+  }
+}
+
+std::vector<std::string> WheelFolders(const Environment& environment) {
+  std::vector<std::string> packages;
+  for (std::filesystem::path folder = FolderOfThisCode(); folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() == "site-packages" || folder.filename() == "dist-packages") packages.push_back(folder);
+  }
+  if (!environment.virtual_env.empty()) AddPackageFolders(environment.virtual_env, &packages);
+  if (!environment.home.empty()) AddPackageFolders(environment.home + "/.local", &packages);
+  AddPackageFolders("/usr/local", &packages);
+  AddPackageFolders("/usr", &packages);
+  for (std::string& folder : packages) absl::StrAppend(&folder, "/", kWheelFolder);
+  return packages;
+}
+
+std::vector<std::string> Places(const std::string& name) {
+  Environment environment = Environment::Get();
+  std::vector<std::string> folders = WheelFolders(environment);
+  if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/bin");
+  folders.push_back("/usr/local/cuda/bin");
+  std::vector<std::string> places;
+  for (const std::string& folder : folders) places.push_back(absl::StrCat(folder, "/", name));
+  places.push_back(name);  // From PATH.
+  return places;
+}
+
+/// Path, size and time of change: a tool that was replaced is asked again.
+std::string IdentityOf(const std::string& path) {
+  struct stat info {};
+  stat(path.c_str(), &info);
+  return absl::StrCat(path, "|", info.st_size, "|", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+}
+
+Result<std::string> AskVersion(const std::string& path) {
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  CompileLimits limits;
+  limits.timeout_ms = kVersionTimeoutMs;
+  Result<std::string> output = RunCompiler({path, "--version"}, folder, limits);
+  if (!output.ok()) return UnavailableError(absl::StrCat(path, " --version: ", output.status().message()));
+  for (absl::string_view line : absl::StrSplit(*output, '\n')) {
+    if (auto at = line.find("release "); at != absl::string_view::npos) return std::string(line.substr(at));
+  }
+  std::string first = output->substr(0, output->find('\n'));
+  if (first.empty()) return UnavailableError(absl::StrCat(path, " --version says nothing"));
+  return first;
+}
+
+Result<std::string> VersionOf(const std::string& path) {
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const versions = new std::map<std::string, std::string>;
+  std::string identity = IdentityOf(path);
+  std::lock_guard<std::mutex> lock(*mutex);  // Held while asking: one asks, the others take its answer.
+  if (auto it = versions->find(identity); it != versions->end()) return it->second;
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, AskVersion(path));
+  versions->emplace(identity, version);
+  return version;
+}
+
+}  // namespace
+
+Result<Tool> FindTool(const std::string& name, const std::string& explicit_path) {
+  std::string search_path = Environment::Get().path;
+  Tool tool;
+  std::vector<std::string> places = explicit_path.empty() ? Places(name) : std::vector<std::string>{explicit_path};
+  for (const std::string& place : places) {
+    tool.path = FindProgram(place, search_path);
+    if (!tool.path.empty()) break;
+  }
+  if (tool.path.empty()) {
+    if (!explicit_path.empty()) return UnavailableError(absl::StrCat(name, " was not found at ", explicit_path));
+    return UnavailableError(absl::StrCat(name, " was not found; looked for ", absl::StrJoin(places, ", ")));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(tool.version, VersionOf(tool.path));
+  return tool;
+}
+
+Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
+                                const CompileLimits& limits, std::vector<std::string> environment) {
+  ProcessOptions options;
+  options.arguments = arguments;
+  options.environment = std::move(environment);
+  options.environment.push_back("TMPDIR=" + folder.path());
+  options.folder = folder.path();
+  options.timeout_ms = limits.timeout_ms;
+  options.cancelled = limits.cancelled;
+  TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
+  std::string said(absl::StripAsciiWhitespace(result.output));
+  if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
+    return InternalError(absl::StrCat(arguments[0], " was ended by signal ", result.exit_code - 128,
+                                      said.empty() ? "" : ": ", said));
+  }
+  if (result.exit_code != 0) {
+    return InvalidArgumentError(absl::StrCat(arguments[0], " failed with exit code ", result.exit_code,
+                                             said.empty() ? "" : ": ", said));
+  }
+  return said;
+}
+
+Result<std::string> ReadOutput(const std::string& tool, const std::string& path) {
+  Result<std::string> image = ReadFile(path);
+  if (image.ok() && !image->empty()) return image;
+  return InternalError(absl::StrCat(tool, " ended well but wrote nothing"));
+}
+
+}  // namespace tuneonce

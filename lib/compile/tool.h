@@ -1,0 +1,39 @@
+#ifndef TUNEONCE_LIB_COMPILE_TOOL_H_
+#define TUNEONCE_LIB_COMPILE_TOOL_H_
+
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "tuneonce/base/result.h"
+#include "tuneonce/compile/compile_limits.h"
+
+namespace tuneonce {
+
+/// A compiler that runs as a process of its own.
+struct Tool {
+  std::string path;
+  std::string version;  ///< The line of `--version` that names a release: "... release 13.5, V13.5.37".
+};
+
+/// Finds one of NVIDIA's compilers by name ("tileiras", "ptxas"):
+/// 1. `explicit_path`, if it is not empty; then nothing else is tried.
+/// 2. PyPI's wheel, nvidia/cu13/bin below: this library's own site-packages, $VIRTUAL_ENV, ~/.local, /usr/local/lib and
+///    /usr/lib (site-packages or dist-packages of any python3).
+/// 3. CUDA: $CUDA_HOME/bin (or $CUDA_PATH/bin), /usr/local/cuda/bin.
+/// 4. PATH.
+/// Its version is asked for once per process and file. Errors: Unavailable with the places, or because `--version` fails.
+Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
+
+/// Runs a compile: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
+/// `folder`. Returns the tool's words. Errors: InvalidArgument with them for an exit code other than 0; Internal if a
+/// signal ended it; Unavailable, DeadlineExceeded, Cancelled.
+Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
+                                const CompileLimits& limits, std::vector<std::string> environment = {});
+
+/// The file that a compile that ended well should have written. Errors: Internal if it is missing or empty.
+Result<std::string> ReadOutput(const std::string& tool, const std::string& path);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_TOOL_H_

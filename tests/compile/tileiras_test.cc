@@ -1,0 +1,300 @@
+// tileiras and ptxas: the real ones from PyPI (scripts/test installs them), and fakes that misbehave.
+#include "tuneonce/compile/tileiras_toolchain.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "base/process.h"
+#include "compile/tool.h"
+#include "testing/cpu_device_test.h"
+#include "testing/targets.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/compile/ptxas_toolchain.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::Sm;
+
+std::string Fixture(const std::string& name) { return *ReadFile(TUNEONCE_TEST_DATA "/tile_ir/" + name + ".tileir"); }
+
+constexpr char kPtx[] = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry fill(.param .u64 y, .param .u32 value) {
+  .reg .b32 %r<2>; .reg .b64 %rd<3>;
+  .shared .align 4 .b8 scratch[512];
+  ld.param.u64 %rd1, [y]; ld.param.u32 %r1, [value]; cvta.to.global.u64 %rd2, %rd1;
+  st.shared.u32 [scratch], %r1; bar.sync 0; ld.shared.u32 %r1, [scratch+4];
+  st.global.u32 [%rd2], %r1;
+  ret;
+}
+)";
+
+#define SKIP_WITHOUT(toolchain)                                              \
+  if (Result<std::string> version = (toolchain).Version(); !version.ok()) { \
+    GTEST_SKIP() << "NOT INSTALLED: " << version.status().message();        \
+  }
+
+TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
+  TileirasToolchain tileiras;
+  SKIP_WITHOUT(tileiras);
+  Result<Artifact> artifact = tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90));
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->kernels, std::vector<std::string>{"matmul"});
+  EXPECT_GT(artifact->resources.registers, 16);
+  EXPECT_GE(artifact->resources.shared_bytes, 64 * 64 * 2 * 2) << "two tiles of 64 x 64 in fp16";
+  EXPECT_GT(artifact->seconds, 0);
+  EXPECT_EQ(artifact->log, "");
+  // Another architecture, and the entry that is the only one.
+  Result<Artifact> sm80 = tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), ""), Hints(), Sm(80));
+  ASSERT_OK(sm80);
+  EXPECT_EQ(sm80->symbol, "matmul");
+  EXPECT_NE(sm80->code_fingerprint, artifact->code_fingerprint);
+}
+
+TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
+  TileirasToolchain tileiras;
+  SKIP_WITHOUT(tileiras);
+  KernelSource source = KernelSource::TileIr(Fixture("rms_norm.hinted"), "rms_norm");
+  Result<Artifact> baked = tileiras.Compile(source, Hints(), Sm(90));
+  ASSERT_OK(baked);
+  EXPECT_EQ(baked->log,
+            "entry 'rms_norm' brings hints of its own: default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4");
+  // Replacing drops sm_90's own hint, merging keeps it: it wins over the default.
+  Hints sixteen(HintValues{{"occupancy", 16}});
+  Result<Artifact> replaced = tileiras.Compile(source, sixteen, Sm(90));
+  ASSERT_OK(replaced);
+  EXPECT_EQ(replaced->log, "");
+  Result<Artifact> merged = tileiras.Compile(source, sixteen.Set(Hints::Update::kMerge), Sm(90));
+  ASSERT_OK(merged);
+  EXPECT_EQ(merged->log, "entry 'rms_norm' keeps hints that win over the merged default: occupancy=4 of sm_90");
+  EXPECT_EQ(merged->code_fingerprint, baked->code_fingerprint);
+}
+
+TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
+  TileirasToolchain tileiras;
+  KernelSource source = KernelSource::TileIr(Fixture("matmul"), "matmul");
+  Target cpu;
+  cpu.is_cpu_device = true;
+  EXPECT_ERROR(tileiras.Compile(source, Hints(), cpu), StatusCode::kInvalidArgument, "cannot run on the CPU device");
+  EXPECT_ERROR(tileiras.Compile(source, Hints(HintValues{{"occupancy", 0}}), Sm(90)), StatusCode::kInvalidArgument,
+               "occupancy=0");
+  EXPECT_ERROR(tileiras.Compile(source, Hints(HintValues{{"num_ctas", 2}}), Sm(80)), StatusCode::kInvalidArgument,
+               "no clusters");
+  EXPECT_ERROR(tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "gemm"), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "no entry 'gemm' in the bytecode; it has matmul");
+  EXPECT_ERROR(tileiras.Compile(KernelSource::TileIr("junk", "k"), Hints(), Sm(90)), StatusCode::kInvalidArgument,
+               "offset 0");
+}
+
+TEST(TileirasToolchainTest, TheToolsWordsAreInTheError) {
+  TileirasToolchain tileiras;
+  SKIP_WITHOUT(tileiras);
+  EXPECT_ERROR(tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(70)),
+               StatusCode::kInvalidArgument, "sm_70");
+}
+
+TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
+  PtxasToolchain ptxas;
+  SKIP_WITHOUT(ptxas);
+  Result<Artifact> artifact = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90));
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->kernels, std::vector<std::string>{"fill"});
+  EXPECT_EQ(artifact->resources.shared_bytes, 512);
+  EXPECT_EQ(artifact->resources.local_bytes, 0);
+  std::string used = "Used " + std::to_string(artifact->resources.registers) + " registers";
+  EXPECT_NE(artifact->log.find(used), std::string::npos) << artifact->log;
+  EXPECT_ERROR(ptxas.Compile(KernelSource::Ptx(kPtx, "filler"), Hints(), Sm(90)), StatusCode::kInvalidArgument,
+               "no kernel 'filler' in the image; it has fill");
+  EXPECT_ERROR(ptxas.Compile(KernelSource::Ptx("no ptx", "fill"), Hints(), Sm(90)), StatusCode::kInvalidArgument,
+               "Missing .version");
+}
+
+TEST(PtxasToolchainTest, PtxForAnArchitecturesOwnFeaturesIsCompiledForIt) {
+  PtxasToolchain ptxas;
+  SKIP_WITHOUT(ptxas);
+  std::string ptx = kPtx;
+  ptx.replace(ptx.find("sm_90"), 5, "sm_90a");
+  EXPECT_OK(ptxas.Compile(KernelSource::Ptx(ptx, "fill"), Hints(), Sm(90)));
+}
+
+TEST(CodeFingerprintTest, NamesAndLineInformationDoNotCount) {
+  TileirasToolchain tileiras;
+  SKIP_WITHOUT(tileiras);
+  KernelSource source = KernelSource::TileIr(Fixture("softmax.13.3"), "softmax");
+  Result<Artifact> plain = tileiras.Compile(source, Hints(), Sm(90));
+  ASSERT_OK(plain);
+  source.options = {"--lineinfo"};
+  Result<Artifact> with_lines = tileiras.Compile(source, Hints(), Sm(90));
+  ASSERT_OK(with_lines);
+  EXPECT_NE(with_lines->image, plain->image);
+  EXPECT_EQ(with_lines->code_fingerprint, plain->code_fingerprint);
+  // The same kernel under another name, of another length.
+  Result<Artifact> renamed =
+      tileiras.Compile(KernelSource::TileIr(Fixture("softmax.renamed"), "soft_maximum"), Hints(), Sm(90));
+  ASSERT_OK(renamed);
+  EXPECT_NE(renamed->image, plain->image);
+  EXPECT_EQ(renamed->code_fingerprint, plain->code_fingerprint);
+  // A hint that changes the code does count.
+  Result<Artifact> hinted = tileiras.Compile(KernelSource::TileIr(Fixture("softmax.13.3"), "softmax"),
+                                             Hints(HintValues{{"num_ctas", 2}}), Sm(90));
+  ASSERT_OK(hinted);
+  EXPECT_NE(hinted->code_fingerprint, plain->code_fingerprint);
+}
+
+TEST(CodeFingerprintTest, ConstantsAndSharedMemoryCount) {
+  PtxasToolchain ptxas;
+  SKIP_WITHOUT(ptxas);
+  auto fingerprint = [&](const std::string& from, const std::string& to) {
+    std::string ptx = kPtx;
+    if (!from.empty()) ptx.replace(ptx.find(from), from.size(), to);
+    return ptxas.Compile(KernelSource::Ptx(ptx, "fill"), Hints(), Sm(90))->code_fingerprint;
+  };
+  Fingerprint plain = fingerprint("", "");
+  EXPECT_EQ(fingerprint(".reg .b32 %r<2>", ".reg .b32 %r<3>"), plain) << "the same code";
+  EXPECT_NE(fingerprint("scratch[512]", "scratch[1024]"), plain);
+  EXPECT_NE(fingerprint("scratch+4", "scratch+8"), plain);
+}
+
+TEST(CubinTest, ADamagedImageIsRefusedOrHarmless) {
+  PtxasToolchain ptxas;
+  SKIP_WITHOUT(ptxas);
+  std::string image = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90))->image;
+  ToolchainSet toolchains = ToolchainSet::Default();
+  const Toolchain& cubin = **toolchains.For(SourceKind::kCubin);
+  ASSERT_OK(cubin.Compile(KernelSource::Cubin(image, "fill"), Hints(), Sm(90)));
+  for (std::size_t size = 0; size < image.size(); size += 7) {
+    std::vector<char> part(image.begin(), image.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_FALSE(cubin.Compile(KernelSource::Cubin(std::string(part.data(), size), "fill"), Hints(), Sm(90)).ok());
+  }
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    std::string damaged = image;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0xff);
+    (void)cubin.Compile(KernelSource::Cubin(damaged, "fill"), Hints(), Sm(90));  // Under AddressSanitizer.
+  }
+}
+
+/// A tileiras that is a shell script; every test's temporary files go to a folder that must be empty afterwards.
+class MisbehavingTileirasTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    outside_.emplace(*TemporaryFolder::Create());
+    mkdir(Temporary().c_str(), 0700);
+    Environment environment = Environment::Get();
+    environment.temporary_folder = Temporary();
+    environment.tileiras = outside_->path() + "/tileiras";
+    Environment::Set(environment);
+  }
+  void TearDown() override {
+    Environment::Set(saved_);
+    EXPECT_TRUE(std::filesystem::is_empty(Temporary())) << "a temporary file is left";
+  }
+  std::string Temporary() const { return outside_->path() + "/tmp"; }
+
+  /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's.
+  Result<Artifact> Compile(const std::string& body, const CompileLimits& limits = {}) {
+    std::string script = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 0.0, fake'; exit; fi\n"
+                         "for output; do :; done\noutside=" +
+                         outside_->path() + "\n" + body + "\n";
+    std::string path = *outside_->WriteFile("tileiras", script);
+    chmod(path.c_str(), 0700);
+    return TileirasToolchain().Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90), limits);
+  }
+  /// The pid that a script wrote to "$outside/pid" is no process any more, or a zombie that nobody reaps.
+  bool IsGone() {
+    for (int i = 0; i < 1000; ++i) {
+      Result<std::string> text = ReadFile(outside_->path() + "/pid");
+      Result<std::string> state = text.ok() && text->find('\n') != std::string::npos
+                                      ? ReadFile("/proc/" + std::to_string(std::stoi(*text)) + "/stat")
+                                      : Result<std::string>(std::string("not yet"));
+      if (!state.ok() || state->empty() || state->find(") Z ") != std::string::npos) return true;
+      usleep(10000);
+    }
+    return false;
+  }
+
+  Environment saved_ = Environment::Get();
+  std::optional<TemporaryFolder> outside_;
+};
+
+TEST_F(MisbehavingTileirasTest, Missing) {
+  EXPECT_ERROR(TileirasToolchain().Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90)),
+               StatusCode::kUnavailable, "tileiras was not found at " + outside_->path());
+  Environment environment = Environment::Get();
+  environment.tileiras = "";
+  environment.path = "/nowhere";
+  environment.home = environment.virtual_env = "";
+  environment.cuda_home = "/no/cuda";
+  Environment::Set(environment);
+  Result<Tool> tool = FindTool("no-such-tool", "");
+  EXPECT_ERROR(tool, StatusCode::kUnavailable, "/no/cuda/bin/no-such-tool, /usr/local/cuda/bin/no-such-tool");
+}
+
+TEST_F(MisbehavingTileirasTest, Hanging) {
+  CompileLimits limits;
+  limits.timeout_ms = 300;
+  // Its child ignores what it can.
+  EXPECT_ERROR(Compile("sh -c 'trap \"\" TERM INT HUP; echo $$ > '$outside'/pid; touch \"$TMPDIR\"/x; sleep 1000' & wait",
+                       limits),
+               StatusCode::kDeadlineExceeded, "did not end within 300 ms");
+  EXPECT_TRUE(IsGone());
+}
+
+TEST_F(MisbehavingTileirasTest, KilledHalfWay) {
+  EXPECT_ERROR(Compile("sleep 1000 & echo $! > $outside/pid; printf part > \"$output\"; kill -9 $$"),
+               StatusCode::kInternal, "was ended by signal 9");
+  EXPECT_TRUE(IsGone());
+}
+
+TEST_F(MisbehavingTileirasTest, Cancelled) {
+  std::atomic<bool> cancelled{false};
+  CompileLimits limits;
+  limits.cancelled = &cancelled;
+  std::thread canceller([&] {
+    while (!std::filesystem::exists(outside_->path() + "/pid")) usleep(1000);
+    cancelled = true;
+  });
+  EXPECT_ERROR(Compile("sleep 1000 & echo $! > $outside/pid; wait", limits), StatusCode::kCancelled, "was cancelled");
+  canceller.join();
+  EXPECT_TRUE(IsGone());
+}
+
+TEST_F(MisbehavingTileirasTest, Crashing) {
+  EXPECT_ERROR(Compile("echo assertion failed >&2; kill -SEGV $$"), StatusCode::kInternal,
+               "was ended by signal 11: assertion failed");
+  EXPECT_ERROR(Compile("echo 'error: failed to compile Tile IR program'; exit 5"), StatusCode::kInvalidArgument,
+               "failed with exit code 5: error: failed to compile Tile IR program");
+}
+
+TEST_F(MisbehavingTileirasTest, WritingNothingOrNonsense) {
+  EXPECT_ERROR(Compile("exit 0"), StatusCode::kInternal, "ended well but wrote nothing");
+  EXPECT_ERROR(Compile(": > \"$output\""), StatusCode::kInternal, "ended well but wrote nothing");
+  EXPECT_ERROR(Compile("echo text > \"$output\""), StatusCode::kInvalidArgument, "the image is no cubin");
+}
+
+TEST_F(MisbehavingTileirasTest, FillingTheDisk) {
+  // A file that would not end is cut at 1 GiB by SIGXFSZ: truncate asks for more at once, without writing it.
+  EXPECT_ERROR(Compile("exec truncate -s 2G \"$output\""), StatusCode::kInternal, "was ended by signal 25");
+  // A disk that is full already.
+  EXPECT_ERROR(Compile("echo x > /dev/full || exit 1"), StatusCode::kInvalidArgument, "failed with exit code");
+}
+
+TEST_F(MisbehavingTileirasTest, ItsEnvironmentIsEmptyButForTmpdir) {
+  setenv("CUDA_HOME", "/old/toolkit", 1);
+  // PWD and the like are the shell's own.
+  EXPECT_ERROR(Compile("env > $outside/environment; exit 1"), StatusCode::kInvalidArgument, "exit code 1");
+  Result<std::string> environment = ReadFile(outside_->path() + "/environment");
+  ASSERT_OK(environment);
+  EXPECT_EQ(environment->find("CUDA_HOME"), std::string::npos) << *environment;
+  EXPECT_EQ(environment->find("HOME="), std::string::npos) << *environment;
+  EXPECT_NE(environment->find("TMPDIR=" + Temporary()), std::string::npos) << *environment;
+  unsetenv("CUDA_HOME");
+}
+
+}  // namespace
+}  // namespace tuneonce
