@@ -14,6 +14,8 @@ using Command = std::function<Status()>;
 /// Each adds one sub-command to `app`, and sets `*command` when the user chose it.
 void AddDoctor(CLI::App& app, Command* command);
 void AddTune(CLI::App& app, Command* command);
+void AddCompile(CLI::App& app, Command* command);
+void AddHints(CLI::App& app, Command* command);
 
 }  // namespace tuneonce::cli
 

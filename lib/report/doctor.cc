@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "base/process.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/compile/nvrtc_toolchain.h"
+#include "tuneonce/compile/ptxas_toolchain.h"
+#include "tuneonce/compile/tileiras_toolchain.h"
 #include "tuneonce/cuda/device.h"
 
 namespace tuneonce {
@@ -78,26 +78,9 @@ DoctorFinding Cupti() {
   return DoctorFinding{"CUPTI", true, absl::StrCat(library->path, " API ", version), ""};
 }
 
-/// A tool from PATH, the CUDA toolkit, or a Python environment's nvidia wheels; with the last line of its version.
-DoctorFinding Tool(const std::string& name, const std::string& advice) {
-  Environment environment = Environment::Get();
-  std::string home = environment.cuda_home.empty() ? "/usr/local/cuda" : environment.cuda_home;
-  std::string path = FindProgram(name, absl::StrCat(environment.path, ":", home, "/bin"));
-  if (path.empty()) {
-    return DoctorFinding{name, false, absl::StrCat("not found in PATH or ", home, "/bin"), advice};
-  }
-  ProcessOptions options;
-  options.arguments = {path, "--version"};
-  options.timeout_ms = 10000;
-  Result<ProcessResult> run = RunProcess(options);
-  std::string version = "cannot tell its version";
-  if (run.ok() && run->exit_code == 0) {
-    for (const auto& line : absl::StrSplit(run->output, '\n')) {
-      if (line.find("release") != std::string::npos || line.find("V1") != std::string::npos)
-        version = std::string(line);
-    }
-  }
-  return DoctorFinding{name, true, absl::StrCat(path, ": ", version), ""};
+DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchain, const std::string& advice) {
+  bool found = toolchain.Version().ok();
+  return DoctorFinding{name, found, toolchain.Description(), found ? "" : advice};
 }
 
 }  // namespace
@@ -129,8 +112,11 @@ DoctorReport RunDoctor() {
   report.findings.push_back(Compiler());
   report.findings.push_back(NvrtcFinding());
   report.findings.push_back(Cupti());
-  report.findings.push_back(Tool("ptxas", "not needed yet: PTX sources come with a later release"));
-  report.findings.push_back(Tool("tileiras", "not needed yet: Tile IR sources come with a later release"));
+  report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(),
+                                            "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
+                                            "TUNEONCE_TILEIRAS; without it their PTX variants are used"));
+  report.findings.push_back(
+      CompilerFinding("ptxas", PtxasToolchain(), "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;
 }
 

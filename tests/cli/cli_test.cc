@@ -117,5 +117,65 @@ TEST(CliTest, HelpIsASuccess) {
   EXPECT_NE(result.output.find("rms_norm"), std::string::npos);
 }
 
+std::string Fixture(const std::string& name) { return std::string(TUNEONCE_TEST_DATA "/tile_ir/") + name; }
+
+TEST(HintsTest, ShowSetMergeAndClear) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  std::string out = folder->path() + "/out.tileir";
+  auto hints_of = [](const std::vector<std::string>& arguments) {
+    ProcessResult result = RunCli(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return nlohmann::json::parse(result.output)["entries"][0]["hints"].dump();
+  };
+  EXPECT_EQ(hints_of({"hints", "show", Fixture("rms_norm.hinted.tileir"), "--json"}),
+            R"({"default":{"num_cta_in_cga":1,"occupancy":2},"sm_90":{"occupancy":4}})");
+  EXPECT_EQ(hints_of({"hints", "set", Fixture("rms_norm.hinted.tileir"), "occupancy=4", "num_cta_in_cga=2", "-o", out,
+                      "--json"}),
+            R"({"default":{"num_cta_in_cga":2,"occupancy":4}})");
+  EXPECT_EQ(hints_of({"hints", "set", out, "--target", "sm_90", "--merge", "occupancy=8", "-o", out, "--json"}),
+            R"({"default":{"num_cta_in_cga":2,"occupancy":4},"sm_90":{"occupancy":8}})");
+  EXPECT_EQ(hints_of({"hints", "clear", out, "-o", out, "--json"}), "{}");
+  ProcessResult text = RunCli({"hints", "show", out});
+  EXPECT_NE(text.output.find("entry rms_norm(tile<ptr<f16>>, tile<i32>"), std::string::npos) << text.output;
+  EXPECT_NE(text.output.find("hints: none"), std::string::npos) << text.output;
+}
+
+TEST(HintsTest, BadInputIsOneClearLine) {
+  std::string file = Fixture("matmul.tileir");
+  ExpectOneLineError({"hints", "show", "/no/file"}, "cannot read /no/file");
+  ExpectOneLineError({"hints", "show", TUNEONCE_CLI}, "offset 0");
+  ExpectOneLineError({"hints", "set", file, "occupancy", "-o", "/tmp/x"}, "'occupancy' is no hint: write NAME=NUMBER");
+  ExpectOneLineError({"hints", "set", file, "occupancy=0", "-o", "/tmp/x"}, "occupancy=0 is not within 1 to 32");
+  ExpectOneLineError({"hints", "set", file, "occupancy=2", "--target", "h100", "-o", "/tmp/x"}, "'h100'");
+  ExpectOneLineError({"hints", "set", file, "occupancy=2", "--entry", "gemm", "-o", "/tmp/x"}, "but matmul");
+  ExpectOneLineError({"hints", "set", file, "occupancy=2", "-o", "/no/folder/x"}, "cannot write /no/folder/x");
+  ExpectOneLineError({"hints", "set", file, "occupancy=2"}, "--output is required");
+}
+
+TEST(CompileTest, CompilesPtxToACubin) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  std::string ptx = *folder->WriteFile(
+      "k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
+  std::string out = folder->path() + "/k.cubin";
+  ProcessResult result = RunCli({"compile", ptx, "--target", "sm_90", "-o", out, "--json"});
+  if (result.output.find("ptxas was not found") != std::string::npos) GTEST_SKIP() << "NOT INSTALLED: " << result.output;
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["kernel"], "k");
+  EXPECT_GT(json["registers"], 0);
+  EXPECT_EQ(json["image_bytes"], ReadFile(out)->size());
+  ExpectOneLineError({"compile", ptx, "--target", "sm_90", "--hint", "occupancy=2"}, "--hint applies to .tileir files");
+}
+
+TEST(CompileTest, BadInputIsOneClearLine) {
+  std::string file = Fixture("matmul.tileir");
+  ExpectOneLineError({"compile", file}, "--target is required");
+  ExpectOneLineError({"compile", file, "--target", "h100"}, "target 'h100' is none: write it like sm_90");
+  ExpectOneLineError({"compile", "k.cpp", "--target", "sm_90"}, "none of .tileir, .ptx, .cu");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "--hint", "num_ctas=3"}, "num_cta_in_cga=3");
+  ExpectOneLineError({"compile", file, "--target", "sm_90"}, "tileiras was not found at /no/tileiras",
+                     "TUNEONCE_TILEIRAS=/no/tileiras");
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "testing/cpu_device_test.h"
+#include "tuneonce/base/environment.h"
 
 namespace tuneonce {
 namespace {
@@ -72,6 +73,7 @@ class SearchEngineTest : public ::testing::Test {
     options.toolchains = &toolchains;
     MemoryArtifactCache cache;
     options.compile.cache = &cache;
+    options.cancelled = cancelled_;
     options.compile.num_workers = 1;  // Candidates come in the space's order.
     options.quiet = true;
     options.baseline_margin = margin;
@@ -89,6 +91,7 @@ class SearchEngineTest : public ::testing::Test {
   }
 
   ScriptedRunner runner_;
+  const std::atomic<bool>* cancelled_ = nullptr;
   std::vector<SearchProgress::Stage> stages_;
 };
 
@@ -156,6 +159,106 @@ TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
   Result<TuningResult> result = Search({{"a", 10}, {"crash", 0}, {"b", 5}}, -1);
   EXPECT_TRUE(result.status().sticky());
   EXPECT_EQ(runner_.ran.size(), 2u);
+}
+
+/// A definition with two variants of the same kind of target; "error" does not compile.
+class VariantFallbackTest : public SearchEngineTest {
+ protected:
+  static std::shared_ptr<KernelDefinition> Define(const std::string& first, const std::string& second,
+                                                  SourceKind first_kind = SourceKind::kHostCpp) {
+    auto definition = std::make_shared<KernelDefinition>("k", "1");
+    for (const auto& [name, text] : {std::pair("tile", first), std::pair("ptx", second)}) {
+      Variant variant;
+      variant.name = name;
+      bool is_first = variant.name == "tile";
+      variant.source = [text = text, kind = is_first ? first_kind : SourceKind::kHostCpp](const Config&, const Problem&) {
+        KernelSource source = KernelSource::HostCpp(text, "k");
+        source.kind = kind;
+        return source;
+      };
+      variant.geometry = Grid::Fixed(1);
+      definition->Variant(variant);
+    }
+    EXPECT_OK(definition->Validate());
+    return definition;
+  }
+  Result<TuningResult> Search(const std::shared_ptr<const KernelDefinition>& definition,
+                              const std::vector<Config>& configs) {
+    std::vector<PlannedConfig> planned;
+    for (const Config& config : configs) {
+      TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig each, PlanConfig(definition, config, BoundCall()));
+      planned.push_back(std::move(each));
+    }
+    ToolchainSet toolchains({std::make_shared<FakeToolchain>()});
+    MemoryArtifactCache cache;
+    SearchOptions options;
+    options.toolchains = &toolchains;
+    options.compile.cache = &cache;
+    options.quiet = true;
+    runner_.times = {{"a", 10}, {"b", 20}};
+    return SearchEngine("k", Target(), std::nullopt, options, runner_).Run(std::move(planned));
+  }
+};
+
+TEST_F(VariantFallbackTest, TheNextVariantIsUsedAndTheResultSaysSo) {
+  Result<TuningResult> result = Search(Define("error", "b"), {Config()});
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.variant, "ptx");
+  ASSERT_EQ(result->fallbacks.size(), 1u);
+  EXPECT_EQ(result->fallbacks[0].variant, "ptx");
+  EXPECT_EQ(result->fallbacks[0].instead_of.variant, "tile");
+  EXPECT_EQ(result->fallbacks[0].instead_of.reason, "line 1: error");
+  EXPECT_EQ(Search(Define("a", "b"), {Config()})->best.variant, "tile");
+  EXPECT_TRUE(Search(Define("a", "b"), {Config()})->fallbacks.empty());
+  EXPECT_ERROR(Search(Define("error", "error"), {Config()}), StatusCode::kInternal,
+               "variant 'tile': line 1: error; variant 'ptx': line 1: error");
+}
+
+TEST_F(VariantFallbackTest, EnableTile0LeavesTileIrOut) {
+  Environment saved = Environment::Get();
+  Environment without = saved;
+  without.enable_tile = false;
+  Environment::Set(without);
+  Result<TuningResult> result = Search(Define("a", "b", SourceKind::kTileIr), {Config()});
+  Environment::Set(saved);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.variant, "ptx");
+  ASSERT_EQ(result->fallbacks.size(), 1u);
+  EXPECT_EQ(result->fallbacks[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
+}
+
+TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
+  SearchSpace space;
+  space.AddStringAxis("backend", {"ptx", "tile"});
+  Result<TuningResult> result = Search(Define("a", "b"), *space.Enumerate(Target()));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config.ToString(), "backend=tile");
+  EXPECT_EQ(result->best.variant, "tile");
+  EXPECT_EQ(result->successes.size(), 2u);
+  // A config that names a back end is built by no other.
+  result = Search(Define("error", "b"), *space.Enumerate(Target()));
+  EXPECT_EQ(result->best.variant, "ptx");
+  ASSERT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures[0].config.ToString(), "backend=tile");
+  SearchSpace unknown;
+  unknown.AddStringAxis("backend", {"metal"});
+  EXPECT_ERROR(Search(Define("a", "b"), *unknown.Enumerate(Target())), StatusCode::kInvalidArgument,
+               "backend 'metal' names no variant for sm_0; there are: tile, ptx");
+}
+
+TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
+  KernelDefinition definition("k", "1");
+  definition.Variant([](const Config&, const Problem&) { return KernelSource::TileIr("x", "k"); }, nullptr,
+                     GeometryFn(Grid::Fixed(1)).Block(128));
+  ASSERT_OK(definition.Validate());
+  EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall()),
+               StatusCode::kInvalidArgument, "block (1, 1, 1)");
+}
+
+TEST_F(SearchEngineTest, ACancelledSearchSaysSo) {
+  std::atomic<bool> cancelled{true};
+  cancelled_ = &cancelled;
+  EXPECT_ERROR(Search({{"a", 10}, {"b", 5}}, -1), StatusCode::kCancelled, "kernel 'k': the search was cancelled");
 }
 
 }  // namespace

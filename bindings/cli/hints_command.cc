@@ -1,0 +1,106 @@
+// tuneonce hints show | set | clear
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "files.h"
+#include "hint_arguments.h"
+#include "tuneonce/kernel/tile_ir.h"
+
+namespace tuneonce::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string target = "default";
+  std::string entry;
+  std::vector<std::string> hints;
+  std::string output;
+  bool merge = false;
+  bool json = false;
+};
+
+void Print(const TileIrModule& module, const Options& options) {
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["file"] = options.output.empty() ? options.file : options.output;
+    json["bytecode_version"] = std::to_string(module.major) + "." + std::to_string(module.minor);
+    json["entries"] = nlohmann::ordered_json::array();
+    for (const TileIrEntry& entry : module.entries) {
+      nlohmann::ordered_json hints = nlohmann::ordered_json::object();
+      for (const auto& [target, values] : entry.hints) hints[target] = values;
+      json["entries"].push_back({{"name", entry.name}, {"parameters", entry.parameters}, {"hints", hints}});
+    }
+    std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    return;
+  }
+  std::printf("Tile IR bytecode %d.%d\n", module.major, module.minor);
+  for (const TileIrEntry& entry : module.entries) {
+    std::string parameters;
+    for (const std::string& parameter : entry.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter;
+    std::printf("entry %s(%s)\n  hints: %s\n", entry.name.c_str(), parameters.c_str(),
+                HintsByTargetString(entry.hints).c_str());
+  }
+}
+
+Status Show(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(options.file));
+  Result<TileIrModule> module = ReadTileIr(bytecode);
+  TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(options.file));
+  Print(*module, options);
+  return Status();
+}
+
+/// Writes the file with `hints`, and shows it.
+Status Patch(const Options& options, const Hints& hints) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(options.file));
+  Result<TileIrModule> before = ReadTileIr(bytecode);
+  TUNEONCE_RETURN_IF_ERROR(before.status().WithPrefix(options.file));
+  Result<std::string> patched = PatchTileIrHints(bytecode, hints, options.entry);
+  TUNEONCE_RETURN_IF_ERROR(patched.status().WithPrefix(options.file));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(options.output, *patched));
+  for (const TileIrEntry& entry : before->entries) {
+    std::string note = hints.empty() ? "" : BakedHintsNote(entry, hints);
+    if (!note.empty()) std::fprintf(stderr, "tuneonce: note: %s\n", note.c_str());
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
+  Print(after, options);
+  return Status();
+}
+
+Status Set(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(options.hints));
+  Hints hints(ByTarget<HintValues>({{options.target, std::move(values)}}));
+  return Patch(options, hints.Set(options.merge ? Hints::Update::kMerge : Hints::Update::kReplace));
+}
+
+}  // namespace
+
+void AddHints(CLI::App& app, Command* command) {
+  CLI::App* hints = app.add_subcommand("hints", "Show or change the compiler hints in Tile IR bytecode");
+  hints->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  auto add = [&](const char* name, const char* what) {
+    CLI::App* sub = hints->add_subcommand(name, what);
+    sub->add_option("FILE", options->file, "Tile IR bytecode")->required();
+    sub->add_flag("--json", options->json, "JSON instead of text");
+    return sub;
+  };
+  CLI::App* show = add("show", "Entries, their parameters and hints");
+  show->callback([=] { *command = [=] { return Show(*options); }; });
+
+  CLI::App* set = add("set", "Replace all hints (with --merge: keep those not named)");
+  set->add_option("HINT", options->hints, "like occupancy=4 num_cta_in_cga=2")->required();
+  set->add_option("--target", options->target, "whose hints: default, sm_90, ...");
+  set->add_flag("--merge", options->merge, "keep the hints of other names and targets");
+  CLI::App* clear = add("clear", "Remove all hints");
+  for (CLI::App* sub : {set, clear}) {
+    sub->add_option("--entry", options->entry, "only this entry; default: all");
+    sub->add_option("-o,--output", options->output, "where the changed file goes; may be FILE itself")->required();
+  }
+  set->callback([=] { *command = [=] { return Set(*options); }; });
+  clear->callback([=] { *command = [=] { return Patch(*options, Hints()); }; });
+}
+
+}  // namespace tuneonce::cli

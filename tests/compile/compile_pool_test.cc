@@ -1,0 +1,238 @@
+#include "tuneonce/compile/compile_pool.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "compile/caching_toolchain.h"
+#include "testing/cpu_device_test.h"
+
+namespace tuneonce {
+namespace {
+
+/// Compiles a text to itself. "fail" does not compile; "wait" takes until it is cancelled or its time is over; "gate"
+/// waits until `open`. Counts what it compiles.
+class ScriptedToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kPtx; }
+  bool uses_hints() const override { return true; }
+  Result<std::string> Version() const override { return version; }
+  std::string Description() const override { return "scripted"; }
+
+  std::string version = "1";
+  mutable std::mutex mutex;
+  mutable std::condition_variable changed;
+  mutable std::vector<std::string> compiled;
+  mutable int running = 0;
+  bool open = false;
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
+                             const CompileLimits& limits) const override {
+    std::unique_lock<std::mutex> lock(mutex);
+    compiled.push_back(source.content);
+    ++running;
+    changed.notify_all();
+    auto start = std::chrono::steady_clock::now();
+    while (source.content == "wait" || (source.content == "gate" && !open)) {
+      if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled");
+      if (std::chrono::steady_clock::now() - start > std::chrono::milliseconds(limits.timeout_ms)) {
+        return DeadlineExceededError("too slow");
+      }
+      changed.wait_for(lock, std::chrono::milliseconds(1));
+    }
+    if (source.content == "fail") return InvalidArgumentError("line 1: error");
+    Artifact artifact;
+    artifact.image = source.content;
+    artifact.seconds = 1;
+    return artifact;
+  }
+};
+
+class CompilePoolTest : public ::testing::Test {
+ protected:
+  static CompileJob Job(const std::vector<std::string>& texts, double cost = 0, Hints hints = Hints()) {
+    CompileJob job;
+    job.cost = cost;
+    for (const std::string& text : texts) {
+      job.alternatives.push_back(CompileJob::Alternative{KernelSource::Ptx(text, "k"), hints});
+    }
+    return job;
+  }
+  std::vector<CompiledJob> All(std::vector<CompileJob> jobs) {
+    CompilePool pool(toolchains_, Target(), std::move(jobs), options_);
+    std::vector<CompiledJob> results;
+    while (std::optional<CompiledJob> result = pool.Next()) results.push_back(*std::move(result));
+    return results;
+  }
+
+  std::shared_ptr<ScriptedToolchain> scripted_ = std::make_shared<ScriptedToolchain>();
+  ToolchainSet toolchains_{{scripted_}};
+  MemoryArtifactCache cache_;
+  CompileOptions options_ = [this] {
+    CompileOptions options;
+    options.cache = &cache_;
+    options.num_workers = 1;
+    return options;
+  }();
+};
+
+TEST_F(CompilePoolTest, TheCheapestStartFirst) {
+  All({Job({"c"}, 3), Job({"a"}, 1), Job({"b"}, 2), Job({"a2"}, 1)});
+  EXPECT_EQ(scripted_->compiled, (std::vector<std::string>{"a", "a2", "b", "c"}));
+}
+
+TEST_F(CompilePoolTest, AResultIsHandedOutWhileOthersCompile) {
+  options_.num_workers = 2;
+  CompilePool pool(toolchains_, Target(), {Job({"gate"}), Job({"a"})}, options_);
+  EXPECT_EQ(pool.Next()->job, 1u);
+  {
+    std::lock_guard<std::mutex> lock(scripted_->mutex);
+    scripted_->open = true;
+  }
+  EXPECT_EQ(pool.Next()->job, 0u);
+  EXPECT_FALSE(pool.Next().has_value());
+}
+
+TEST_F(CompilePoolTest, TheSameIsCompiledOnce) {
+  std::vector<CompiledJob> results = All({Job({"a"}), Job({"a"}), Job({"a"}, 0, Hints(HintValues{{"occupancy", 2}}))});
+  EXPECT_EQ(scripted_->compiled.size(), 2u) << "other hints are another artifact";
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].from_cache + results[1].from_cache + results[2].from_cache, 1);
+  All({Job({"a"})});
+  EXPECT_EQ(scripted_->compiled.size(), 2u) << "the cache has it";
+  scripted_->version = "2";
+  All({Job({"a"})});
+  EXPECT_EQ(scripted_->compiled.size(), 3u) << "another version of the tool";
+}
+
+TEST_F(CompilePoolTest, ThePreferredSourceIsUsedElseTheNextThatCompiles) {
+  std::vector<CompiledJob> results = All({Job({"fail", "b"}), Job({"a", "b"}), Job({"fail", "fail"})});
+  EXPECT_EQ(results[0].alternative, 1u);
+  EXPECT_EQ(results[0].artifact->image, "b");
+  ASSERT_EQ(results[0].passed_over.size(), 1u);
+  EXPECT_EQ(results[0].passed_over[0].message(), "line 1: error");
+  EXPECT_EQ(results[1].alternative, 0u);
+  EXPECT_EQ(results[2].artifact.status().message(), "line 1: error");
+  EXPECT_EQ(results[2].passed_over.size(), 1u);
+}
+
+TEST_F(CompilePoolTest, ACandidateAndASearchHaveDeadlines) {
+  options_.timeout_ms = 20;
+  std::vector<CompiledJob> results = All({Job({"wait"}), Job({"a"})});
+  EXPECT_EQ(results[0].artifact.status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_OK(results[1].artifact);
+  options_.timeout_ms = 60000;
+  options_.total_timeout_ms = 30;
+  results = All({Job({"wait"}), Job({"b"})});
+  EXPECT_ERROR(results[0].artifact, StatusCode::kDeadlineExceeded, "too slow");
+  EXPECT_ERROR(results[1].artifact, StatusCode::kDeadlineExceeded, "within the search's 30 ms");
+}
+
+TEST_F(CompilePoolTest, CancellingEndsEveryCompile) {
+  std::atomic<bool> cancelled{false};
+  options_.cancelled = &cancelled;
+  CompilePool pool(toolchains_, Target(), {Job({"wait"}), Job({"a", "b"})}, options_);
+  cancelled = true;
+  EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
+  EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
+}
+
+TEST_F(CompilePoolTest, ThePoolsEndStopsWhatStillRuns) {
+  CompilePool pool(toolchains_, Target(), {Job({"wait"})}, options_);
+}
+
+TEST_F(CompilePoolTest, ThreadsThatWantTheSameArtifactCompileItOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      CompilePool pool(toolchains_, Target(), {Job({"gate"})}, options_);
+      EXPECT_OK(pool.Next()->artifact);
+    });
+  }
+  {
+    std::unique_lock<std::mutex> lock(scripted_->mutex);
+    scripted_->changed.wait(lock, [&] { return scripted_->running > 0; });
+    scripted_->open = true;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(scripted_->compiled.size(), 1u);
+}
+
+TEST_F(CompilePoolTest, ASourceThatReadsOtherFilesIsCompiledEachTime) {
+  CompileJob job = Job({"a"});
+  job.alternatives[0].source.options = {"-I/some/folder"};
+  All({job});
+  All({job});
+  EXPECT_EQ(scripted_->compiled.size(), 2u);
+}
+
+TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
+  Artifact artifact;
+  artifact.image = std::string("\0image", 6);
+  artifact.symbol = "k";
+  artifact.kernels = {"k", "other"};
+  artifact.log = "said";
+  artifact.seconds = 0.25;
+  artifact.resources = ResourceUse{32, 1024, 8};
+  artifact.code_fingerprint = Fingerprinter().Add("x").Finish();
+  std::string bytes = EncodeArtifact(artifact);
+  Result<Artifact> back = DecodeArtifact(bytes);
+  ASSERT_OK(back);
+  EXPECT_EQ(back->image, artifact.image);
+  EXPECT_EQ(back->symbol, "k");
+  EXPECT_EQ(back->kernels, artifact.kernels);
+  EXPECT_EQ(back->log, "said");
+  EXPECT_EQ(back->seconds, 0.25);
+  EXPECT_EQ(back->resources.registers, 32);
+  EXPECT_EQ(back->resources.shared_bytes, 1024);
+  EXPECT_EQ(back->resources.local_bytes, 8);
+  EXPECT_EQ(back->code_fingerprint, artifact.code_fingerprint);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    EXPECT_FALSE(DecodeArtifact(damaged).ok()) << i;
+    EXPECT_FALSE(DecodeArtifact(bytes.substr(0, i)).ok()) << i;
+  }
+}
+
+TEST(MemoryArtifactCacheTest, KeepsWhatWasUsedLastWithinItsSize) {
+  auto key = [](const char* name) { return Fingerprinter().Add(name).Finish(); };
+  auto sized = [](std::size_t bytes) {
+    Artifact artifact;
+    artifact.image = std::string(bytes, 'x');
+    return artifact;
+  };
+  MemoryArtifactCache cache(3000);
+  ASSERT_OK(cache.Put(key("a"), sized(1000)));
+  ASSERT_OK(cache.Put(key("b"), sized(1000)));
+  EXPECT_TRUE(cache.Get(key("a"))->has_value());
+  ASSERT_OK(cache.Put(key("c"), sized(1000)));
+  EXPECT_TRUE(cache.Get(key("a"))->has_value());
+  EXPECT_FALSE(cache.Get(key("b"))->has_value()) << "the least recently used goes";
+  EXPECT_LE(cache.bytes(), 3000);
+  EXPECT_ERROR(cache.Put(key("d"), sized(5000)), StatusCode::kResourceExhausted, "larger than the whole cache");
+  EXPECT_TRUE(cache.Get(key("a"))->has_value()) << "nothing else is lost";
+  ASSERT_OK(cache.Put(key("a"), sized(10)));
+  EXPECT_EQ((*cache.Get(key("a")))->image.size(), 10u);
+}
+
+TEST(MemoryArtifactCacheTest, ALeaseIsForOneUntilItEnds) {
+  MemoryArtifactCache cache;
+  Fingerprint key = Fingerprinter().Add("a").Finish();
+  CompileLimits limits;
+  limits.timeout_ms = 20;
+  Result<ArtifactLease> lease = cache.Lease(key, limits);
+  ASSERT_OK(lease);
+  EXPECT_EQ(cache.Lease(key, limits).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_OK(cache.Lease(Fingerprinter().Add("b").Finish(), limits));
+  std::atomic<bool> cancelled{true};
+  limits.cancelled = &cancelled;
+  EXPECT_EQ(cache.Lease(key, limits).status().code(), StatusCode::kCancelled);
+  limits.cancelled = nullptr;
+  *lease = nullptr;
+  EXPECT_OK(cache.Lease(key, limits));
+}
+
+}  // namespace
+}  // namespace tuneonce
