@@ -1,0 +1,344 @@
+// Every exported cuTile kernel, compiled by our pool, on a GPU: outputs against a float64 reference.
+// tile_kernels_gpu_test --kernels=FOLDER [gtest flags]; FOLDER is what docs/examples/kernels/cutile/export.py wrote.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+
+#include "base/process.h"
+#include "testing/cpu_device_test.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+std::string kernels_folder;
+
+/// IEEE binary16 <-> float, round to nearest even; no infinities or NaNs are met here.
+std::uint16_t ToHalf(float value) {
+  std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  float magnitude = std::fabs(value);
+  if (magnitude < 6.103515625e-05f) return static_cast<std::uint16_t>(sign | std::lrint(magnitude * 16777216.0f));
+  int exponent = 0;
+  float fraction = std::frexp(magnitude, &exponent);  // In [0.5, 1).
+  long mantissa = std::lrint(fraction * 2048);        // 1024 to 2048.
+  return static_cast<std::uint16_t>(sign | (((exponent + 13) << 10) + mantissa));
+}
+float FromHalf(std::uint16_t half) {
+  int exponent = (half >> 10) & 31;
+  int mantissa = half & 1023;
+  float value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                              : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  return (half & 0x8000) != 0 ? -value : value;
+}
+
+/// A tensor on the device and its exact values on the host.
+struct Tensor {
+  DType dtype = DType::kFloat32;
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+  std::optional<DeviceBuffer> buffer;
+
+  TensorView view() const {
+    return TensorView::Contiguous(reinterpret_cast<void*>(buffer->get()), dtype, shape.data(),
+                                  static_cast<int>(shape.size()));
+  }
+};
+
+class TileKernelsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<Device> device = OpenDevice("cuda");
+    if (!device.ok()) GTEST_SKIP() << "NO GPU: " << device.status().message();
+    if (kernels_folder.empty()) GTEST_SKIP() << "NO KERNELS: give --kernels=FOLDER";
+    device_.emplace(*device);
+    context_.emplace(*Context::RetainPrimary(*device_));
+    current_.emplace(context_->view());
+    stream_.emplace(*Stream::Create(device_->api()));
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.search.quiet = true;
+    policy_.on_tuned = [this](const TuningResult& result) { tuned_ = result; };
+  }
+
+  Tensor Random(DType dtype, std::vector<std::int64_t> shape) {
+    Tensor tensor = Empty(dtype, std::move(shape));
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (double& value : tensor.values) value = uniform(random_);
+    Upload(tensor);
+    return tensor;
+  }
+  Tensor Empty(DType dtype, std::vector<std::int64_t> shape) {
+    Tensor tensor;
+    tensor.dtype = dtype;
+    tensor.shape = std::move(shape);
+    std::size_t count = 1;
+    for (std::int64_t extent : tensor.shape) count *= static_cast<std::size_t>(extent);
+    tensor.values.resize(count);
+    tensor.buffer.emplace(*DeviceBuffer::Allocate(stream_->view(), count * (dtype == DType::kFloat16 ? 2 : 4)));
+    EXPECT_OK(tensor.buffer->Fill(0xff));  // NaNs: an element that is not written shows.
+    return tensor;
+  }
+  /// Rounds the values to the dtype, so that the reference starts from what the kernel sees.
+  void Upload(Tensor& tensor) {
+    std::vector<std::uint16_t> halves;
+    std::vector<float> floats;
+    for (double& value : tensor.values) {
+      halves.push_back(ToHalf(static_cast<float>(value)));
+      floats.push_back(static_cast<float>(value));
+      value = tensor.dtype == DType::kFloat16 ? FromHalf(halves.back()) : floats.back();
+    }
+    const void* data = tensor.dtype == DType::kFloat16 ? static_cast<const void*>(halves.data()) : floats.data();
+    EXPECT_OK(tensor.buffer->CopyFromHost(data, tensor.buffer->bytes()));
+    EXPECT_OK(stream_->view().Synchronize());
+  }
+  std::vector<double> Read(const Tensor& tensor) {
+    std::vector<double> values(tensor.values.size());
+    std::vector<char> bytes(tensor.buffer->bytes());
+    EXPECT_OK(tensor.buffer->CopyToHost(bytes.data(), bytes.size()));
+    EXPECT_OK(stream_->view().Synchronize());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (tensor.dtype == DType::kFloat16) {
+        std::uint16_t half = 0;
+        std::memcpy(&half, bytes.data() + 2 * i, 2);
+        values[i] = (half & 0x7c00) == 0x7c00 ? NAN : FromHalf(half);
+      } else {
+        float value = 0;
+        std::memcpy(&value, bytes.data() + 4 * i, 4);
+        values[i] = value;
+      }
+    }
+    return values;
+  }
+
+  /// Calls `run(config values, definition)` for every exported config of the kernel, with a space of `occupancy`.
+  template <typename Function>
+  void ForEachExport(const std::string& name, const std::vector<std::string>& dims,
+                     const std::vector<Parameter>& parameters, Function run) {
+    int count = 0;
+    for (const auto& file : std::filesystem::directory_iterator(kernels_folder)) {
+      std::string stem = file.path().filename().string();
+      if (stem.rfind(name + ".", 0) != 0 || stem.find('@') != std::string::npos) continue;
+      std::vector<std::int64_t> tile;
+      std::string sizes = stem.substr(name.size() + 1);
+      for (std::size_t at = 0; at < sizes.size() && std::isdigit(sizes[at]) != 0;) {
+        std::size_t used = 0;
+        tile.push_back(std::stoll(sizes.substr(at), &used));
+        at += used + 1;
+      }
+      std::string bytecode = *ReadFile(file.path().string());
+      SearchSpace space;
+      space.AddHintAxis("occupancy", {1, 2, 4});
+      KernelDefinition definition(stem, "1");
+      definition.Dims(dims).Parameters(parameters).Space(space);
+      Variant variant;
+      variant.name = "tile";
+      variant.convention = CallingConvention::kCutilePython;
+      variant.source = [=](const Config&, const Problem&) { return KernelSource::TileIr(bytecode, name); };
+      SCOPED_TRACE(stem);
+      run(tile, definition, variant);
+      ++count;
+    }
+    EXPECT_GT(count, 0) << "no export of " << name << " in " << kernels_folder;
+  }
+
+  /// Tunes and launches, and launches the hit again.
+  template <typename... Arguments>
+  void Launch(KernelDefinition definition, Variant variant, Grid grid, const Arguments&... arguments) {
+    variant.geometry = GeometryFn(std::move(grid));
+    definition.Variant(variant);
+    tuned_.reset();
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    ASSERT_OK(kernel);
+    ASSERT_OK(kernel->Launch(stream_->get(), arguments...));
+    ASSERT_TRUE(tuned_.has_value());
+    EXPECT_TRUE(tuned_->failures.empty()) << tuned_->failures[0].message;
+    const Success& best = tuned_->best;
+    std::printf("%-36s best {%s} %8.2f us, %d same code, %3d registers, %6lld B shared, compiled in %.2f s (%.2f s wall)\n",
+                definition.name().c_str(), best.config.ToString().c_str(), best.measurement.mean_us,
+                static_cast<int>(tuned_->duplicates.size()), best.resources.registers,
+                static_cast<long long>(best.resources.shared_bytes), tuned_->cost.compile_seconds,
+                tuned_->cost.compile_wall_seconds);
+    CheckResources(best);
+  }
+  /// What we read from the cubin is what the driver says.
+  void CheckResources(const Success& best) {
+    const DriverTable& driver = UnguardedTable(device_->api());
+    auto attribute = [&](CUfunction_attribute which) {
+      int value = -1;
+      EXPECT_EQ(driver.FuncGetAttribute(&value, which, best.kernel->kernel.get()), CUDA_SUCCESS);
+      return value;
+    };
+    EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), best.resources.registers);
+    EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), best.resources.shared_bytes);
+    EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES), best.resources.local_bytes);
+  }
+  void ExpectNear(const Tensor& output, const std::vector<double>& expected, double tolerance) {
+    std::vector<double> actual = Read(output);
+    double worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      double error = std::fabs(actual[i] - expected[i]) / (1 + std::fabs(expected[i]));
+      if (!(error <= worst)) worst = error;  // A NaN stays.
+      if (!(error <= tolerance)) {
+        FAIL() << "element " << i << ": " << actual[i] << " instead of " << expected[i];
+      }
+    }
+    std::printf("%-36s largest error %.1e\n", "", worst);
+  }
+
+  static constexpr auto kHalf = DType::kFloat16;
+  static constexpr auto kFloat = DType::kFloat32;
+  static constexpr double kHalfTolerance = 2e-3;  // Two roundings to 11 bits.
+  static constexpr double kFloatTolerance = 2e-6;
+
+  std::optional<Device> device_;
+  std::optional<Context> context_;
+  std::optional<ScopedContext> current_;
+  std::optional<Stream> stream_;
+  AutotunePolicy policy_;
+  std::optional<TuningResult> tuned_;
+  std::mt19937 random_{1};
+};
+
+TEST_F(TileKernelsTest, RmsNorm) {
+  constexpr std::int64_t kRows = 300, kColumns = 1000;
+  Tensor x = Random(kHalf, {kRows, kColumns}), w = Random(kHalf, {kColumns});
+  float eps = 1e-5f;
+  std::vector<double> expected(x.values.size());
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    const double* row = x.values.data() + r * kColumns;
+    double sum = 0;
+    for (std::int64_t c = 0; c < kColumns; ++c) sum += row[c] * row[c];
+    for (std::int64_t c = 0; c < kColumns; ++c) {
+      expected[static_cast<std::size_t>(r * kColumns + c)] =
+          row[c] / std::sqrt(sum / kColumns + eps) * w.values[static_cast<std::size_t>(c)];
+    }
+  }
+  ForEachExport("rms_norm", {"M", "N"},
+                {In("x", {"M", "N"}), In("w", {"N"}), Out("y", {"M", "N"}), Scalar("eps", kFloat)},
+                [&](const auto&, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kHalf, {kRows, kColumns});
+                  Launch(definition, variant, Grid::Custom([](const Config&, const Problem& p) {
+                           return Dim3{p.dims[Dim{0}], 1, 1};
+                         }),
+                         x.view(), w.view(), y.view(), eps);
+                  ExpectNear(y, expected, kHalfTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, Softmax) {
+  constexpr std::int64_t kRows = 300, kColumns = 1000;
+  Tensor x = Random(kFloat, {kRows, kColumns});
+  std::vector<double> expected(x.values.size());
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    const double* row = x.values.data() + r * kColumns;
+    double sum = 0;
+    for (std::int64_t c = 0; c < kColumns; ++c) sum += std::exp(row[c]);
+    for (std::int64_t c = 0; c < kColumns; ++c) expected[static_cast<std::size_t>(r * kColumns + c)] = std::exp(row[c]) / sum;
+  }
+  ForEachExport("softmax", {"M", "N"}, {In("x", {"M", "N"}), Out("y", {"M", "N"})},
+                [&](const auto&, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kFloat, {kRows, kColumns});
+                  Launch(definition, variant, Grid::Custom([](const Config&, const Problem& p) {
+                           return Dim3{p.dims[Dim{0}], 1, 1};
+                         }),
+                         x.view(), y.view());
+                  ExpectNear(y, expected, kFloatTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, SiluAndMul) {
+  constexpr std::int64_t kRows = 200, kColumns = 1000;
+  Tensor x = Random(kHalf, {kRows, 2 * kColumns});
+  std::vector<double> expected(static_cast<std::size_t>(kRows * kColumns));
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    for (std::int64_t c = 0; c < kColumns; ++c) {
+      double gate = x.values[static_cast<std::size_t>(r * 2 * kColumns + c)];
+      double up = x.values[static_cast<std::size_t>(r * 2 * kColumns + kColumns + c)];
+      expected[static_cast<std::size_t>(r * kColumns + c)] = gate / (1 + std::exp(-gate)) * up;
+    }
+  }
+  ForEachExport("silu_and_mul", {"M", "N2", "N"}, {In("x", {"M", "N2"}), Out("y", {"M", "N"})},
+                [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kHalf, {kRows, kColumns});
+                  Launch(definition, variant, Grid::Custom([n = tile[0]](const Config&, const Problem& p) {
+                           return Dim3{p.dims[Dim{0}], (p.dims[Dim{2}] + n - 1) / n, 1};
+                         }),
+                         x.view(), y.view());
+                  ExpectNear(y, expected, kHalfTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, RopeInPlace) {
+  constexpr std::int64_t kTokens = 100, kHeads = 20, kHalfDim = 64;
+  Tensor cosines = Random(kFloat, {kTokens, kHalfDim}), sines = Random(kFloat, {kTokens, kHalfDim});
+  Tensor start = Random(kHalf, {kTokens, kHeads, 2 * kHalfDim});
+  std::vector<double> expected(start.values.size());
+  for (std::int64_t t = 0; t < kTokens; ++t) {
+    for (std::int64_t h = 0; h < kHeads; ++h) {
+      for (std::int64_t i = 0; i < kHalfDim; ++i) {
+        auto low = static_cast<std::size_t>((t * kHeads + h) * 2 * kHalfDim + i);
+        std::size_t high = low + kHalfDim;
+        auto angle = static_cast<std::size_t>(t * kHalfDim + i);
+        expected[low] = start.values[low] * cosines.values[angle] - start.values[high] * sines.values[angle];
+        expected[high] = start.values[high] * cosines.values[angle] + start.values[low] * sines.values[angle];
+      }
+    }
+  }
+  ForEachExport("rope", {"M", "H", "D", "R"},
+                {In("x", {"M", "H", "D"}), In("cos", {"M", "R"}), In("sin", {"M", "R"}), InOut("y", {"M", "H", "D"})},
+                [&](const auto&, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor x = start.buffer ? Empty(kHalf, start.shape) : Tensor();
+                  x.values = start.values;
+                  Upload(x);
+                  Launch(definition, variant, Grid::Custom([](const Config&, const Problem& p) {
+                           return Dim3{p.dims[Dim{0}], 1, 1};
+                         }),
+                         x.view(), cosines.view(), sines.view(), x.view());
+                  ExpectNear(x, expected, kHalfTolerance);
+                });
+}
+
+class TileMatmulTest : public TileKernelsTest {
+ protected:
+  void Run(const std::string& name, bool is_persistent) {
+    constexpr std::int64_t kM = 200, kN = 264, kK = 136;  // No multiples of any tile; rows are 16-byte aligned.
+    Tensor a = Random(kHalf, {kM, kK}), b = Random(kHalf, {kK, kN});
+    std::vector<double> expected(static_cast<std::size_t>(kM * kN));
+    for (std::int64_t m = 0; m < kM; ++m) {
+      for (std::int64_t n = 0; n < kN; ++n) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < kK; ++k) {
+          sum += a.values[static_cast<std::size_t>(m * kK + k)] * b.values[static_cast<std::size_t>(k * kN + n)];
+        }
+        expected[static_cast<std::size_t>(m * kN + n)] = sum;
+      }
+    }
+    ForEachExport(name, {"M", "N", "K"}, {In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})},
+                  [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                    Tensor c = Empty(kHalf, {kM, kN});
+                    std::int64_t rows = (kM + tile[0] - 1) / tile[0], columns = (kN + tile[1] - 1) / tile[1];
+                    // Fewer blocks than tiles, so that a persistent one takes several.
+                    Grid grid = is_persistent ? Grid::Fixed(2) : Grid::Fixed(rows, columns);
+                    Launch(definition, variant, grid, a.view(), b.view(), c.view());
+                    ExpectNear(c, expected, kHalfTolerance);
+                  });
+  }
+};
+
+TEST_F(TileMatmulTest, Matmul) { Run("matmul", false); }
+TEST_F(TileMatmulTest, PersistentMatmul) { Run("persistent_matmul", true); }
+
+}  // namespace
+}  // namespace tuneonce
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.rfind("--kernels=", 0) == 0) tuneonce::kernels_folder = argument.substr(10);
+  }
+  return RUN_ALL_TESTS();
+}
