@@ -65,8 +65,9 @@ struct CompilePool::Impl {
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; in the order in which they start.
-  std::size_t next_group = 0;
+  std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; the cheapest first.
+  std::size_t cheap_end = 0;                      // Groups from here on...
+  std::size_t dear_end = 0;                       // ... and before here are still to be started.
   std::queue<CompiledJob> finished;
   std::size_t num_handed_out = 0;
   std::vector<std::thread> workers;
@@ -134,13 +135,15 @@ struct CompilePool::Impl {
     return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false};
   }
 
-  void Work() {
+  /// The first worker starts with the cheapest, so that there is soon something to measure; the others with the
+  /// dearest, since one that is started late would be waited for alone.
+  void Work(bool is_first) {
     for (;;) {
       std::size_t group = 0;
       {
         std::lock_guard<std::mutex> lock(mutex);
-        if (next_group == groups.size()) return;
-        group = next_group++;
+        if (cheap_end == dear_end) return;
+        group = is_first ? cheap_end++ : --dear_end;
       }
       CompiledJob result = Compile(groups[group].front());
       std::lock_guard<std::mutex> lock(mutex);
@@ -158,9 +161,10 @@ CompilePool::CompilePool(const ToolchainSet& toolchains, const Target& target, s
                          const CompileOptions& options)
     : impl_(std::make_unique<Impl>(toolchains, target, std::move(jobs), options)) {
   impl_->Group();
+  impl_->dear_end = impl_->groups.size();
   int wanted = options.num_workers > 0 ? options.num_workers : DefaultWorkers(options.memory_per_worker_bytes);
   impl_->num_workers = std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size())));
-  for (int i = 0; i < impl_->num_workers; ++i) impl_->workers.emplace_back([this] { impl_->Work(); });
+  for (int i = 0; i < impl_->num_workers; ++i) impl_->workers.emplace_back([this, i] { impl_->Work(i == 0); });
 }
 
 CompilePool::~CompilePool() {

@@ -77,9 +77,20 @@ class CompilePoolTest : public ::testing::Test {
   }();
 };
 
-TEST_F(CompilePoolTest, TheCheapestStartFirst) {
+TEST_F(CompilePoolTest, OneWorkerStartsWithTheCheapest) {
   All({Job({"c"}, 3), Job({"a"}, 1), Job({"b"}, 2), Job({"a2"}, 1)});
   EXPECT_EQ(scripted_->compiled, (std::vector<std::string>{"a", "a2", "b", "c"}));
+}
+
+TEST_F(CompilePoolTest, FurtherWorkersStartWithTheDearest) {
+  options_.num_workers = 2;
+  CompilePool pool(toolchains_, Target(), {Job({"b"}, 2), Job({"a"}, 1), Job({"gate"}, 9), Job({"c"}, 3)}, options_);
+  std::unique_lock<std::mutex> lock(scripted_->mutex);
+  scripted_->changed.wait(lock, [&] { return scripted_->running == 4; });  // The dearest holds up nothing.
+  std::size_t dearest = static_cast<std::size_t>(
+      std::find(scripted_->compiled.begin(), scripted_->compiled.end(), "gate") - scripted_->compiled.begin());
+  EXPECT_LT(dearest, 4u);
+  scripted_->open = true;
 }
 
 TEST_F(CompilePoolTest, AResultIsHandedOutWhileOthersCompile) {

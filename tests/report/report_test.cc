@@ -14,7 +14,12 @@ TuningResult SampleResult() {
   TuningResult result;
   result.kernel = "k";
   for (std::size_t i = 0; i < 10; ++i) {
-    result.successes.push_back(Success{configs[i], {10.0 + static_cast<double>(i), 0.5, 5}, Geometry(), nullptr});
+    Success success;
+    success.config = configs[i];
+    success.variant = "tile";
+    success.measurement = {10.0 + static_cast<double>(i), 0.5, 5};
+    success.resources.registers = 64;
+    result.successes.push_back(success);
   }
   result.successes[9].measurement = Measurement{19, std::nullopt, 1};
   result.best = result.successes[0];
@@ -22,12 +27,15 @@ TuningResult SampleResult() {
   result.speedup_over_baseline = 1.9;
   result.failures.push_back(Failure{configs[10], FailureKind::kCompile, "first line\nsecond \xff line"});
   result.duplicates.push_back(Duplicate{configs[11], configs[0]});
+  result.fallbacks.push_back(VariantFallback{configs[0], "ptx", PassedOver{"tile", "tileiras was not found"}});
+  result.fallbacks.push_back(VariantFallback{configs[1], "ptx", PassedOver{"tile", "tileiras was not found"}});
   result.cost.num_launches = 42;
   return result;
 }
 
 TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   std::string table = SummaryTable(SampleResult());
+  EXPECT_NE(table.find("2 configs built by 'ptx' instead of 'tile': tileiras was not found\n"), std::string::npos) << table;
   EXPECT_NE(table.find("k: 10 measured, 1 failed, 1 duplicates"), std::string::npos) << table;
   EXPECT_NE(table.find("*       10.000     0.500        5    1.00x  TILE=1\n"), std::string::npos) << table;
   EXPECT_NE(table.find("  ... 2 more\n"), std::string::npos) << table;

@@ -37,8 +37,9 @@ struct CompileJob {
     Hints hints;
   };
   std::vector<Alternative> alternatives;
-  /// How long it takes compared with the others, in any unit: the least costly starts first. Jobs of equal cost start
-  /// in their order.
+  /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
+  /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
+  /// worker starts jobs of equal cost in their order.
   double cost = 0;
 };
 
