@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
   tuneonce::cli::AddCompile(app, &command);
   tuneonce::cli::AddHints(app, &command);
   if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
-    std::fprintf(stderr, "tuneonce: unknown command '%s': choose doctor, tune, compile or hints; see tuneonce --help\n", argv[1]);
+    std::fprintf(stderr, "tuneonce: unknown command '%s': choose doctor, tune, compile or hints; see tuneonce --help\n",
+                 argv[1]);
     return 2;
   }
   try {

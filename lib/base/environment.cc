@@ -30,7 +30,8 @@ Environment ReadAll() {
   environment.virtual_env = Read("VIRTUAL_ENV");
   environment.home = Read("HOME");
   int workers = 0;
-  if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0) environment.compile_workers = workers;
+  if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0)
+    environment.compile_workers = workers;
   environment.cxx = ReadEither("TUNEONCE_CXX", "CXX");
   environment.cuda_home = ReadEither("CUDA_HOME", "CUDA_PATH");
   environment.path = Read("PATH");

@@ -71,8 +71,9 @@ Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, i
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   std::vector<std::string> arguments = {
-      "sh", "-c", kSupervisor, "sh", options.folder,
-      options.max_file_bytes == 0 ? "unlimited" : absl::StrCat(options.max_file_bytes / 512), program};
+      "sh",   "-c",           kSupervisor,
+      "sh",   options.folder, options.max_file_bytes == 0 ? "unlimited" : absl::StrCat(options.max_file_bytes / 512),
+      program};
   arguments.insert(arguments.end(), options.arguments.begin() + 1, options.arguments.end());
   std::vector<char*> argv = Pointers(arguments);
   std::vector<char*> envp = Pointers(options.environment);

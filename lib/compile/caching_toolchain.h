@@ -8,9 +8,9 @@
 
 namespace tuneonce {
 
-/// A toolchain that compiles nothing twice: it asks a cache first, and of all threads and processes that share the cache
-/// and want the same artifact at a time, one compiles. A cache that fails is passed by. A source that reads other files
-/// (an include path among its options) is compiled each time: its content does not tell whether they changed.
+/// A toolchain that compiles nothing twice: it asks a cache first, and of all threads and processes that share the
+/// cache and want the same artifact at a time, one compiles. A cache that fails is passed by. A source that reads other
+/// files (an include path among its options) is compiled each time: its content does not tell whether they changed.
 class CachingToolchain final : public Toolchain {
  public:
   /// Both outlive this.

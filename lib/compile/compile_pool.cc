@@ -66,8 +66,8 @@ struct CompilePool::Impl {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; the cheapest first.
-  std::size_t cheap_end = 0;                      // Groups from here on...
-  std::size_t dear_end = 0;                       // ... and before here are still to be started.
+  std::size_t cheap_end = 0;                     // Groups from here on...
+  std::size_t dear_end = 0;                      // ... and before here are still to be started.
   std::queue<CompiledJob> finished;
   std::size_t num_handed_out = 0;
   std::vector<std::thread> workers;
@@ -83,7 +83,8 @@ struct CompilePool::Impl {
   void Group() {
     std::vector<std::size_t> order(jobs.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
     std::map<Fingerprint, std::size_t> group_of;
     for (std::size_t job : order) {
       Fingerprinter content;

@@ -15,10 +15,10 @@ namespace tuneonce {
 namespace {
 
 // What a cubin's ELF adds to the standard (CUDA's own names where it has published them in cuobjdump's output).
-constexpr int kMachineCuda = 190;             // EM_CUDA
-constexpr std::uint8_t kEntryBit = 0x10;      // STO_CUDA_ENTRY
+constexpr int kMachineCuda = 190;         // EM_CUDA
+constexpr std::uint8_t kEntryBit = 0x10;  // STO_CUDA_ENTRY
 constexpr std::uint32_t kTypeCallGraph = 0x70000001;
-constexpr std::uint8_t kFormatSized = 4;      // EIFMT_SVAL: a size, then so many bytes.
+constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.
 constexpr std::uint8_t kAttributeFrameSize = 0x11;
 constexpr std::uint8_t kAttributeRegisters = 0x2f;
 /// Attributes whose value begins with the index of a symbol. An index moves when a debug section comes or goes.
@@ -170,8 +170,9 @@ Status DescribeCubin(Artifact* artifact) {
   if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
   auto kernel = std::find(artifact->kernels.begin(), artifact->kernels.end(), artifact->symbol);
   if (kernel == artifact->kernels.end()) {
-    return InvalidArgumentError(absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",
-                                             artifact->kernels.empty() ? "none" : absl::StrJoin(artifact->kernels, ", ")));
+    return InvalidArgumentError(
+        absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",
+                     artifact->kernels.empty() ? "none" : absl::StrJoin(artifact->kernels, ", ")));
   }
   artifact->resources = ResourcesOf(*image, artifact->symbol);
   CodeHash hash(artifact->kernels);

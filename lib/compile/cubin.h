@@ -5,8 +5,9 @@
 
 namespace tuneonce {
 
-/// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the only
-/// kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such kernel.
+/// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the
+/// only kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such
+/// kernel.
 Status DescribeCubin(Artifact* artifact);
 
 }  // namespace tuneonce

@@ -15,7 +15,7 @@ class ElfImage {
   struct Section {
     std::string_view name;
     std::uint32_t type = 0;
-    std::uint64_t size = 0;    ///< Also where the file holds no content (SHT_NOBITS).
+    std::uint64_t size = 0;  ///< Also where the file holds no content (SHT_NOBITS).
     std::uint32_t link = 0;
     std::uint32_t info = 0;
     std::string_view content;  ///< Empty for SHT_NOBITS.

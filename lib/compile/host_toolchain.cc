@@ -63,8 +63,8 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
                                                                        ".cc\"\n", source.content)));
   std::string output = folder.path() + "/kernel.so";
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.
-  std::vector<std::string> arguments = {compiler, "-std=c++17",         "-O3", "-march=native", "-ffp-contract=off",
-                                        "-shared", "-fPIC",  "-fvisibility=hidden"};
+  std::vector<std::string> arguments = {
+      compiler, "-std=c++17", "-O3", "-march=native", "-ffp-contract=off", "-shared", "-fPIC", "-fvisibility=hidden"};
   if (compiler.find("clang") == std::string::npos) arguments.push_back("-fno-gnu-unique");
   for (const std::string& define : source.defines) arguments.push_back("-D" + define);
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());

@@ -100,7 +100,8 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
                                            const CompileLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
-  if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("NVRTC was not started: cancelled");
+  if (limits.cancelled != nullptr && limits.cancelled->load())
+    return CancelledError("NVRTC was not started: cancelled");
   auto start = std::chrono::steady_clock::now();
   Program program = nullptr;
   std::string file_name = source.symbol + ".cu";

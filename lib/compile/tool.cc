@@ -118,12 +118,12 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
   TUNEONCE_ASSIGN_OR_RETURN(ProcessResult result, RunProcess(options));
   std::string said(absl::StripAsciiWhitespace(result.output));
   if (result.exit_code > 128 && result.exit_code <= 128 + SIGRTMAX) {
-    return InternalError(absl::StrCat(arguments[0], " was ended by signal ", result.exit_code - 128,
-                                      said.empty() ? "" : ": ", said));
+    return InternalError(
+        absl::StrCat(arguments[0], " was ended by signal ", result.exit_code - 128, said.empty() ? "" : ": ", said));
   }
   if (result.exit_code != 0) {
-    return InvalidArgumentError(absl::StrCat(arguments[0], " failed with exit code ", result.exit_code,
-                                             said.empty() ? "" : ": ", said));
+    return InvalidArgumentError(
+        absl::StrCat(arguments[0], " failed with exit code ", result.exit_code, said.empty() ? "" : ": ", said));
   }
   return said;
 }

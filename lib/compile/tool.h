@@ -22,7 +22,8 @@ struct Tool {
 ///    /usr/lib (site-packages or dist-packages of any python3).
 /// 3. CUDA: $CUDA_HOME/bin (or $CUDA_PATH/bin), /usr/local/cuda/bin.
 /// 4. PATH.
-/// Its version is asked for once per process and file. Errors: Unavailable with the places, or because `--version` fails.
+/// Its version is asked for once per process and file. Errors: Unavailable with the places, or because `--version`
+/// fails.
 Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
 
 /// Runs a compile: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is

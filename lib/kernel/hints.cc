@@ -17,8 +17,9 @@ constexpr std::string_view kNumWorkerWarps = "num_worker_warps_per_cta";
 bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 bool IsTargetName(const std::string& name) {
-  return name == "default" || (name.size() > 3 && name.compare(0, 3, "sm_") == 0 &&
-                               std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); }));
+  return name == "default" ||
+         (name.size() > 3 && name.compare(0, 3, "sm_") == 0 &&
+          std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); }));
 }
 
 Status CheckValue(std::string_view hint, std::int64_t value, std::int64_t max_ctas) {
@@ -29,7 +30,8 @@ Status CheckValue(std::string_view hint, std::int64_t value, std::int64_t max_ct
   if (hint == kNumWorkerWarps && (!IsPowerOfTwo(value) || value > 32)) return outside("a power of two up to 32");
   if (hint == kNumCtas) {
     if (!IsPowerOfTwo(value) || value > 16) return outside("a power of two up to 8");
-    if (value > max_ctas) return outside("a portable cluster size (up to 8): allow non-portable clusters if it is meant");
+    if (value > max_ctas)
+      return outside("a portable cluster size (up to 8): allow non-portable clusters if it is meant");
   }
   return Status();
 }

@@ -97,9 +97,8 @@ void SkipAttribute(ByteReader& reader, const Parsed& parsed, int nesting) {
     case kFloat: {
       std::uint64_t type = reader.Index("an attribute's type", num_types);
       // Formats of 8 bits (f8E4M3FN, f8E5M2, f8E8M0FNU) are a byte, wider ones a varint.
-      std::uint8_t format = reader.ok() && !parsed.types.items[type].empty()
-                                ? static_cast<std::uint8_t>(parsed.types.items[type][0])
-                                : 0;
+      std::uint8_t format =
+          reader.ok() && !parsed.types.items[type].empty() ? static_cast<std::uint8_t>(parsed.types.items[type][0]) : 0;
       if (format == 0x0a || format == 0x0b || format == 0x12) {
         reader.Byte("a float");
       } else {
@@ -192,7 +191,7 @@ class TypePrinter {
   std::uint64_t ReadTypeIndex(ByteReader& reader) const { return reader.Index("a type", parsed_.types.items.size()); }
 
   std::string Print(std::uint64_t type, int nesting) {
-    static constexpr std::string_view kSimple[] = {"i1",  "i8",   "i16", "i32",      "i64",   "f16",
+    static constexpr std::string_view kSimple[] = {"i1",   "i8",  "i16",  "i32", "i64",      "f16",
                                                    "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2"};
     ByteReader reader = ReaderOf(type);
     std::uint8_t tag = reader.Byte("a type");
@@ -303,9 +302,12 @@ Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hin
     }
   }
   if (!found) {
-    return NotFoundError(names.empty() ? "Tile IR bytecode: there is no entry"
-                                       : absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry),
-                                                      "', but ", absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) { out->append(name); })));
+    return NotFoundError(names.empty()
+                             ? "Tile IR bytecode: there is no entry"
+                             : absl::StrCat("Tile IR bytecode: there is no entry '", std::string(entry), "', but ",
+                                            absl::StrJoin(names, ", ", [](std::string* out, std::string_view name) {
+                                              out->append(name);
+                                            })));
   }
   return parsed.file.Write({{TileIrFile::kFunc, std::move(func)},
                             {TileIrFile::kString, parsed.strings.Write()},
@@ -315,7 +317,8 @@ Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hin
 std::string HintsByTargetString(const std::map<std::string, HintValues>& hints) {
   std::vector<std::string> parts;
   for (const auto& [target, values] : hints) {
-    if (!values.empty()) parts.push_back(absl::StrCat(target, ": ", absl::StrJoin(values, ", ", absl::PairFormatter("="))));
+    if (!values.empty())
+      parts.push_back(absl::StrCat(target, ": ", absl::StrJoin(values, ", ", absl::PairFormatter("="))));
   }
   return parts.empty() ? "none" : absl::StrJoin(parts, "; ");
 }
@@ -338,8 +341,8 @@ std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
     }
   }
   if (winners.empty()) return "";
-  return absl::StrCat("entry '", entry.name, "' keeps hints that win over the merged default: ",
-                      absl::StrJoin(winners, ", "));
+  return absl::StrCat("entry '", entry.name,
+                      "' keeps hints that win over the merged default: ", absl::StrJoin(winners, ", "));
 }
 
 }  // namespace tuneonce

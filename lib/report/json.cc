@@ -74,12 +74,9 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
                                  {"reason", fallback.instead_of.reason}});
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
-  json["cost"] = {{"compile_s", result.cost.compile_seconds},
-                  {"compile_wall_s", result.cost.compile_wall_seconds},
-                  {"num_compiled", result.cost.num_compiled},
-                  {"gpu_s", result.cost.gpu_seconds},
-                  {"wall_s", result.cost.wall_seconds},
-                  {"num_launches", result.cost.num_launches}};
+  json["cost"] = {{"compile_s", result.cost.compile_seconds}, {"compile_wall_s", result.cost.compile_wall_seconds},
+                  {"num_compiled", result.cost.num_compiled}, {"gpu_s", result.cost.gpu_seconds},
+                  {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches}};
   // A tool's message may hold bytes that are no UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -135,8 +135,7 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   key.driver_version = device.identity.driver_version;
   // Of the whole space, whatever the guards say at these dims.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(device.target));
-  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint,
-                            KernelFingerprint(*definition, configs, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*definition, configs, call.problem));
   return key;
 }
 

@@ -31,7 +31,8 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
     if (variant->name == *backend) return std::vector<const Variant*>{variant};
   }
   return InvalidArgumentError(absl::StrCat(
-      "kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(), "; there are: ",
+      "kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(),
+      "; there are: ",
       absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) { out->append(variant->name); })));
 }
 
@@ -71,8 +72,7 @@ double CompileCost(const Config& config) {
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
                                  const BoundCall& call) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants,
-                            VariantsOf(*definition, config, call.problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, VariantsOf(*definition, config, call.problem.target));
   bool enable_tile = Environment::Get().enable_tile;
   PlannedConfig planned;
   planned.config = config;
@@ -114,7 +114,8 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
                           static_cast<int>(candidate.geometry.shared_memory_bytes))
             .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) + " bytes of shared memory"));
   }
-  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol, candidate.variant});
+  return std::shared_ptr<const LoadedKernel>(
+      new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol, candidate.variant});
 }
 
 }  // namespace tuneonce

@@ -12,9 +12,9 @@
 
 namespace tuneonce {
 
-/// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, runs one
-/// of each group, and chooses. On a GPU a group runs as soon as one of it is compiled; on the CPU device, whose cores the
-/// compilers need, after the last. It knows neither definitions' callbacks nor streams. Used on one thread.
+/// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, runs
+/// one of each group, and chooses. On a GPU a group runs as soon as one of it is compiled; on the CPU device, whose
+/// cores the compilers need, after the last. It knows neither definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
   /// `baseline`: the config that is to be beaten. All references outlive the engine.
@@ -38,8 +38,8 @@ class SearchEngine {
   Status Measure(Group& group);
   Status CheckCancelled() const;
   void Fail(std::size_t index, FailureKind kind, std::string message);
-  /// Turns groups into successes, failures and duplicates, in the space's order. The baseline represents its group, else
-  /// the earliest does.
+  /// Turns groups into successes, failures and duplicates, in the space's order. The baseline represents its group,
+  /// else the earliest does.
   void Collect();
   void Choose();
   Status AllFailed() const;

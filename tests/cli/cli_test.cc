@@ -154,11 +154,12 @@ TEST(HintsTest, BadInputIsOneClearLine) {
 
 TEST(CompileTest, CompilesPtxToACubin) {
   Result<TemporaryFolder> folder = TemporaryFolder::Create();
-  std::string ptx = *folder->WriteFile(
-      "k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
+  std::string ptx =
+      *folder->WriteFile("k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
   std::string out = folder->path() + "/k.cubin";
   ProcessResult result = RunCli({"compile", ptx, "--target", "sm_90", "-o", out, "--json"});
-  if (result.output.find("ptxas was not found") != std::string::npos) GTEST_SKIP() << "NOT INSTALLED: " << result.output;
+  if (result.output.find("ptxas was not found") != std::string::npos)
+    GTEST_SKIP() << "NOT INSTALLED: " << result.output;
   ASSERT_EQ(result.exit_code, 0) << result.output;
   auto json = nlohmann::json::parse(result.output);
   EXPECT_EQ(json["kernel"], "k");

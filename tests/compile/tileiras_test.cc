@@ -1,6 +1,4 @@
 // tileiras and ptxas: the real ones from PyPI (scripts/test installs them), and fakes that misbehave.
-#include "tuneonce/compile/tileiras_toolchain.h"
-
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -13,6 +11,7 @@
 #include "testing/targets.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/ptxas_toolchain.h"
+#include "tuneonce/compile/tileiras_toolchain.h"
 
 namespace tuneonce {
 namespace {
@@ -35,7 +34,7 @@ constexpr char kPtx[] = R"(
 }
 )";
 
-#define SKIP_WITHOUT(toolchain)                                              \
+#define SKIP_WITHOUT(toolchain)                                             \
   if (Result<std::string> version = (toolchain).Version(); !version.ok()) { \
     GTEST_SKIP() << "NOT INSTALLED: " << version.status().message();        \
   }
@@ -198,9 +197,10 @@ class MisbehavingTileirasTest : public ::testing::Test {
 
   /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's.
   Result<Artifact> Compile(const std::string& body, const CompileLimits& limits = {}) {
-    std::string script = "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 0.0, fake'; exit; fi\n"
-                         "for output; do :; done\noutside=" +
-                         outside_->path() + "\n" + body + "\n";
+    std::string script =
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 0.0, fake'; exit; fi\n"
+        "for output; do :; done\noutside=" +
+        outside_->path() + "\n" + body + "\n";
     std::string path = *outside_->WriteFile("tileiras", script);
     chmod(path.c_str(), 0700);
     return TileirasToolchain().Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90), limits);
@@ -239,9 +239,10 @@ TEST_F(MisbehavingTileirasTest, Hanging) {
   CompileLimits limits;
   limits.timeout_ms = 300;
   // Its child ignores what it can.
-  EXPECT_ERROR(Compile("sh -c 'trap \"\" TERM INT HUP; echo $$ > '$outside'/pid; touch \"$TMPDIR\"/x; sleep 1000' & wait",
-                       limits),
-               StatusCode::kDeadlineExceeded, "did not end within 300 ms");
+  EXPECT_ERROR(
+      Compile("sh -c 'trap \"\" TERM INT HUP; echo $$ > '$outside'/pid; touch \"$TMPDIR\"/x; sleep 1000' & wait",
+              limits),
+      StatusCode::kDeadlineExceeded, "did not end within 300 ms");
   EXPECT_TRUE(IsGone());
 }
 

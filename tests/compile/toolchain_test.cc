@@ -108,8 +108,8 @@ TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
 }
 
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {
-  for (SourceKind kind : {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileIr, SourceKind::kPtx,
-                          SourceKind::kCubin}) {
+  for (SourceKind kind :
+       {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCubin}) {
     EXPECT_OK(ToolchainSet::Default().For(kind));
   }
   EXPECT_ERROR(ToolchainSet({}).For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");

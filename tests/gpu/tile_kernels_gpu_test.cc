@@ -156,11 +156,12 @@ class TileKernelsTest : public ::testing::Test {
     ASSERT_TRUE(tuned_.has_value());
     EXPECT_TRUE(tuned_->failures.empty()) << tuned_->failures[0].message;
     const Success& best = tuned_->best;
-    std::printf("%-36s best {%s} %8.2f us, %d same code, %3d registers, %6lld B shared, compiled in %.2f s (%.2f s wall)\n",
-                definition.name().c_str(), best.config.ToString().c_str(), best.measurement.mean_us,
-                static_cast<int>(tuned_->duplicates.size()), best.resources.registers,
-                static_cast<long long>(best.resources.shared_bytes), tuned_->cost.compile_seconds,
-                tuned_->cost.compile_wall_seconds);
+    std::printf(
+        "%-36s best {%s} %8.2f us, %d same code, %3d registers, %6lld B shared, compiled in %.2f s (%.2f s wall)\n",
+        definition.name().c_str(), best.config.ToString().c_str(), best.measurement.mean_us,
+        static_cast<int>(tuned_->duplicates.size()), best.resources.registers,
+        static_cast<long long>(best.resources.shared_bytes), tuned_->cost.compile_seconds,
+        tuned_->cost.compile_wall_seconds);
     CheckResources(best);
   }
   /// What we read from the cubin is what the driver says.
@@ -236,7 +237,8 @@ TEST_F(TileKernelsTest, Softmax) {
     const double* row = x.values.data() + r * kColumns;
     double sum = 0;
     for (std::int64_t c = 0; c < kColumns; ++c) sum += std::exp(row[c]);
-    for (std::int64_t c = 0; c < kColumns; ++c) expected[static_cast<std::size_t>(r * kColumns + c)] = std::exp(row[c]) / sum;
+    for (std::int64_t c = 0; c < kColumns; ++c)
+      expected[static_cast<std::size_t>(r * kColumns + c)] = std::exp(row[c]) / sum;
   }
   ForEachExport("softmax", {"M", "N"}, {In("x", {"M", "N"}), Out("y", {"M", "N"})},
                 [&](const auto&, const KernelDefinition& definition, const Variant& variant) {

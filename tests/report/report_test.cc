@@ -35,7 +35,8 @@ TuningResult SampleResult() {
 
 TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   std::string table = SummaryTable(SampleResult());
-  EXPECT_NE(table.find("2 configs built by 'ptx' instead of 'tile': tileiras was not found\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("2 configs built by 'ptx' instead of 'tile': tileiras was not found\n"), std::string::npos)
+      << table;
   EXPECT_NE(table.find("k: 10 measured, 1 failed, 1 duplicates"), std::string::npos) << table;
   EXPECT_NE(table.find("*       10.000     0.500        5    1.00x  TILE=1\n"), std::string::npos) << table;
   EXPECT_NE(table.find("  ... 2 more\n"), std::string::npos) << table;

@@ -171,7 +171,8 @@ class VariantFallbackTest : public SearchEngineTest {
       Variant variant;
       variant.name = name;
       bool is_first = variant.name == "tile";
-      variant.source = [text = text, kind = is_first ? first_kind : SourceKind::kHostCpp](const Config&, const Problem&) {
+      variant.source = [text = text, kind = is_first ? first_kind : SourceKind::kHostCpp](const Config&,
+                                                                                          const Problem&) {
         KernelSource source = KernelSource::HostCpp(text, "k");
         source.kind = kind;
         return source;

@@ -18,7 +18,8 @@ inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepte
   Result<std::string> patched = PatchTileIrHints(bytes, hints);
   if (!before.ok()) {
     if (before.status().code() != StatusCode::kInvalidArgument) return "refused with " + before.status().ToString();
-    if (before.status().message().find("offset ") == std::string::npos) return "no offset: " + before.status().message();
+    if (before.status().message().find("offset ") == std::string::npos)
+      return "no offset: " + before.status().message();
     return "";  // Patching may still work: it does not read types.
   }
   if (before->entries.empty()) return patched.ok() ? "patched without an entry" : "";
@@ -30,8 +31,7 @@ inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepte
     const TileIrEntry& entry = after->entries[i];
     if (entry.name != before->entries[i].name) return "a name changed";
     if (entry.parameters != before->entries[i].parameters) return "a signature changed";
-    std::map<std::string, HintValues> expected = {
-        {"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
+    std::map<std::string, HintValues> expected = {{"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
     if (entry.hints != expected) return "other hints than those asked for";
   }
   Result<std::string> again = PatchTileIrHints(*patched, hints);

@@ -24,8 +24,8 @@ struct TUNEONCE_API Environment {
   /// the places searched.
   std::string tileiras;
   std::string ptxas;
-  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX, say)
-  /// is used instead. Default true.
+  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX,
+  /// say) is used instead. Default true.
   bool enable_tile = true;
   /// `VIRTUAL_ENV` and `HOME`: where PyPI's wheels may have put a compiler.
   std::string virtual_env;

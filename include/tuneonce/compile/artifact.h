@@ -14,8 +14,8 @@ namespace tuneonce {
 
 /// What a kernel takes of the device, as its cubin says; all 0 for the CPU device.
 struct ResourceUse {
-  int registers = 0;             ///< Per thread.
-  std::int64_t shared_bytes = 0; ///< Static shared memory per block, without what the system reserves.
+  int registers = 0;              ///< Per thread.
+  std::int64_t shared_bytes = 0;  ///< Static shared memory per block, without what the system reserves.
   /// Local memory per thread: what the registers spilled, and arrays that live in memory. The driver's
   /// CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, which peers report as spills.
   std::int64_t local_bytes = 0;

@@ -7,8 +7,8 @@
 
 namespace tuneonce {
 
-/// Passes machine code through as it is. Errors of Compile: InvalidArgument if the content is no cubin, or the target is
-/// the CPU device.
+/// Passes machine code through as it is. Errors of Compile: InvalidArgument if the content is no cubin, or the target
+/// is the CPU device.
 class TUNEONCE_API CubinToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCubin; }

@@ -78,8 +78,8 @@ class TUNEONCE_API KernelDefinition {
   const SearchSpace& space() const { return space_; }
   const std::vector<struct Variant>& variants() const { return variants_; }
 
-  /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those there
-  /// are.
+  /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
+  /// there are.
   Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;

@@ -32,10 +32,10 @@ struct TileIrModule {
 /// MLIR's writer. Function bodies are skipped, not read. Errors: InvalidArgument with the offset of what is wrong.
 TUNEONCE_API Result<TileIrModule> ReadTileIr(std::string_view bytecode);
 
-/// The bytecode with `hints` on every entry, or on the one named `entry`: by Hints::update() instead of, or merged with,
-/// those it has. Empty hints that replace clear them. A pure function of its arguments; everything else in the file
-/// keeps its bytes, and a patch that changes nothing yields a file of the same meaning that does not grow when patched
-/// again. Errors: as ReadTileIr and Hints::Check; NotFound for the entry, naming those there are.
+/// The bytecode with `hints` on every entry, or on the one named `entry`: by Hints::update() instead of, or merged
+/// with, those it has. Empty hints that replace clear them. A pure function of its arguments; everything else in the
+/// file keeps its bytes, and a patch that changes nothing yields a file of the same meaning that does not grow when
+/// patched again. Errors: as ReadTileIr and Hints::Check; NotFound for the entry, naming those there are.
 TUNEONCE_API Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints,
                                                   std::string_view entry = {});
 

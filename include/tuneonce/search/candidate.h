@@ -18,7 +18,7 @@ struct Candidate {
   Config config;
   std::shared_ptr<const KernelDefinition> definition;
   const Variant* variant = nullptr;  ///< Of `definition`; null in a search without a definition.
-  BoundCall call;  ///< The caller's arguments; trials run on a SplitBuffers of it.
+  BoundCall call;                    ///< The caller's arguments; trials run on a SplitBuffers of it.
   CallingConvention convention = CallingConvention::kPlain;
   KernelSource source;
   Hints hints;
@@ -40,9 +40,9 @@ struct PlannedConfig {
 };
 
 /// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
-/// `call.problem.target`. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named, with
-/// the config), if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or cluster
-/// is not left to its cubin. REQUIRES: what `call` points to outlives the candidates.
+/// `call.problem.target`. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named,
+/// with the config), if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or
+/// cluster is not left to its cubin. REQUIRES: what `call` points to outlives the candidates.
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
                                               const Config& config, const BoundCall& call);
 

@@ -42,7 +42,7 @@ struct TuningCost {
   double compile_seconds = 0;       ///< Of all compiles together: what one core would have taken.
   double compile_wall_seconds = 0;  ///< Until the last candidate was compiled; trials may lie within it.
   int num_compiled = 0;             ///< Artifacts made; the other candidates' came from a cache or were the same.
-  double gpu_seconds = 0;  ///< Inside the launches of trials.
+  double gpu_seconds = 0;           ///< Inside the launches of trials.
   double wall_seconds = 0;
   std::int64_t num_launches = 0;
 };
@@ -51,11 +51,11 @@ struct TuningCost {
 struct TuningResult {
   std::string kernel;
   Success best;
-  std::vector<Success> successes;  ///< Fastest first.
-  std::vector<Failure> failures;   ///< In the space's order.
+  std::vector<Success> successes;          ///< Fastest first.
+  std::vector<Failure> failures;           ///< In the space's order.
   std::vector<Duplicate> duplicates;       ///< In the space's order.
   std::vector<VariantFallback> fallbacks;  ///< In the space's order.
-  std::optional<Success> baseline;  ///< Empty if there is none, or it failed.
+  std::optional<Success> baseline;         ///< Empty if there is none, or it failed.
   /// baseline / best, never below 1: best is the baseline unless something else beat it. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
   TuningCost cost;
