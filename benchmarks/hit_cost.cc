@@ -88,36 +88,13 @@ TensorView View(std::int64_t elements) {
   return TensorView::Contiguous(GetBench().buffer.data(), DType::kFloat32, {elements});
 }
 
-/// Compiles a source once: 4096 keys of one source must not cost 4096 compiles.
-class RememberingToolchain final : public Toolchain {
- public:
-  explicit RememberingToolchain(SourceKind kind) : inner_(*OrDie(ToolchainSet::Default().For(kind))) {}
-  SourceKind source_kind() const override { return inner_.source_kind(); }
-  std::string Description() const override { return inner_.Description(); }
-  Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target) const override {
-    Fingerprint key = source.Fingerprint();
-    if (!has_ || key != key_) {
-      TUNEONCE_ASSIGN_OR_RETURN(artifact_, inner_.Compile(source, hints, target));
-      key_ = key;
-      has_ = true;
-    }
-    return artifact_;
-  }
-
- private:
-  const Toolchain& inner_;
-  mutable bool has_ = false;
-  mutable Fingerprint key_;
-  mutable Artifact artifact_;
-};
-
 /// vector_add with one config, so that making a key resident costs one load.
 KernelDefinition OneConfig() {
   KernelDefinition example = examples::DefineVectorAdd();
   OrDie(example.Validate());
   Target target = Target::Of(OrDie(GetBench().device.Identity()));
   Config baseline = *example.space().baseline();
-  Variant variant = *OrDie(example.VariantFor(target));
+  Variant variant = *OrDie(example.VariantsFor(target)).front();
   Variant fixed = variant;
   fixed.source = [=](const Config&, const Problem& p) { return variant.source(baseline, p); };
   fixed.hints = [](const Config&) { return Hints(); };
@@ -128,17 +105,14 @@ KernelDefinition OneConfig() {
   return definition;
 }
 
-/// Searches of one config, one sample.
+/// Searches of one config, one sample. The artifact cache keeps 4096 keys of one source from 4096 compiles.
 SearchOptions QuickSearch() {
-  static auto* const toolchains = new ToolchainSet({std::make_shared<RememberingToolchain>(
-      GetBench().device.api().is_cpu_device() ? SourceKind::kHostCpp : SourceKind::kCudaCpp)});
   EventTimerOptions quick;
   quick.num_warmups = 0;
   quick.min_samples = quick.max_samples = 1;
   static auto* const timer = new EventTimer(quick);
   SearchOptions options;
   options.quiet = true;
-  options.toolchains = toolchains;
   options.timer = timer;
   return options;
 }
