@@ -1,13 +1,27 @@
 #include "tuneonce/compile/artifact_cache.h"
 
+#include <chrono>
+
 #include "compile/keyed_lock.h"
 
 namespace tuneonce {
+namespace {
+
+/// How soon one who waits notices a cancellation.
+constexpr std::chrono::milliseconds kCancelPoll(10);
+
+}  // namespace
 
 Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const CompileLimits& limits) {
   std::unique_lock<std::mutex> lock(state_->mutex);
-  TUNEONCE_RETURN_IF_ERROR(WaitFor(
-      limits, [&] { return state_->held.insert(key).second; }, [&] { state_->released.wait_for(lock, kLeasePoll); }));
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+  while (!state_->held.insert(key).second) {
+    if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled while waiting");
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return DeadlineExceededError("another thread or process compiles the same artifact and did not end in time");
+    }
+    state_->released.wait_for(lock, kCancelPoll);
+  }
   return ArtifactLease(nullptr, [state = state_, key](void*) {
     std::lock_guard<std::mutex> guard(state->mutex);
     state->held.erase(key);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -13,7 +14,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "compile/caching_toolchain.h"
+#include "compile/compile_cached.h"
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {
@@ -49,6 +50,13 @@ std::int64_t AvailableMemoryBytes() {
   std::ifstream current_file("/sys/fs/cgroup/memory.current");
   if (max_file >> limit && current_file >> used) available = std::min(available, limit - used);
   return available;
+}
+
+/// What `num_workers` 0 means on this machine now.
+int DefaultWorkers(std::int64_t memory_per_worker_bytes) {
+  if (int workers = Environment::Get().compile_workers; workers > 0) return workers;
+  std::int64_t by_memory = AvailableMemoryBytes() / std::max<std::int64_t>(1, memory_per_worker_bytes);
+  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(UsableCores() - 1, by_memory)));
 }
 
 }  // namespace
@@ -118,8 +126,7 @@ struct CompilePool::Impl {
   Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
     TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
     TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
-    return CachingToolchain(*toolchain, cache)
-        .CompileOrGet(alternative.source, alternative.hints, target, limits, from_cache);
+    return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
   }
 
   CompiledJob Compile(std::size_t job) const {
@@ -188,11 +195,5 @@ std::optional<CompiledJob> CompilePool::Next() {
 }
 
 int CompilePool::num_workers() const { return impl_->num_workers; }
-
-int CompilePool::DefaultWorkers(std::int64_t memory_per_worker_bytes) {
-  if (int workers = Environment::Get().compile_workers; workers > 0) return workers;
-  std::int64_t by_memory = AvailableMemoryBytes() / std::max<std::int64_t>(1, memory_per_worker_bytes);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(UsableCores() - 1, by_memory)));
-}
 
 }  // namespace tuneonce

@@ -58,7 +58,6 @@ Status ElfImage::ReadSections(std::string_view bytes) {
     section.type = each.sh_type;
     section.size = each.sh_size;
     section.link = each.sh_link;
-    section.info = each.sh_info;
     if (each.sh_type != SHT_NOBITS && each.sh_type != SHT_NULL) {
       if (each.sh_offset > bytes.size() || each.sh_size > bytes.size() - each.sh_offset) {
         return InvalidArgumentError("a section of it is cut");
@@ -89,7 +88,6 @@ Status ElfImage::ReadSymbols() {
       symbol.other = entry.st_other;
       symbol.section = entry.st_shndx;
       symbol.value = entry.st_value;
-      symbol.size = entry.st_size;
       symbols_.push_back(symbol);
     }
     break;

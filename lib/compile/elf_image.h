@@ -17,7 +17,6 @@ class ElfImage {
     std::uint32_t type = 0;
     std::uint64_t size = 0;  ///< Also where the file holds no content (SHT_NOBITS).
     std::uint32_t link = 0;
-    std::uint32_t info = 0;
     std::string_view content;  ///< Empty for SHT_NOBITS.
   };
   struct Symbol {
@@ -26,7 +25,6 @@ class ElfImage {
     std::uint8_t other = 0;  ///< st_other.
     std::uint16_t section = 0;
     std::uint64_t value = 0;
-    std::uint64_t size = 0;
   };
 
   /// Errors: InvalidArgument, saying what does not fit.

@@ -1,7 +1,5 @@
 #include "tuneonce/compile/host_toolchain.h"
 
-#include <chrono>
-
 #include "absl/strings/str_cat.h"
 #include "base/process.h"
 #include "compile/tool.h"
@@ -69,11 +67,7 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   for (const std::string& define : source.defines) arguments.push_back("-D" + define);
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());
   arguments.insert(arguments.end(), {input, "-o", output});
-  auto start = std::chrono::steady_clock::now();
-  Artifact artifact;
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits, ToolEnvironment()));
-  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(compiler, output));
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits, ToolEnvironment()));
   artifact.symbol = source.symbol;
   // The build id is the linker's hash of the content, so equal code gives equal bytes.
   artifact.code_fingerprint = Fingerprinter().Add(artifact.image).Add(artifact.symbol).Finish();

@@ -1,7 +1,6 @@
 #include "tuneonce/compile/ptxas_toolchain.h"
 
 #include <cctype>
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "compile/cubin.h"
@@ -45,11 +44,7 @@ Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hin
   std::vector<std::string> arguments = {ptxas.path, "--verbose", "--gpu-name", ArchitectureFor(source.content, target)};
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());
   arguments.insert(arguments.end(), {input, "--output-file", output});
-  auto start = std::chrono::steady_clock::now();
-  Artifact artifact;
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits));
-  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(ptxas.path, output));
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = source.symbol;
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(ptxas.path));
   return artifact;

@@ -1,7 +1,6 @@
 #include "tuneonce/compile/tileiras_toolchain.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -58,11 +57,7 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   std::vector<std::string> arguments = {tileiras.path, "--gpu-name", target.name()};
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());
   arguments.insert(arguments.end(), {input, "-o", output});
-  auto start = std::chrono::steady_clock::now();
-  Artifact artifact;
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits));
-  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, ReadOutput(tileiras.path, output));
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = entry.name;
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(tileiras.path));
   if (std::string note = BakedHintsNote(entry, hints); !note.empty()) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -128,10 +129,19 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
   return said;
 }
 
-Result<std::string> ReadOutput(const std::string& tool, const std::string& path) {
-  Result<std::string> image = ReadFile(path);
-  if (image.ok() && !image->empty()) return image;
-  return InternalError(absl::StrCat(tool, " ended well but wrote nothing"));
+Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
+                               const TemporaryFolder& folder, const CompileLimits& limits,
+                               std::vector<std::string> environment) {
+  auto start = std::chrono::steady_clock::now();
+  Artifact artifact;
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.log, RunCompiler(arguments, folder, limits, std::move(environment)));
+  artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Result<std::string> image = ReadFile(output);
+  if (!image.ok() || image->empty()) {
+    return InternalError(absl::StrCat(arguments[0], " ended well but wrote nothing"));
+  }
+  artifact.image = *std::move(image);
+  return artifact;
 }
 
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 
 #include "base/process.h"
 #include "tuneonce/base/result.h"
+#include "tuneonce/compile/artifact.h"
 #include "tuneonce/compile/compile_limits.h"
 
 namespace tuneonce {
@@ -26,14 +27,17 @@ struct Tool {
 /// fails.
 Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
 
-/// Runs a compile: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
+/// Runs a tool: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
 /// `folder`. Returns the tool's words. Errors: InvalidArgument with them for an exit code other than 0; Internal if a
 /// signal ended it; Unavailable, DeadlineExceeded, Cancelled.
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
                                 const CompileLimits& limits, std::vector<std::string> environment = {});
 
-/// The file that a compile that ended well should have written. Errors: Internal if it is missing or empty.
-Result<std::string> ReadOutput(const std::string& tool, const std::string& path);
+/// Runs a compile and collects what it made: image (the file `output`), log and seconds. Errors: as RunCompiler;
+/// Internal if the tool ended well and `output` is missing or empty.
+Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
+                               const TemporaryFolder& folder, const CompileLimits& limits,
+                               std::vector<std::string> environment = {});
 
 }  // namespace tuneonce
 

@@ -4,7 +4,6 @@
 #include <mutex>
 #include <thread>
 
-#include "compile/caching_toolchain.h"
 #include "testing/cpu_device_test.h"
 
 namespace tuneonce {

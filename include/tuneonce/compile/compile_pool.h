@@ -68,9 +68,6 @@ class TUNEONCE_API CompilePool {
 
   int num_workers() const;
 
-  /// What `num_workers` 0 means on this machine now.
-  static int DefaultWorkers(std::int64_t memory_per_worker_bytes);
-
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;

@@ -21,11 +21,10 @@ using HintValues = std::map<std::string, std::int64_t>;
 /// Compiler hints for Tile IR, by target ("sm_90") with those for all others under "default". A target's own value of
 /// a hint beats the same hint under "default". A value.
 ///
-/// | name | bytecode's name | values |
-/// |---|---|---|
-/// | `occupancy` | `occupancy` | 1 to 32 blocks per multiprocessor |
-/// | `num_ctas` | `num_cta_in_cga` | blocks per cluster: a power of two up to 8; more than 1 on sm_90 and newer, not on
-/// sm_12x | | `num_worker_warps` | `num_worker_warps_per_cta` | a power of two, 1 to 32 |
+/// - `occupancy`: 1 to 32 blocks per multiprocessor.
+/// - `num_ctas` (in bytecode `num_cta_in_cga`): blocks per cluster, a power of two up to 8; more than 1 on sm_90 and
+///   newer, not on sm_12x.
+/// - `num_worker_warps` (in bytecode `num_worker_warps_per_cta`): a power of two, 1 to 32.
 ///
 /// Either name is taken. The ranges are those that cuTile accepts (`cuda.tile.kernel`) and sm_90's portable cluster
 /// size; tileiras itself ignores a bad value without a word, so that Check is the only place that tells.
