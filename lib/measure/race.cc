@@ -1,0 +1,187 @@
+#include "tuneonce/measure/race.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tuneonce/measure/statistics.h"
+
+namespace tuneonce {
+namespace {
+
+// The constants below were chosen with benchmarks/replay_selection on recorded H200 timings, where they give the
+// cheapest searches that choose within 1 % of the best in 99 %, and twice the same in 95 %, of searches.
+
+/// An entrant of which both the warm-up and the first sample are this much slower than the leader leaves at once. Two
+/// runs: nobody is judged by a first one alone.
+constexpr double kHopeless = 1.3;
+/// No decision before this many rounds.
+constexpr int kMinRounds = 3;
+/// In standard errors: an entrant slower than a tie by this much leaves.
+constexpr double kLeaves = 2.75;
+/// ... counts as no tie when the choice is made;
+constexpr double kIsNoTie = 1.8;
+/// and one within a tie by this much counts as one.
+constexpr double kIsTie = 1.2;
+/// An entrant slower than a tie by this much is reported as slower. More than it takes to leave: of the many that leave
+/// a few leave by chance.
+constexpr double kSurelySlower = 4;
+
+// The variance of a pair's log-ratio is its own sample variance, moderated by that of all pairs and by what is known
+// beforehand (kPriorSpread), since two samples say little: the moderated t of Smyth 2004 (doi:10.2202/1544-6115.1027).
+/// How much the pairs' pooled variance counts, in degrees of freedom.
+constexpr double kPooledFreedom = 4;
+
+}  // namespace
+
+Race::Race(std::size_t num_entrants, const RaceOptions& options)
+    : options_(options), random_(options.seed), entrants_(num_entrants), over_(num_entrants == 0) {}
+
+std::vector<std::size_t> Race::Racing() const {
+  std::vector<std::size_t> racing;
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    if (entrants_[i].racing) racing.push_back(i);
+  }
+  return racing;
+}
+
+std::vector<std::size_t> Race::NextRound() {
+  if (over_) return {};
+  round_ = Racing();
+  // Fisher-Yates by hand: std::shuffle's result differs between standard libraries.
+  for (std::size_t i = round_.size(); i > 1; --i) std::swap(round_[i - 1], round_[random_() % i]);
+  return round_;
+}
+
+void Race::Record(const std::vector<double>& samples_us) {
+  for (std::size_t i = 0; i < round_.size(); ++i) {
+    Entrant& entrant = entrants_[round_[i]];
+    double sample = samples_us[i];
+    if (!std::isfinite(sample) || sample <= 0) {
+      entrant.racing = false;
+      entrant.surely_slower = true;
+      continue;
+    }
+    spent_ms_ += sample / 1000;
+    if (num_rounds_ < 0) {
+      entrant.warmup_us = sample;
+    } else {
+      entrant.samples_us.push_back(sample);
+    }
+  }
+  ++num_rounds_;
+  Judge();
+}
+
+Race::Standing Race::CurrentStanding() const {
+  Standing standing;
+  standing.racing = Racing();
+  auto sum_of_logs = [&](std::size_t place) {
+    const std::vector<double>& samples = entrants_[standing.racing[place]].samples_us;
+    return std::accumulate(samples.begin(), samples.end(), 0.0,
+                           [](double sum, double us) { return sum + std::log(us); });
+  };
+  double least = 0;
+  for (std::size_t place = 0; place < standing.racing.size(); ++place) {
+    double sum = sum_of_logs(place);  // All that race have a sample of every round.
+    if (place > 0 && sum >= least) continue;
+    least = sum;
+    standing.leader = place;
+  }
+  standing.gaps = Gaps(standing);
+  return standing;
+}
+
+std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
+  std::size_t count = standing.racing.size();
+  std::vector<Gap> gaps(count);
+  if (num_rounds_ < 1 || count < 2) return gaps;
+  const std::vector<double>& leader = entrants_[standing.racing[standing.leader]].samples_us;
+  auto n = static_cast<double>(num_rounds_);
+  std::vector<double> squares(count);
+  for (std::size_t place = 0; place < count; ++place) {
+    const std::vector<double>& samples = entrants_[standing.racing[place]].samples_us;
+    std::vector<double> ratios(samples.size());
+    std::transform(samples.begin(), samples.end(), leader.begin(), ratios.begin(),
+                   [](double us, double leader_us) { return std::log(us / leader_us); });
+    gaps[place].mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / n;
+    for (double ratio : ratios) squares[place] += (ratio - gaps[place].mean) * (ratio - gaps[place].mean);
+  }
+  double pooled_freedom = (n - 1) * static_cast<double>(count - 1);
+  double pooled_weight = std::min(kPooledFreedom, pooled_freedom);
+  double pooled = std::accumulate(squares.begin(), squares.end(), 0.0) / std::max(pooled_freedom, 1.0);
+  double prior = 2 * kPriorSpread * kPriorSpread;  // Of a difference of two.
+  double freedom = kPriorFreedom + pooled_weight + n - 1;
+  // Widened so that limits in standard errors mean what they mean for a normal distribution.
+  double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
+  for (std::size_t place = 0; place < count; ++place) {
+    double variance = (kPriorFreedom * prior + pooled_weight * pooled + squares[place]) / freedom;
+    gaps[place].standard_error = std::sqrt(variance / n) * widening;
+  }
+  return gaps;
+}
+
+std::size_t Race::ChoiceOf(const Standing& standing) const {
+  std::size_t choice = 0;
+  while (standing.gaps[choice].mean > options_.tie) ++choice;  // Ends at the leader, whose gap is zero.
+  return choice;
+}
+
+void Race::DropAfterFirstRound(const Standing& standing) {
+  double leader_us = entrants_[standing.racing[standing.leader]].samples_us.front();
+  for (std::size_t i : standing.racing) {
+    Entrant& entrant = entrants_[i];
+    entrant.racing = std::min(entrant.warmup_us, entrant.samples_us.front()) <= kHopeless * leader_us;
+    entrant.surely_slower = !entrant.racing;
+  }
+}
+
+bool Race::IsCertain(const Standing& standing) const {
+  if (num_rounds_ < kMinRounds) return false;
+  std::size_t choice = ChoiceOf(standing);
+  for (std::size_t place = 0; place < standing.racing.size(); ++place) {
+    if (place == standing.leader) continue;
+    const Gap& gap = standing.gaps[place];
+    bool leaves = gap.Above(options_.tie) > kLeaves;
+    if (!leaves && gap.standard_error > options_.tie) return false;  // The floor of rounds, by noise.
+    if (place < choice && gap.Above(options_.tie) < kIsNoTie) return false;
+    if (place == choice && gap.Above(options_.tie) > -kIsTie) return false;
+    // The leader is chosen before others that may be faster: it must tie with them.
+    if (place > choice && choice == standing.leader && gap.Above(-options_.tie) < kIsTie) return false;
+  }
+  return true;
+}
+
+void Race::Judge() {
+  if (num_rounds_ < 1) return;
+  Standing standing = CurrentStanding();
+  if (standing.racing.empty()) {
+    over_ = true;
+    return;
+  }
+  if (num_rounds_ == 1) {
+    DropAfterFirstRound(standing);
+    standing = CurrentStanding();
+  } else {
+    certain_ = IsCertain(standing);
+    for (std::size_t place = 0; place < standing.racing.size(); ++place) {
+      if (place == standing.leader) continue;
+      double above = standing.gaps[place].Above(options_.tie);
+      Entrant& entrant = entrants_[standing.racing[place]];
+      entrant.racing = above <= kLeaves;
+      entrant.surely_slower = above > kSurelySlower;
+    }
+  }
+  certain_ = certain_ || Racing().size() == 1;
+  over_ = certain_ || num_rounds_ >= options_.max_rounds || spent_ms_ >= options_.budget_ms;
+}
+
+std::optional<std::size_t> Race::Choice() const {
+  Standing standing = CurrentStanding();
+  if (standing.racing.empty()) return std::nullopt;
+  return standing.racing[ChoiceOf(standing)];
+}
+
+bool Race::Ties(std::size_t entrant) const { return !entrants_[entrant].surely_slower; }
+
+}  // namespace tuneonce
