@@ -48,7 +48,8 @@ class TUNEONCE_API Race {
   /// True if the race ended because the choice was certain; false while it goes on, or if rounds or budget ran out.
   bool certain() const { return certain_; }
   /// False if the entrant is surely slower than the fastest by more than `tie`, or was disqualified. Two entrants that
-  /// are the same are told apart in less than 1 % of races (shown by benchmarks/replay_selection).
+  /// are the same are told apart in less than 1 % of races if samples spread by 8 % or less (race_test,
+  /// replay_selection).
   bool Ties(std::size_t entrant) const;
 
   /// The entrant's samples in microseconds, without the warm-up.
