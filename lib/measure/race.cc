@@ -25,7 +25,7 @@ constexpr double kIsNoTie = 1.8;
 constexpr double kIsTie = 1.2;
 /// An entrant slower than a tie by this much is reported as slower. More than it takes to leave: of the many that leave
 /// a few leave by chance.
-constexpr double kSurelySlower = 4;
+constexpr double kSurelySlower = 5;
 
 // The variance of a pair's log-ratio is its own sample variance, moderated by that of all pairs and by what is known
 // beforehand (kPriorSpread), since two samples say little: the moderated t of Smyth 2004 (doi:10.2202/1544-6115.1027).
