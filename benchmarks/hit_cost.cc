@@ -19,7 +19,7 @@
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/kernel/launch.h"
-#include "tuneonce/measure/event_timer.h"
+#include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
 #include "vector_add.h"
@@ -105,18 +105,6 @@ KernelDefinition OneConfig() {
   return definition;
 }
 
-/// Searches of one config, one sample. The artifact cache keeps 4096 keys of one source from 4096 compiles.
-SearchOptions QuickSearch() {
-  EventTimerOptions quick;
-  quick.num_warmups = 0;
-  quick.min_samples = quick.max_samples = 1;
-  static auto* const timer = new EventTimer(quick);
-  SearchOptions options;
-  options.quiet = true;
-  options.timer = timer;
-  return options;
-}
-
 /// A kernel with `num_keys` resident keys; made once for all runs of a benchmark.
 TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   static auto* const kernels = new std::map<std::pair<const DriverApi*, std::int64_t>, std::unique_ptr<TunedKernel>>;
@@ -126,7 +114,8 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   AutotunePolicy policy;
   policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
-  policy.search = QuickSearch();
+  policy.search.max_rounds = 1;
+  TimingBurst burst(api);  // One claim of CUPTI for all these searches.
   TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
     OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
@@ -155,7 +144,7 @@ class Drain {
 void RunRaw(benchmark::State& state, const DriverApi& api) {
   Bench& bench = GetBench();
   TensorView view = View(32);
-  Success best = OrDie(exhaustive_search(OneConfig(), bench.stream.view(), {view, view, view}, QuickSearch())).best;
+  Success best = OrDie(exhaustive_search(OneConfig(), bench.stream.view(), {view, view, view}, SearchOptions())).best;
   CUdeviceptr pointer = bench.buffer.get();
   std::int64_t n = 32;
   Drain drain(state);

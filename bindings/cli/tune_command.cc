@@ -4,6 +4,8 @@
 
 #include "commands.h"
 #include "example.h"
+#include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/measure/event_timer.h"
 #include "tuneonce/report/json.h"
 #include "tuneonce/report/table.h"
 
@@ -16,7 +18,15 @@ struct Options {
   std::vector<std::string> shape;
   bool json = false;
   bool quiet = false;
+  std::string timer;
+  bool warm = false;
 };
+
+std::unique_ptr<Timer> TimerNamed(const std::string& name) {
+  if (name == "cupti") return std::make_unique<CuptiTimer>();
+  if (name == "events") return std::make_unique<EventTimer>();
+  return nullptr;
+}
 
 Status Tune(const Options& options) {
   TUNEONCE_ASSIGN_OR_RETURN(const examples::Example* example, examples::FindExample(options.example));
@@ -31,6 +41,9 @@ Status Tune(const Options& options) {
   AutotunePolicy policy;
   policy.disabled = false;  // This command is asked to tune, whatever the environment says.
   policy.search.quiet = options.quiet || options.json;
+  policy.search.cache = options.warm ? CacheState::kWarm : CacheState::kDefault;
+  std::unique_ptr<Timer> timer = TimerNamed(options.timer);
+  policy.search.timer = timer.get();
   TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, *device, shape, policy));
   if (options.json) {
     std::printf("%s\n", ResultJson(report.result, report.device_name, report.shape).c_str());
@@ -56,6 +69,9 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("example", options->example, "Which example")->required();
   tune->add_option("--device", options->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
   tune->add_option("--shape", options->shape, "Value of one dim, as M=4096; may be repeated");
+  tune->add_option("--timer", options->timer, "cupti or events (default: cupti where it can be had)")
+      ->check(CLI::IsMember({"cupti", "events"}));
+  tune->add_flag("--warm", options->warm, "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   tune->add_flag("--json", options->json, "JSON instead of text");
   tune->add_flag("--quiet", options->quiet, "No progress line");
   tune->callback([=] { *command = [=] { return Tune(*options); }; });

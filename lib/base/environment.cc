@@ -24,6 +24,8 @@ Environment ReadAll() {
   environment.cuda_driver = Read("TUNEONCE_CUDA_DRIVER");
   environment.cpu_driver = Read("TUNEONCE_CPU_DRIVER");
   environment.nvrtc = Read("TUNEONCE_NVRTC");
+  environment.cupti = Read("TUNEONCE_CUPTI");
+  environment.profiler = ReadEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
   environment.tileiras = Read("TUNEONCE_TILEIRAS");
   environment.ptxas = Read("TUNEONCE_PTXAS");
   environment.enable_tile = ReadEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";

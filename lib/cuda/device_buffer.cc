@@ -40,11 +40,12 @@ Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes) const {
   return Status();
 }
 
-Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
+Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes, std::size_t offset) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyDtoHAsync(target, pointer_ + offset, bytes, stream_.get()));
   return Status();
 }
 
@@ -57,10 +58,11 @@ Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::
   return Status();
 }
 
-Status DeviceBuffer::Fill(unsigned char value) const {
-  if (bytes_ == 0) return Status();
+Status DeviceBuffer::Fill(unsigned char value, std::size_t offset, std::size_t bytes) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
+  if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemsetD8Async(pointer_, value, bytes_, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemsetD8Async(pointer_ + offset, value, bytes, stream_.get()));
   return Status();
 }
 

@@ -25,6 +25,12 @@ Status Event::Record(CUstream stream) const {
   return Status();
 }
 
+Status Event::RecordInGraph(CUstream stream) const {
+  RelaxedDriver driver(*api_);
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventRecordWithFlags(event_, stream, CU_EVENT_RECORD_EXTERNAL));
+  return Status();
+}
+
 Status Event::Synchronize() const {
   RelaxedDriver driver(*api_);
   TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, EventSynchronize(event_));

@@ -112,6 +112,23 @@ Status KernelDefinition::CheckKey() const {
   return Status();
 }
 
+KernelDefinition& KernelDefinition::VerifyWithin(Tolerance tolerance) {
+  has_tolerance_ = true;
+  tolerance_ = tolerance;
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Unordered() {
+  is_unordered_ = true;
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Work(WorkFn bytes, WorkFn operations) {
+  work_bytes_ = std::move(bytes);
+  work_operations_ = std::move(operations);
+  return *this;
+}
+
 Status KernelDefinition::Validate() {
   auto check = [&]() -> Status {
     if (name_.empty()) return InvalidArgumentError("a kernel needs a name");

@@ -7,6 +7,10 @@
 namespace tuneonce {
 namespace {
 
+/// Bytes before and behind each scratch. Keeps the driver's alignment of 256.
+constexpr std::size_t kRedZone = 1024;
+constexpr unsigned char kRedZoneByte = 0xA5;
+
 /// A range of the caller's memory, and who uses it.
 struct Range {
   CUdeviceptr begin;
@@ -67,10 +71,14 @@ Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, co
   for (const Range& range : Merge(std::move(ranges))) {
     if (!range.written) continue;
     std::size_t bytes = range.end - range.begin;
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer scratch, DeviceBuffer::Allocate(stream, bytes));
+    TUNEONCE_ASSIGN_OR_RETURN(Scratch scratch, AllocateScratch(bytes, stream));
     for (std::size_t parameter : range.parameters) {
       TensorView moved = *call.tensors[parameter];
-      moved.data = reinterpret_cast<void*>(scratch.get() + (reinterpret_cast<CUdeviceptr>(moved.data) - range.begin));
+      CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(moved.data) - range.begin;
+      moved.data = reinterpret_cast<void*>(scratch.buffer.get() + kRedZone + offset);
+      split.is_poisoned_[parameter] = !range.read;
+      absl::StrAppend(&scratch.names, scratch.names.empty() ? "'" : ", '", definition.parameters()[parameter].name,
+                      "'");
       split.moved_.push_back(moved);
       split.trial_call_.tensors[parameter] = &split.moved_.back();
     }
@@ -80,11 +88,55 @@ Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, co
   return split;
 }
 
+Result<SplitBuffers::Scratch> SplitBuffers::AllocateScratch(std::size_t bytes, StreamView stream) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes + 2 * kRedZone));
+  Scratch scratch{std::move(buffer), bytes, ""};
+  TUNEONCE_RETURN_IF_ERROR(FillRedZones(scratch));
+  return scratch;
+}
+
+Status SplitBuffers::FillRedZones(const Scratch& scratch) {
+  TUNEONCE_RETURN_IF_ERROR(scratch.buffer.Fill(kRedZoneByte, 0, kRedZone));
+  return scratch.buffer.Fill(kRedZoneByte, kRedZone + scratch.bytes, kRedZone);
+}
+
 Status SplitBuffers::Restore() const {
   for (const RestoreStep& step : restores_) {
-    TUNEONCE_RETURN_IF_ERROR(scratch_[step.scratch].CopyFromDevice(step.original, step.bytes));
+    TUNEONCE_RETURN_IF_ERROR(scratch_[step.scratch].buffer.CopyFromDevice(step.original, step.bytes, kRedZone));
   }
   return Status();
+}
+
+Status SplitBuffers::Poison(unsigned char value) const {
+  for (std::size_t i = 0; i < scratch_.size(); ++i) {
+    bool restored =
+        std::any_of(restores_.begin(), restores_.end(), [&](const RestoreStep& step) { return step.scratch == i; });
+    if (!restored) TUNEONCE_RETURN_IF_ERROR(scratch_[i].buffer.Fill(value, kRedZone, scratch_[i].bytes));
+  }
+  return Status();
+}
+
+Result<std::string> SplitBuffers::FindStrayWrite() const {
+  std::vector<unsigned char> zones(2 * kRedZone * scratch_.size());
+  unsigned char* next = zones.data();
+  for (const Scratch& scratch : scratch_) {
+    TUNEONCE_RETURN_IF_ERROR(scratch.buffer.CopyToHost(next, kRedZone, 0));
+    TUNEONCE_RETURN_IF_ERROR(scratch.buffer.CopyToHost(next + kRedZone, kRedZone, kRedZone + scratch.bytes));
+    next += 2 * kRedZone;
+  }
+  if (!scratch_.empty()) TUNEONCE_RETURN_IF_ERROR(scratch_.front().buffer.stream().Synchronize());
+  std::string found;
+  for (std::size_t i = 0; i < scratch_.size(); ++i) {
+    const unsigned char* before = zones.data() + 2 * kRedZone * i;
+    const unsigned char* behind = before + kRedZone;
+    auto intact = [](const unsigned char* zone) {
+      return std::all_of(zone, zone + kRedZone, [](unsigned char byte) { return byte == kRedZoneByte; });
+    };
+    if (intact(before) && intact(behind)) continue;
+    if (found.empty()) found = absl::StrCat(intact(before) ? "behind " : "before ", scratch_[i].names);
+    TUNEONCE_RETURN_IF_ERROR(FillRedZones(scratch_[i]));
+  }
+  return found;
 }
 
 }  // namespace tuneonce

@@ -1,48 +1,141 @@
 #include "tuneonce/measure/event_timer.h"
 
-#include <cmath>
-#include <numeric>
-#include <vector>
+#include <algorithm>
 
+#include "measure/cache_flush.h"
+#include "measure/device_kernels.h"
+#include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/event.h"
-#include "tuneonce/measure/statistics.h"
+#include "tuneonce/cuda/graph.h"
+#include "tuneonce/kernel/launch.h"
 
 namespace tuneonce {
 namespace {
 
-/// One run between two events, in microseconds.
-Result<double> Sample(StreamView stream, const TimedRun& run, const Event& before, const Event& after) {
-  TUNEONCE_RETURN_IF_ERROR(run.prepare());
-  TUNEONCE_RETURN_IF_ERROR(before.Record(stream.get()));
-  TUNEONCE_RETURN_IF_ERROR(run.launch());
-  TUNEONCE_RETURN_IF_ERROR(after.Record(stream.get()));
-  TUNEONCE_RETURN_IF_ERROR(after.Synchronize());
-  return after.MicrosecondsSince(before);
-}
+/// Warm runs shorter than this are launched in batches: the events' own uncertainty is then divided.
+constexpr double kShortUs = 20;
+constexpr int kBatch = 10;
+/// A launch is never said to take no time: the driver's events tell 32 ns apart at best.
+constexpr double kLeastUs = 0.01;
+
+/// Two events around `launches` launches, as a graph.
+struct EventRun final : PreparedRun {
+  EventRun(TimedRun its_run, Event its_before, Event its_after, GraphExec its_graph, int its_launches)
+      : run(std::move(its_run)),
+        before(std::move(its_before)),
+        after(std::move(its_after)),
+        graph(std::move(its_graph)),
+        launches(its_launches) {}
+
+  TimedRun run;
+  Event before;
+  Event after;
+  GraphExec graph;
+  int launches;
+};
+
+class EventTimingSession final : public TimingSession {
+ public:
+  EventTimingSession(StreamView stream, CacheFlush flush) : stream_(stream), flush_(std::move(flush)) {}
+
+  /// Measures what the events add.
+  Status Calibrate() {
+    if (stream_.api().is_cpu_device()) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceKernels kernels, DeviceKernels::Load(stream_.api()));
+    TimedRun empty;
+    empty.launch = [&](CUstream stream) {
+      CUresult result = LaunchKernel(stream_.api().launch_path(), kernels.empty.get(), Geometry(), stream, nullptr);
+      return CudaStatus(stream_.api(), result, "cuLaunchKernelEx");
+    };
+    constexpr int kMany = 20;
+    TUNEONCE_ASSIGN_OR_RETURN(double one_us, MedianOf(empty, 1));
+    TUNEONCE_ASSIGN_OR_RETURN(double many_us, MedianOf(empty, kMany));
+    double empty_us = (many_us - one_us) / (kMany - 1);
+    offset_us_ = std::max(0.0, one_us - empty_us);
+    num_launches_ = 0;
+    return Status();
+  }
+
+  Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1, /*with_flush=*/true));
+    if (!flush_.is_cold() && !run.prepare && !stream_.api().is_cpu_device()) {
+      TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));
+      if (once_us < kShortUs) {
+        TUNEONCE_ASSIGN_OR_RETURN(prepared, Capture(run, kBatch, /*with_flush=*/true));
+      }
+    }
+    return std::unique_ptr<PreparedRun>(std::move(prepared));
+  }
+
+  Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
+    for (PreparedRun* run : runs) TUNEONCE_RETURN_IF_ERROR(Launch(*static_cast<EventRun*>(run)));
+    TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
+    std::vector<double> times;
+    for (PreparedRun* run : runs) {
+      TUNEONCE_ASSIGN_OR_RETURN(double us, Elapsed(*static_cast<EventRun*>(run)));
+      times.push_back(us);
+    }
+    return times;
+  }
+
+  std::int64_t num_launches() const override { return num_launches_; }
+
+ private:
+  Result<std::unique_ptr<EventRun>> Capture(const TimedRun& run, int launches, bool with_flush) {
+    TUNEONCE_ASSIGN_OR_RETURN(Event before, Event::Create(stream_.api(), Event::Timing::kEnabled));
+    TUNEONCE_ASSIGN_OR_RETURN(Event after, Event::Create(stream_.api(), Event::Timing::kEnabled));
+    TUNEONCE_ASSIGN_OR_RETURN(GraphExec graph, GraphExec::Capture(stream_, [&](CUstream stream) -> Status {
+                                if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream));
+                                if (with_flush) TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
+                                TUNEONCE_RETURN_IF_ERROR(before.RecordInGraph(stream));
+                                for (int i = 0; i < launches; ++i) TUNEONCE_RETURN_IF_ERROR(run.launch(stream));
+                                return after.RecordInGraph(stream);
+                              }));
+    return std::make_unique<EventRun>(run, std::move(before), std::move(after), std::move(graph), launches);
+  }
+
+  Status Launch(const EventRun& run) {
+    num_launches_ += run.launches;
+    return run.graph.Launch(stream_.get());
+  }
+
+  Result<double> Elapsed(const EventRun& run) const {
+    TUNEONCE_ASSIGN_OR_RETURN(double us, run.after.MicrosecondsSince(run.before));
+    return std::max(kLeastUs, (us - offset_us_) / run.launches);
+  }
+
+  Result<double> SampleOne(const EventRun& run) {
+    TUNEONCE_RETURN_IF_ERROR(Launch(run));
+    TUNEONCE_RETURN_IF_ERROR(run.after.Synchronize());
+    return Elapsed(run);
+  }
+
+  /// Median of all launches of a graph together.
+  Result<double> MedianOf(const TimedRun& run, int launches) {
+    constexpr std::size_t kSamples = 11;
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, launches, /*with_flush=*/false));
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < kSamples; ++i) {
+      TUNEONCE_ASSIGN_OR_RETURN(double us, SampleOne(*prepared));
+      samples.push_back(us * launches);
+    }
+    std::nth_element(samples.begin(), samples.begin() + kSamples / 2, samples.end());
+    return samples[kSamples / 2];
+  }
+
+  StreamView stream_;
+  CacheFlush flush_;
+  double offset_us_ = 0;
+  std::int64_t num_launches_ = 0;
+};
 
 }  // namespace
 
-Result<TimedResult> EventTimer::Time(StreamView stream, const TimedRun& run) {
-  TUNEONCE_ASSIGN_OR_RETURN(Event before, Event::Create(stream.api(), Event::Timing::kEnabled));
-  TUNEONCE_ASSIGN_OR_RETURN(Event after, Event::Create(stream.api(), Event::Timing::kEnabled));
-  TimedResult result;
-  std::vector<double> samples;
-  for (int i = -options_.num_warmups; i < options_.max_samples; ++i) {
-    TUNEONCE_ASSIGN_OR_RETURN(double us, Sample(stream, run, before, after));
-    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read a time that is none");
-    ++result.num_launches;
-    result.gpu_seconds += us * 1e-6;
-    if (i < 0) continue;
-    samples.push_back(us);
-    if (static_cast<int>(samples.size()) < options_.min_samples) continue;
-    Measurement so_far = Summarize(samples);
-    bool precise = so_far.error_margin_us && *so_far.error_margin_us <= options_.target_error * so_far.mean_us;
-    bool spent = std::accumulate(samples.begin(), samples.end(), 0.0) >= options_.budget_ms * 1000;
-    if (precise || spent) break;
-  }
-  if (samples.empty()) return InvalidArgumentError("EventTimerOptions::max_samples must be at least 1");
-  result.measurement = Summarize(samples);
-  return result;
+Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, CacheState cache) {
+  TUNEONCE_ASSIGN_OR_RETURN(CacheFlush flush, CacheFlush::Create(stream, cache));
+  auto session = std::make_unique<EventTimingSession>(stream, std::move(flush));
+  TUNEONCE_RETURN_IF_ERROR(session->Calibrate());
+  return std::unique_ptr<TimingSession>(std::move(session));
 }
 
 }  // namespace tuneonce

@@ -123,7 +123,8 @@ std::vector<Race::Gap> Race::Gaps(const Standing& standing) const {
 
 std::size_t Race::ChoiceOf(const Standing& standing) const {
   std::size_t choice = 0;
-  while (standing.gaps[choice].mean > options_.tie) ++choice;  // Ends at the leader, whose gap is zero.
+  while (standing.gaps[choice].mean > TieOf(standing.racing[choice]))
+    ++choice;  // Ends at the leader, whose gap is zero.
   return choice;
 }
 
@@ -143,12 +144,13 @@ bool Race::IsCertain(const Standing& standing) const {
   for (std::size_t place = 0; place < standing.racing.size(); ++place) {
     if (place == standing.leader) continue;
     const Gap& gap = standing.gaps[place];
-    bool leaves = gap.Above(options_.tie) > kLeaves;
-    if (!leaves && gap.standard_error > options_.tie) return false;  // The floor of rounds, by noise.
-    if (place < choice && gap.Above(options_.tie) < kIsNoTie) return false;
-    if (place == choice && gap.Above(options_.tie) > -kIsTie) return false;
+    double above_tie = gap.Above(TieOf(standing.racing[place]));
+    if (above_tie <= kLeaves && gap.standard_error > options_.tie) return false;  // The floor of rounds, by noise.
+    if (place < choice && above_tie < kIsNoTie) return false;
+    if (place == choice && above_tie > -kIsTie) return false;
     // The leader is chosen before others that may be faster: it must tie with them.
-    if (place > choice && choice == standing.leader && gap.Above(-options_.tie) < kIsTie) return false;
+    if (place > choice && choice == standing.leader && gap.Above(-TieOf(standing.racing[choice])) < kIsTie)
+      return false;
   }
   return true;
 }
@@ -167,7 +169,7 @@ void Race::Judge() {
     certain_ = IsCertain(standing);
     for (std::size_t place = 0; place < standing.racing.size(); ++place) {
       if (place == standing.leader) continue;
-      double above = standing.gaps[place].Above(options_.tie);
+      double above = standing.gaps[place].Above(TieOf(standing.racing[place]));
       Entrant& entrant = entrants_[standing.racing[place]];
       entrant.racing = above <= kLeaves;
       entrant.surely_slower = above > kSurelySlower;
@@ -181,6 +183,15 @@ std::optional<std::size_t> Race::Choice() const {
   Standing standing = CurrentStanding();
   if (standing.racing.empty()) return std::nullopt;
   return standing.racing[ChoiceOf(standing)];
+}
+
+double Race::LogRatio(std::size_t entrant, std::size_t other) const {
+  const std::vector<double>& a = entrants_[entrant].samples_us;
+  const std::vector<double>& b = entrants_[other].samples_us;
+  std::size_t rounds = std::min(a.size(), b.size());
+  double sum = 0;
+  for (std::size_t round = 0; round < rounds; ++round) sum += std::log(a[round] / b[round]);
+  return rounds == 0 ? 0 : sum / static_cast<double>(rounds);
 }
 
 bool Race::Ties(std::size_t entrant) const { return !entrants_[entrant].surely_slower; }

@@ -1,5 +1,6 @@
 #include "tuneonce/measure/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -30,34 +31,44 @@ double Squares(const std::vector<double>& samples, double mean) {
   return squares;
 }
 
+/// Everything but the interval.
+Measurement Describe(const std::vector<double>& samples) {
+  Measurement m;
+  m.num_samples = static_cast<int>(samples.size());
+  m.mean_us = Mean(samples);
+  if (samples.size() > 1) {
+    m.std_us = std::sqrt(Squares(samples, m.mean_us) / (static_cast<double>(samples.size()) - 1));
+  }
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  m.min_us = sorted.front();
+  m.max_us = sorted.back();
+  m.median_us = (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
+  return m;
+}
+
 }  // namespace
 
 Measurement Summarize(const std::vector<double>& samples_us) {
-  Measurement measurement;
-  auto n = static_cast<double>(samples_us.size());
-  measurement.num_samples = static_cast<int>(samples_us.size());
-  measurement.mean_us = Mean(samples_us);
-  if (samples_us.size() < 2) return measurement;
-  double standard_error = std::sqrt(Squares(samples_us, measurement.mean_us) / (n - 1) / n);
-  measurement.error_margin_us = StudentT975(measurement.num_samples - 1) * standard_error;
-  return measurement;
+  Measurement m = Describe(samples_us);
+  if (samples_us.size() < 2) return m;
+  m.error_margin_us = StudentT975(m.num_samples - 1) * m.std_us / std::sqrt(m.num_samples);
+  return m;
 }
 
 Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us) {
   constexpr double kMixture = 2;
   constexpr double kAlpha = 0.05;
-  Measurement measurement;
+  Measurement m = Describe(samples_us);
+  if (samples_us.size() < 2) return m;
   auto n = static_cast<double>(samples_us.size());
-  measurement.num_samples = static_cast<int>(samples_us.size());
-  measurement.mean_us = Mean(samples_us);
-  if (samples_us.size() < 2) return measurement;
-  double prior = kPriorSpread * measurement.mean_us;
+  double prior = kPriorSpread * m.mean_us;
   double freedom = kPriorFreedom + n - 1;
-  double variance = (kPriorFreedom * prior * prior + Squares(samples_us, measurement.mean_us)) / freedom;
+  double variance = (kPriorFreedom * prior * prior + (n - 1) * m.std_us * m.std_us) / freedom;
   double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
   double mixture = (n + kMixture) / (n * n) * std::log((n + kMixture) / (kMixture * kAlpha * kAlpha));
-  measurement.error_margin_us = std::sqrt(variance * mixture) * widening;
-  return measurement;
+  m.error_margin_us = std::sqrt(variance * mixture) * widening;
+  return m;
 }
 
 }  // namespace tuneonce

@@ -1,17 +1,15 @@
 #include "tuneonce/report/doctor.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cuda/dynamic_library.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/compile/nvrtc_toolchain.h"
 #include "tuneonce/compile/ptxas_toolchain.h"
 #include "tuneonce/compile/tileiras_toolchain.h"
+#include "tuneonce/cuda/cupti_api.h"
 #include "tuneonce/cuda/device.h"
 
 namespace tuneonce {
@@ -62,20 +60,16 @@ DoctorFinding NvrtcFinding() {
 }
 
 DoctorFinding Cupti() {
-  std::vector<std::string> places = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-  std::string home = Environment::Get().cuda_home;
-  for (const std::string& folder : {home.empty() ? std::string("/usr/local/cuda") : home}) {
-    places.push_back(folder + "/lib64/libcupti.so");
-    places.push_back(folder + "/extras/CUPTI/lib64/libcupti.so");
+  Result<const CuptiApi*> cupti = LoadCupti();
+  if (!cupti.ok()) {
+    return DoctorFinding{
+        "CUPTI", false, cupti.status().message(),
+        "without it candidates are timed by events; it comes with the CUDA toolkit: set TUNEONCE_CUPTI "
+        "if it lies elsewhere"};
   }
-  Result<DynamicLibrary> library = OpenFirst(places, "CUPTI");
-  if (!library.ok()) {
-    return DoctorFinding{"CUPTI", false, library.status().message(), "not needed yet: candidates are timed by events"};
-  }
-  auto get_version = reinterpret_cast<int (*)(unsigned*)>(dlsym(library->handle, "cuptiGetVersion"));
-  unsigned version = 0;
-  if (get_version != nullptr) get_version(&version);
-  return DoctorFinding{"CUPTI", true, absl::StrCat(library->path, " API ", version), ""};
+  std::uint32_t version = 0;
+  (*cupti)->GetVersion(&version);
+  return DoctorFinding{"CUPTI", true, absl::StrCat((*cupti)->library_path, " API ", version), ""};
 }
 
 DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchain, const std::string& advice) {

@@ -18,6 +18,16 @@ Json ToJson(const Config& config) {
   return json;
 }
 
+Json ToJson(const Roofline& roofline) {
+  Json json;
+  json["intensity"] = roofline.intensity ? Json(*roofline.intensity) : Json(nullptr);
+  json["bound"] = roofline.bound ? Json(std::string(BoundName(*roofline.bound))) : Json(nullptr);
+  json["gb_per_s"] = roofline.gb_per_s > 0 ? Json(roofline.gb_per_s) : Json(nullptr);
+  json["tflop_per_s"] = roofline.tflop_per_s > 0 ? Json(roofline.tflop_per_s) : Json(nullptr);
+  json["percent_of_peak"] = roofline.percent_of_peak ? Json(*roofline.percent_of_peak) : Json(nullptr);
+  return json;
+}
+
 Json ToJson(const Success& success) {
   const Measurement& m = success.measurement;
   Json json;
@@ -26,6 +36,10 @@ Json ToJson(const Success& success) {
   json["mean_us"] = m.mean_us;
   json["error_margin_us"] = m.error_margin_us ? Json(*m.error_margin_us) : Json(nullptr);
   json["num_samples"] = m.num_samples;
+  json["latency"] = {{"mean", m.mean_us}, {"std", m.std_us}, {"rel_std", m.rel_std()}, {"median", m.median_us},
+                     {"min", m.min_us},   {"max", m.max_us}, {"nrep", m.num_samples}};
+  json["ties_with_fastest"] = success.ties_with_fastest;
+  if (success.roofline) json["roofline"] = ToJson(*success.roofline);
   if (success.resources.registers > 0) {
     json["resources"] = {{"registers", success.resources.registers},
                          {"shared_bytes", success.resources.shared_bytes},
@@ -74,9 +88,14 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
                                  {"reason", fallback.instead_of.reason}});
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
+  json["is_certain"] = result.is_certain;
+  json["timer"] = result.timer;
+  json["drift"] = result.drift;
+  json["notes"] = result.notes;
   json["cost"] = {{"compile_s", result.cost.compile_seconds}, {"compile_wall_s", result.cost.compile_wall_seconds},
                   {"num_compiled", result.cost.num_compiled}, {"gpu_s", result.cost.gpu_seconds},
-                  {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches}};
+                  {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches},
+                  {"num_rounds", result.cost.num_rounds}};
   // A tool's message may hold bytes that are no UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

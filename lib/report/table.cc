@@ -15,8 +15,24 @@ std::string Row(const TuningResult& result, const Success& success) {
   const Measurement& m = success.measurement;
   std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
   double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
-  return absl::StrFormat("%s %12.3f %s %8d %7.2fx  %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
-                         ratio, success.config.ToString(), is_baseline ? "  (baseline)" : "");
+  return absl::StrFormat("%s %12.3f %s %8d %7.2fx%s %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
+                         ratio, success.ties_with_fastest ? "=" : " ", success.config.ToString(),
+                         is_baseline ? "  (baseline)" : "");
+}
+
+std::string RooflineLine(const Roofline& roofline) {
+  std::string line = "the best";
+  if (roofline.gb_per_s > 0) absl::StrAppendFormat(&line, " moves %.0f GB/s", roofline.gb_per_s);
+  if (roofline.tflop_per_s > 0) {
+    absl::StrAppendFormat(&line, "%s computes %.2f TFLOP/s", roofline.gb_per_s > 0 ? "," : "", roofline.tflop_per_s);
+  }
+  if (roofline.percent_of_peak)
+    absl::StrAppendFormat(&line, ", %.0f %% of the device's peak", *roofline.percent_of_peak);
+  if (roofline.bound) {
+    absl::StrAppendFormat(&line, " (%s, %.1f operations per byte)", std::string(BoundName(*roofline.bound)),
+                          *roofline.intensity);
+  }
+  return line + "\n";
 }
 
 /// One line for each variant and reason, however many configs it is about.
@@ -64,9 +80,17 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   if (result.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
   }
-  absl::StrAppendFormat(&text, "cost: %.2f s wall, %.2f s compiling %d artifacts, %.3f s on the device, %d launches\n",
-                        result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled,
-                        result.cost.gpu_seconds, result.cost.num_launches);
+  if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
+  if (!result.is_certain) {
+    absl::StrAppend(&text, "not certain: the rounds or the budget ended before the candidates could be told apart\n");
+  }
+  for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", note, "\n");
+  absl::StrAppendFormat(
+      &text,
+      "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s, "
+      "%d launches\n",
+      result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
+      result.cost.num_rounds, result.timer, result.cost.num_launches);
   return text;
 }
 

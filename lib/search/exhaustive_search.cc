@@ -1,5 +1,7 @@
 #include "tuneonce/search/exhaustive_search.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "search/in_process_runner.h"
@@ -7,7 +9,6 @@
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/cuda/event.h"
 #include "tuneonce/kernel/split_buffer.h"
-#include "tuneonce/measure/event_timer.h"
 
 namespace tuneonce {
 namespace {
@@ -44,10 +45,31 @@ Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& spa
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  EventTimer event_timer;
-  InProcessRunner runner(trial_stream.view(), options.timer != nullptr ? *options.timer : event_timer);
+  InProcessRunner runner(trial_stream.view(), options, space.baseline().has_value());
   SearchEngine engine(kernel, target, space.baseline(), options, runner);
   return engine.Run(std::move(planned));
+}
+
+/// What the definition says a run must move and compute, against what the device can.
+Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
+                    TuningResult* result) {
+  double bytes = 0;
+  double operations = 0;
+  TUNEONCE_RETURN_IF_ERROR(CallUser("a function given to Work", [&] {
+    bytes = definition.WorkBytes(problem);
+    operations = definition.WorkOperations(problem);
+    return Status();
+  }));
+  if (bytes <= 0 && operations <= 0) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
+  TUNEONCE_ASSIGN_OR_RETURN(DevicePeaks peaks, DevicePeaks::Of(device));
+  auto add = [&](Success& success) {
+    success.roofline = ComputeRoofline(bytes, operations, success.measurement.mean_us, peaks);
+  };
+  std::for_each(result->successes.begin(), result->successes.end(), add);
+  add(result->best);
+  if (result->baseline) add(*result->baseline);
+  return Status();
 }
 
 /// Declares one config's kernel arguments as a definition, and binds them.
@@ -111,7 +133,10 @@ Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> d
     TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  return RunSearch(definition->name(), definition->space(), target, stream, std::move(planned), options);
+  TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, RunSearch(definition->name(), definition->space(), target, stream,
+                                                           std::move(planned), options));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &result));
+  return result;
 }
 
 Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,

@@ -14,6 +14,12 @@ std::string_view FailureKindName(FailureKind kind) {
       return "launch";
     case FailureKind::kRun:
       return "run";
+    case FailureKind::kWrongResult:
+      return "wrong result";
+    case FailureKind::kOutOfBounds:
+      return "out of bounds";
+    case FailureKind::kNotWritten:
+      return "not written";
   }
   return "unknown";
 }

@@ -1,16 +1,22 @@
 #include "search/in_process_runner.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/kernel/launch.h"
-#include "tuneonce/kernel/parameter_block.h"
-#include "tuneonce/kernel/split_buffer.h"
+#include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/measure/event_timer.h"
 
 namespace tuneonce {
 namespace {
 
-TrialResult Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
-  TrialResult result;
+/// A kernel whose order of summation is not fixed is checked this often.
+constexpr int kUnorderedRuns = 3;
+
+PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
+  PreparedTrial result;
   if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
   result.failure = Failure{candidate.config, kind, status.message()};
   if (status.sticky()) {
@@ -20,58 +26,216 @@ TrialResult Fail(const Candidate& candidate, FailureKind kind, const Status& sta
   return result;
 }
 
+bool SameArguments(const BoundCall& a, const BoundCall& b, std::size_t num_parameters) {
+  for (std::size_t i = 0; i < num_parameters; ++i) {
+    if ((a.tensors[i] == nullptr) != (b.tensors[i] == nullptr)) return false;
+    if (a.tensors[i] == nullptr) continue;
+    if (a.tensors[i]->data != b.tensors[i]->data || a.tensors[i]->bytes != b.tensors[i]->bytes ||
+        a.tensors[i]->dtype != b.tensors[i]->dtype) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SameAccess(const KernelDefinition& a, const KernelDefinition& b) {
+  return std::equal(a.parameters().begin(), a.parameters().end(), b.parameters().begin(), b.parameters().end(),
+                    [](const Parameter& x, const Parameter& y) { return x.kind == y.kind && x.access == y.access; });
+}
+
 }  // namespace
 
-Result<TimedResult> InProcessRunner::Measure(const Candidate& candidate, const LoadedKernel& loaded,
-                                             bool* launch_refused) {
-  const DriverApi& api = stream_.api();
+/// One candidate, ready to launch again and again.
+struct InProcessRunner::Trial {
+  Scratch* scratch = nullptr;
+  BoundCall call;  // Its tensors are the scratch's.
+  std::shared_ptr<const LoadedKernel> loaded;
+  Geometry geometry;
+  std::vector<DeviceBuffer> workspaces;
+  ParameterBlock block;
+  std::unique_ptr<PreparedRun> prepared;
+
+  Status Prepare() const { return scratch->split.Restore(); }
+  CUresult Launch(const DriverApi& api, CUstream stream) {
+    return LaunchKernel(api.launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+  }
+  TimedRun Timed(const DriverApi& api) {
+    TimedRun run;
+    if (scratch->split.needs_restore()) run.prepare = [this](CUstream) { return Prepare(); };
+    run.launch = [this, &api](CUstream stream) { return CudaStatus(api, Launch(api, stream), "cuLaunchKernelEx"); };
+    return run;
+  }
+};
+
+InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options, bool has_baseline)
+    : stream_(stream),
+      options_(options),
+      timer_(options.timer),
+      check_(stream),
+      wants_baseline_(options.verify == Verify::kAgainstBaseline && options.reference.empty() && has_baseline) {
+  if (options.verify == Verify::kAgainstBaseline && options.reference.empty() && !has_baseline) {
+    Note("outputs were not compared: there is no baseline and no reference");
+  }
+}
+
+InProcessRunner::~InProcessRunner() = default;
+
+void InProcessRunner::Note(std::string line) {
+  if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(std::move(line));
+}
+
+std::int64_t InProcessRunner::num_launches() const {
+  return num_untimed_ + num_in_closed_sessions_ + (session_ == nullptr ? 0 : session_->num_launches());
+}
+
+Status InProcessRunner::OpenTimer() {
+  if (session_ != nullptr) return Status();
+  if (timer_ == nullptr) {
+    own_timer_ = std::make_unique<CuptiTimer>();
+    timer_ = own_timer_.get();
+    Result<std::unique_ptr<TimingSession>> session = timer_->Open(stream_, options_.cache);
+    if (session.ok()) {
+      session_ = *std::move(session);
+      return Status();
+    }
+    if (session.status().code() != StatusCode::kUnavailable) return session.status();
+    if (!stream_.api().is_cpu_device()) Note("timed by events: " + session.status().message());
+    own_timer_ = std::make_unique<EventTimer>();
+    timer_ = own_timer_.get();
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(session_, timer_->Open(stream_, options_.cache));
+  return Status();
+}
+
+bool InProcessRunner::TimeInAnotherWay() {
+  if (options_.timer != nullptr || timer_ == nullptr || timer_->name() != "cupti") return false;
+  for (auto& trial : trials_) trial->prepared = nullptr;
+  num_in_closed_sessions_ += session_->num_launches();
+  session_ = nullptr;
+  own_timer_ = std::make_unique<EventTimer>();
+  timer_ = own_timer_.get();
+  if (!OpenTimer().ok()) return false;
+  Note("timed by events: CUPTI lost records");
+  return true;
+}
+
+Result<InProcessRunner::Scratch*> InProcessRunner::ScratchFor(const Candidate& candidate) {
+  for (auto& scratch : scratches_) {
+    if ((scratch->definition == candidate.definition || SameAccess(*scratch->definition, *candidate.definition)) &&
+        SameArguments(scratch->call, candidate.call, candidate.definition->parameters().size())) {
+      return scratch.get();
+    }
+  }
   TUNEONCE_ASSIGN_OR_RETURN(SplitBuffers split, SplitBuffers::Create(*candidate.definition, candidate.call, stream_));
+  scratches_.emplace_back(new Scratch{candidate.definition, candidate.call, std::move(split)});
+  return scratches_.back().get();
+}
+
+Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const Candidate& candidate,
+                                                                           std::shared_ptr<const LoadedKernel> loaded) {
+  auto trial = std::make_unique<Trial>();
+  TUNEONCE_ASSIGN_OR_RETURN(trial->scratch, ScratchFor(candidate));
+  trial->loaded = std::move(loaded);
+  trial->geometry = candidate.geometry;
+  trial->call = candidate.call;
+  for (std::size_t i = 0; i < candidate.definition->parameters().size(); ++i) {
+    trial->call.tensors[i] = trial->scratch->split.trial_call().tensors[i];
+  }
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(*candidate.definition, candidate.convention));
-  std::vector<DeviceBuffer> workspaces;
-  std::vector<std::uint64_t> addresses;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> workspace_bytes, CallUser("a workspace function", [&] {
                               return layout.WorkspaceBytes(candidate.config, candidate.call.problem);
                             }));
+  std::vector<std::uint64_t> addresses;
   for (std::size_t bytes : workspace_bytes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer workspace, DeviceBuffer::Allocate(stream_, bytes));
     addresses.push_back(workspace.get());
-    workspaces.push_back(std::move(workspace));
+    trial->workspaces.push_back(std::move(workspace));
   }
-  ParameterBlock block;
   TUNEONCE_RETURN_IF_ERROR(CallUser("a derived parameter's function", [&] {
-    return layout.Fill(split.trial_call(), candidate.config, addresses.data(), &block);
+    return layout.Fill(trial->call, candidate.config, addresses.data(), &trial->block);
   }));
-  TimedRun run;
-  run.prepare = [&] { return split.Restore(); };
-  run.launch = [&] {
-    CUresult result =
-        LaunchKernel(api.launch_path(), loaded.kernel.get(), candidate.geometry, stream_.get(), block.pointers());
-    *launch_refused = result != CUDA_SUCCESS && !IsSticky(result);
-    return CudaStatus(api, result, "cuLaunchKernelEx");
-  };
-  Result<TimedResult> timed = timer_.Time(stream_, run);
-  // The scratch memory goes back when the stream gets there; a fault shows here at the latest.
-  Status finished = stream_.Synchronize();
-  if (timed.ok() && !finished.ok()) return finished;
-  return timed;
+  return trial;
 }
 
-TrialResult InProcessRunner::Run(const Candidate& candidate) {
+Status InProcessRunner::RunUntimed(Trial& trial, bool* launch_refused) {
+  TUNEONCE_RETURN_IF_ERROR(trial.Prepare());
+  CUresult launched = trial.Launch(stream_.api(), stream_.get());
+  *launch_refused = launched != CUDA_SUCCESS && !IsSticky(launched);
+  TUNEONCE_RETURN_IF_ERROR(CudaStatus(stream_.api(), launched, "cuLaunchKernelEx"));
+  ++num_untimed_;
+  return stream_.Synchronize();
+}
+
+Status InProcessRunner::KeepReference(const Candidate& candidate, const Scratch& scratch) {
+  Status kept = options_.reference.empty() ? check_.KeepReference(*candidate.definition, scratch.split)
+                                           : check_.KeepGiven(*candidate.definition, scratch.split, options_.reference);
+  if (kept.code() == StatusCode::kResourceExhausted) {
+    Note("outputs were not compared: no memory for a copy of the reference");
+    return Status();
+  }
+  if (!check_.not_compared().empty()) {
+    Note("not compared, having no dtype: " + check_.not_compared());
+  }
+  return kept;
+}
+
+Result<std::optional<OutputCheck::Finding>> InProcessRunner::RunAndCheck(Trial& trial, const Candidate& candidate,
+                                                                         bool is_baseline, bool* launch_refused) {
+  bool keeps_reference = is_baseline && wants_baseline_;
+  if (options_.verify == Verify::kAgainstBaseline && !options_.reference.empty() && !check_.has_reference()) {
+    TUNEONCE_RETURN_IF_ERROR(KeepReference(candidate, *trial.scratch));
+  }
+  int runs = candidate.definition->is_unordered() ? kUnorderedRuns : 1;
+  for (int run = 0; run < runs; ++run) {
+    TUNEONCE_RETURN_IF_ERROR(trial.scratch->split.Poison(ArrayComparer::kPoison));
+    TUNEONCE_RETURN_IF_ERROR(RunUntimed(trial, launch_refused));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<OutputCheck::Finding> finding, check_.Check(trial.scratch->split));
+    if (finding) return finding;
+    if (keeps_reference && run == 0) TUNEONCE_RETURN_IF_ERROR(KeepReference(candidate, *trial.scratch));
+  }
+  return std::optional<OutputCheck::Finding>();
+}
+
+PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_baseline) {
   if (Status geometry = candidate.geometry.Check(); !geometry.ok()) {
     return Fail(candidate, FailureKind::kLaunch, geometry);
   }
   Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(stream_.api(), candidate);
   if (!loaded.ok()) return Fail(candidate, FailureKind::kLoad, loaded.status());
+  Result<std::unique_ptr<Trial>> trial = MakeTrial(candidate, *loaded);
+  if (!trial.ok()) return Fail(candidate, FailureKind::kRun, trial.status());
   bool launch_refused = false;
-  Result<TimedResult> timed = Measure(candidate, **loaded, &launch_refused);
-  if (!timed.ok()) {
-    return Fail(candidate, launch_refused ? FailureKind::kLaunch : FailureKind::kRun, timed.status());
+  Result<std::optional<OutputCheck::Finding>> checked = RunAndCheck(**trial, candidate, is_baseline, &launch_refused);
+  if (is_baseline && wants_baseline_) {
+    wants_baseline_ = false;
+    if (!checked.ok() || *checked) Note("outputs were not compared: the baseline failed");
   }
-  TrialResult result;
-  result.timed = *timed;
+  if (!checked.ok()) {
+    return Fail(candidate, launch_refused ? FailureKind::kLaunch : FailureKind::kRun, checked.status());
+  }
+  if (*checked) return Fail(candidate, (*checked)->kind, Status(StatusCode::kInternal, (*checked)->message));
+  PreparedTrial result;
+  result.trial = trials_.size();
   result.kernel = *loaded;
+  trials_.push_back(*std::move(trial));
   return result;
+}
+
+Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_t>& trials) {
+  TUNEONCE_RETURN_IF_ERROR(OpenTimer());
+  std::vector<PreparedRun*> runs;
+  for (std::size_t index : trials) {
+    Trial& trial = *trials_[index];
+    if (trial.prepared == nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(trial.prepared, session_->Prepare(trial.Timed(stream_.api())));
+    }
+    runs.push_back(trial.prepared.get());
+  }
+  Result<std::vector<double>> times = session_->Sample(runs);
+  // A fault of a kernel may show only here.
+  Status finished = times.ok() ? Status() : stream_.Synchronize();
+  return finished.sticky() ? Result<std::vector<double>>(finished) : times;
 }
 
 }  // namespace tuneonce

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "tuneonce/measure/race.h"
+#include "tuneonce/measure/statistics.h"
 
 namespace tuneonce {
 namespace {
 
-/// Candidates within this share of the fastest cannot be told apart: the earliest in the space's order wins, so that
-/// noise does not pick another winner on each run.
-constexpr double kEpsilon = 0.01;
+/// With fewer rounds a drift says nothing.
+constexpr std::size_t kMinRoundsForDrift = 8;
 
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -28,6 +30,21 @@ std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
   return absl::StrJoin(passed_over, "; ", [](std::string* out, const PassedOver& each) {
     absl::StrAppend(out, "variant '", each.variant, "': ", each.reason);
   });
+}
+
+/// One round, or one preparation, of the process at a time: two searches would time each other's kernels.
+std::mutex& OneAtATime() {
+  static std::mutex* const mutex = new std::mutex;
+  return *mutex;
+}
+
+/// How much slower the second half of the samples is than the first.
+double DriftOf(const std::vector<double>& samples) {
+  if (samples.size() < kMinRoundsForDrift) return 0;
+  std::size_t half = samples.size() / 2;
+  std::vector<double> first(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(half));
+  std::vector<double> second(samples.end() - static_cast<std::ptrdiff_t>(half), samples.end());
+  return Summarize(second).mean_us / Summarize(first).mean_us - 1;
 }
 
 }  // namespace
@@ -57,17 +74,21 @@ void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t tot
 Result<TuningResult> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   auto start = std::chrono::steady_clock::now();
   planned_ = std::move(planned);
-  Status done = CompileAndMeasure();
+  Status done = CompileAndPrepare();
+  if (done.ok()) done = RunRace();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
   Collect();
   if (result_.successes.empty()) return AllFailed();
   Choose();
+  result_.timer = runner_.timer_name();
+  result_.notes = runner_.notes();
+  result_.cost.num_launches = runner_.num_launches();
   result_.cost.wall_seconds = SecondsSince(start);
   return std::move(result_);
 }
 
-Status SearchEngine::CompileAndMeasure() {
+Status SearchEngine::CompileAndPrepare() {
   auto start = std::chrono::steady_clock::now();
   std::vector<CompileJob> jobs;
   std::vector<std::size_t> index_of;
@@ -85,18 +106,15 @@ Status SearchEngine::CompileAndMeasure() {
   int done = 0;
   while (std::optional<CompiledJob> compiled = pool.Next()) {
     std::size_t index = index_of[compiled->job];
-    Group* group = Take(*std::move(compiled), index);
+    Take(*std::move(compiled), index);
     Report(SearchProgress::Stage::kCompile, ++done, planned_.size(), &planned_[index].config);
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-    if (group != nullptr && !target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(Measure(*group));
+    if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
   result_.cost.compile_wall_seconds = SecondsSince(start);
   auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
   std::sort(groups_.begin(), groups_.end(), is_earlier);
-  for (Group& group : groups_) {
-    if (!group.trial) TUNEONCE_RETURN_IF_ERROR(Measure(group));
-  }
-  return Status();
+  return PrepareGroups(/*all_compiled=*/true);
 }
 
 Status SearchEngine::CheckCancelled() const {
@@ -108,7 +126,7 @@ void SearchEngine::Fail(std::size_t index, FailureKind kind, std::string message
   failures_.emplace(index, Failure{planned_[index].config, kind, std::move(message)});
 }
 
-SearchEngine::Group* SearchEngine::Take(CompiledJob compiled, std::size_t index) {
+void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   PlannedConfig& planned = planned_[index];
   for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
     planned.passed_over.push_back(PassedOver{VariantName(planned.alternatives[i]), compiled.passed_over[i].message()});
@@ -119,7 +137,7 @@ SearchEngine::Group* SearchEngine::Take(CompiledJob compiled, std::size_t index)
     bool has_others = !planned.passed_over.empty();
     if (has_others) planned.passed_over.push_back(PassedOver{VariantName(candidate), message});
     Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message);
-    return nullptr;
+    return;
   }
   for (const PassedOver& passed_over : planned.passed_over) {
     fallbacks_[index].push_back(VariantFallback{planned.config, VariantName(candidate), passed_over});
@@ -137,49 +155,166 @@ SearchEngine::Group* SearchEngine::Take(CompiledJob compiled, std::size_t index)
         other.convention == candidate.convention) {
       group.members.push_back(index);
       std::sort(group.members.begin(), group.members.end());
-      return nullptr;
+      return;
     }
   }
-  groups_.push_back(Group{std::move(candidate), {index}, std::nullopt});
-  return &groups_.back();
+  groups_.emplace_back();
+  groups_.back().candidate = std::move(candidate);
+  groups_.back().members = {index};
 }
 
-Status SearchEngine::Measure(Group& group) {
+bool SearchEngine::HasBaseline(const Group& group) const {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](std::size_t member) { return IsBaseline(planned_[member].config); });
+}
+
+std::size_t SearchEngine::Representative(const Group& group) const {
+  for (std::size_t member : group.members) {
+    if (IsBaseline(planned_[member].config)) return member;
+  }
+  return group.members.front();
+}
+
+Status SearchEngine::PrepareGroups(bool all_compiled) {
+  if (runner_.wants_baseline_first()) {
+    for (Group& group : groups_) {
+      if (!group.prepared && HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+    }
+  }
+  // Without the baseline's outputs the others cannot be checked: they wait for it, unless it did not compile.
+  if (runner_.wants_baseline_first() && !all_compiled) return Status();
+  for (Group& group : groups_) {
+    if (!group.prepared) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+  }
+  return Status();
+}
+
+Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
   {
-    // One trial of the process at a time: two would time each other's kernels.
-    static std::mutex* const one_at_a_time = new std::mutex;
-    std::lock_guard<std::mutex> lock(*one_at_a_time);
-    group.trial = runner_.Run(group.candidate);
+    std::lock_guard<std::mutex> lock(OneAtATime());
+    group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
   }
-  Report(SearchProgress::Stage::kMeasure, ++num_measured_, planned_.size(), &group.candidate.config);
-  return group.trial->fatal;
+  Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
+  return group.prepared->fatal;
+}
+
+Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::size_t>& entrants) {
+  auto sample = [&](const std::vector<std::size_t>& some) {
+    std::vector<std::size_t> trials;
+    for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
+    std::lock_guard<std::mutex> lock(OneAtATime());
+    return runner_.Sample(trials);
+  };
+  Result<std::vector<double>> times = sample(entrants);
+  if (times.ok()) return times;
+  if (times.status().code() == StatusCode::kUnavailable) return times;
+  if (times.status().sticky()) {
+    std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
+      absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
+    });
+    return times.status().WithPrefix(absl::StrCat("kernel '", result_.kernel, "', one of the candidates ", configs));
+  }
+  // Whose fault was it? Each alone.
+  std::vector<double> one_by_one;
+  for (std::size_t entrant : entrants) {
+    Result<std::vector<double>> alone = sample({entrant});
+    if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
+    if (!alone.ok()) timing_failures_[racing_[entrant]] = alone.status().message();
+    one_by_one.push_back(alone.ok() ? alone->front() : 0);
+  }
+  return one_by_one;
+}
+
+Status SearchEngine::RunRace() {
+  for (Group& group : groups_) {
+    if (!group.prepared->failure) racing_.push_back(&group);
+  }
+  std::stable_partition(racing_.begin(), racing_.end(), [&](const Group* group) { return HasBaseline(*group); });
+  if (racing_.empty()) return Status();
+  auto start = std::chrono::steady_clock::now();
+  RaceOptions options;
+  bool has_baseline = HasBaseline(*racing_.front());
+  if (has_baseline) options.first_tie = options_.baseline_margin;
+  options.max_rounds = options_.max_rounds;
+  options.budget_ms = options_.gpu_budget_ms;
+  options.seed = options_.seed;
+  Race race(racing_.size(), options);
+  for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    Result<std::vector<double>> samples = SampleRound(round);
+    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
+      race = Race(racing_.size(), options);
+      continue;
+    }
+    TUNEONCE_RETURN_IF_ERROR(samples.status());
+    race.Record(*samples);
+    if (race.num_rounds() > 0 && SecondsSince(start) * 1000 >= options_.wall_budget_ms) race.Stop();
+  }
+  for (std::size_t i = 0; i < racing_.size(); ++i) {
+    racing_[i]->samples_us = race.samples_us(i);
+    racing_[i]->ties = race.Ties(i);
+    if (racing_[i]->samples_us.empty()) {
+      timing_failures_.emplace(racing_[i], "the timer gave no time that is a positive number");
+    }
+  }
+  result_.cost.gpu_seconds = race.spent_ms() / 1000;
+  result_.cost.num_rounds = race.num_rounds();
+  result_.is_certain = race.certain();
+  std::optional<std::size_t> choice = race.Choice();
+  if (!choice) return Status();
+  if (has_baseline && *choice != 0 && options_.final_rounds > 0) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
+    if (!keeps) choice = 0;
+  }
+  winner_ = racing_[*choice];
+  result_.drift = DriftOf(winner_->samples_us);
+  if (has_baseline) result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, *choice)));
+  return Status();
+}
+
+Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
+  double sum = 0;
+  for (int round = 0; round < options_.final_rounds; ++round) {
+    bool winner_first = round % 2 == 0;
+    std::vector<std::size_t> order =
+        winner_first ? std::vector<std::size_t>{winner, 0} : std::vector<std::size_t>{0, winner};
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, SampleRound(order));
+    if (times[0] <= 0 || times[1] <= 0) return false;
+    sum += std::log(times[winner_first ? 1 : 0] / times[winner_first ? 0 : 1]);
+    result_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
+  }
+  return sum / options_.final_rounds > options_.baseline_margin;
+}
+
+Success SearchEngine::SuccessOf(const Group& group) const {
+  Success success;
+  success.config = planned_[Representative(group)].config;
+  success.variant = VariantName(group.candidate);
+  success.measurement = SummarizeStoppedEarly(group.samples_us);
+  success.geometry = group.candidate.geometry;
+  success.resources = group.candidate.artifact.resources;
+  success.ties_with_fastest = group.ties;
+  success.kernel = group.prepared->kernel;
+  return success;
 }
 
 void SearchEngine::Collect() {
-  std::map<std::size_t, Success> successes;
   std::map<std::size_t, Duplicate> duplicates;
   for (Group& group : groups_) {
-    std::size_t representative = group.members.front();
-    for (std::size_t member : group.members) {
-      if (IsBaseline(planned_[member].config)) representative = member;
-    }
+    std::size_t representative = Representative(group);
     const Config& config = planned_[representative].config;
     for (std::size_t member : group.members) {
       if (member != representative) duplicates.emplace(member, Duplicate{planned_[member].config, config});
     }
-    TrialResult& trial = *group.trial;
-    if (trial.failure) {
-      Fail(representative, trial.failure->kind, trial.failure->message);
-      continue;
+    if (group.prepared->failure) {
+      Fail(representative, group.prepared->failure->kind, group.prepared->failure->message);
+    } else if (group.samples_us.empty()) {
+      Fail(representative, FailureKind::kRun, timing_failures_[&group]);
+    } else {
+      result_.successes.push_back(SuccessOf(group));
     }
-    result_.cost.num_launches += trial.timed->num_launches;
-    result_.cost.gpu_seconds += trial.timed->gpu_seconds;
-    successes.emplace(representative,
-                      Success{config, VariantName(group.candidate), trial.timed->measurement, group.candidate.geometry,
-                              group.candidate.artifact.resources, std::move(trial.kernel)});
   }
-  for (auto& [index, success] : successes) result_.successes.push_back(std::move(success));
   for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
   for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
   for (auto& [index, fallbacks] : fallbacks_) {
@@ -188,25 +323,13 @@ void SearchEngine::Collect() {
 }
 
 void SearchEngine::Choose() {
-  std::vector<Success>& successes = result_.successes;  // Still in the space's order.
-  auto mean = [](const Success& s) { return s.measurement.mean_us; };
-  auto faster = [&](const Success& a, const Success& b) { return mean(a) < mean(b); };
-  auto fastest = std::min_element(successes.begin(), successes.end(), faster);
-  auto baseline =
-      std::find_if(successes.begin(), successes.end(), [&](const Success& s) { return IsBaseline(s.config); });
-  bool has_baseline = baseline != successes.end();
-  auto best = std::find_if(successes.begin(), successes.end(), [&](const Success& s) {
-    return mean(s) <= mean(*fastest) * (1 + kEpsilon) && (!has_baseline || mean(s) <= mean(*baseline));
-  });
-  if (has_baseline && mean(*fastest) > mean(*baseline) * (1 - options_.baseline_margin)) best = baseline;
-  result_.best = *best;
-  if (has_baseline) {
-    result_.baseline = *baseline;
-    // Both zero if the device's clock saw neither: equal then.
-    result_.speedup_over_baseline = mean(*best) > 0 ? mean(*baseline) / mean(*best) : 1.0;
+  result_.best = SuccessOf(*winner_);
+  for (const Group* group : racing_) {
+    if (HasBaseline(*group) && !group->samples_us.empty()) result_.baseline = SuccessOf(*group);
   }
-  std::stable_sort(successes.begin(), successes.end(), faster);
-  for (Success& success : successes) success.kernel = nullptr;  // Losers are unloaded here.
+  std::stable_sort(result_.successes.begin(), result_.successes.end(),
+                   [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
+  for (Success& success : result_.successes) success.kernel = nullptr;  // Losers are unloaded here.
 }
 
 Status SearchEngine::AllFailed() const {

@@ -12,9 +12,11 @@
 
 namespace tuneonce {
 
-/// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, runs
-/// one of each group, and chooses. On a GPU a group runs as soon as one of it is compiled; on the CPU device, whose
-/// cores the compilers need, after the last. It knows neither definitions' callbacks nor streams. Used on one thread.
+/// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, loads
+/// and checks one of each group, lets these race, and chooses. On a GPU a group is loaded and checked as soon as one of
+/// it is compiled; on the CPU device, whose cores the compilers need, after the last. The race begins when all have
+/// compiled or failed, so that it does not depend on how long compilers took. It knows neither definitions' callbacks
+/// nor streams. Used on one thread.
 class SearchEngine {
  public:
   /// `baseline`: the config that is to be beaten. All references outlive the engine.
@@ -29,21 +31,34 @@ class SearchEngine {
   struct Group {
     Candidate candidate;               ///< The first of them that was compiled: the one that runs.
     std::vector<std::size_t> members;  ///< Places in `planned_`.
-    std::optional<TrialResult> trial;
+    std::optional<PreparedTrial> prepared;
+    std::vector<double> samples_us;
+    bool ties = true;
   };
 
-  Status CompileAndMeasure();
-  /// Adds a compiled candidate to a group, or to the failures. Returns the group if it is new, else null.
-  Group* Take(CompiledJob compiled, std::size_t index);
-  Status Measure(Group& group);
+  Status CompileAndPrepare();
+  /// Adds a compiled candidate to a group, or to the failures.
+  void Take(CompiledJob compiled, std::size_t index);
+  /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
+  Status PrepareGroups(bool all_compiled);
+  Status Prepare(Group& group);
+  /// Fills the groups' samples; `racing_` gets those that took part, in order of preference.
+  Status RunRace();
+  /// One round: a sample of each entrant, 0 for those that fail.
+  Result<std::vector<double>> SampleRound(const std::vector<std::size_t>& entrants);
+  /// Winner against baseline alone: true if the winner kept its margin.
+  Result<bool> WinnerKeepsMargin(std::size_t winner);
   Status CheckCancelled() const;
   void Fail(std::size_t index, FailureKind kind, std::string message);
   /// Turns groups into successes, failures and duplicates, in the space's order. The baseline represents its group,
   /// else the earliest does.
   void Collect();
+  Success SuccessOf(const Group& group) const;
+  std::size_t Representative(const Group& group) const;
   void Choose();
   Status AllFailed() const;
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
+  bool HasBaseline(const Group& group) const;
   void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;
 
   Target target_;
@@ -54,9 +69,12 @@ class SearchEngine {
   ProgressCallback progress_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::deque<Group> groups_;            // Addresses stay.
+  std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
+  Group* winner_ = nullptr;
   std::map<std::size_t, Failure> failures_;
   std::map<std::size_t, std::vector<VariantFallback>> fallbacks_;
-  int num_measured_ = 0;
+  std::map<const Group*, std::string> timing_failures_;
+  int num_prepared_ = 0;
   TuningResult result_;
 };
 

@@ -38,9 +38,9 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   EXPECT_NE(table.find("2 configs built by 'ptx' instead of 'tile': tileiras was not found\n"), std::string::npos)
       << table;
   EXPECT_NE(table.find("k: 10 measured, 1 failed, 1 duplicates"), std::string::npos) << table;
-  EXPECT_NE(table.find("*       10.000     0.500        5    1.00x  TILE=1\n"), std::string::npos) << table;
+  EXPECT_NE(table.find("*       10.000     0.500        5    1.00x= TILE=1\n"), std::string::npos) << table;
   EXPECT_NE(table.find("  ... 2 more\n"), std::string::npos) << table;
-  EXPECT_NE(table.find("        19.000         -        1    1.90x  TILE=10  (baseline)\n"), std::string::npos)
+  EXPECT_NE(table.find("        19.000         -        1    1.90x= TILE=10  (baseline)\n"), std::string::npos)
       << table;
   EXPECT_NE(table.find("failed (compile): {TILE=11}: first line\n"), std::string::npos) << table;
   EXPECT_NE(table.find("same code: {TILE=12} as {TILE=1}"), std::string::npos) << table;

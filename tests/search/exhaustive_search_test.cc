@@ -154,10 +154,28 @@ TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACras
   TensorView x_view = View(x);
   TensorView y_view = View(y);
   StreamView stream((*faults)->api(), stream_->get());
-  for (const char* function : {"CtxGetCurrent", "StreamGetCtx", "StreamIsCapturing", "EventCreate", "EventRecord",
-                               "StreamCreate", "StreamWaitEvent", "LibraryLoadData", "LibraryGetKernel",
-                               "KernelGetFunction", "FuncGetParamInfo", "MemAllocAsync", "LaunchKernelEx",
-                               "EventSynchronize", "EventElapsedTime", "StreamSynchronize", "DeviceGetAttribute"}) {
+  for (const char* function : {"CtxGetCurrent",
+                               "StreamGetCtx",
+                               "StreamIsCapturing",
+                               "EventCreate",
+                               "EventRecord",
+                               "StreamCreate",
+                               "StreamWaitEvent",
+                               "LibraryLoadData",
+                               "LibraryGetKernel",
+                               "KernelGetFunction",
+                               "FuncGetParamInfo",
+                               "MemAllocAsync",
+                               "LaunchKernelEx",
+                               "EventRecordWithFlags",
+                               "StreamBeginCapture",
+                               "StreamEndCapture",
+                               "GraphInstantiateWithFlags",
+                               "GraphLaunch",
+                               "MemsetD8Async",
+                               "EventElapsedTime",
+                               "StreamSynchronize",
+                               "DeviceGetAttribute"}) {
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({function, 0, CUDA_ERROR_OUT_OF_MEMORY, 0}));
     Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
@@ -206,6 +224,164 @@ TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
   DeviceBuffer x = Floats({1});
   DeviceBuffer y = Floats({1});
   EXPECT_OK(Search(scale_.Definition(), x, y));
+}
+
+/// y = 2 x over N floats by one of several kernels: axis KIND says which; 0 is right, and the baseline.
+class VerificationTest : public testing::CpuDeviceTest {
+ protected:
+  static constexpr int kN = 1000;
+  static constexpr char kSource[] = R"(
+static void twice(const tuneonce_block&, const float* x, float* y, int n) {
+  static int runs = 0;
+  ++runs;
+  for (int work = 0; work < (KIND == 0 ? 200 : 1); ++work)  // The wrong ones are fast.
+  for (int i = 0; i < n; ++i) {
+    float value = 2 * x[i];
+    if (KIND == 1 && i == 700) value += 1;
+    if (KIND == 2 && i == n - 1) continue;
+    if (KIND == 5 && runs == 2 && i == 3) value = 0;
+    if (KIND == 6) value *= 1.000001f;
+    if (KIND == 7 && i == 5) value = __builtin_nanf("");
+    static_cast<volatile float*>(y)[i] = value;
+  }
+  if (KIND == 3) y[n] = 1;
+  if (KIND == 4) y[-1] = 1;
+}
+TUNEONCE_CPU_KERNEL(twice);)";
+
+  KernelDefinition Define(int kind) {
+    SearchSpace space;
+    IntAxis axis = space.AddAxis("KIND", {0, kind});
+    space.SetBaseline({{axis, 0}});
+    KernelDefinition definition("twice", "1");
+    definition.Dims({"N"})
+        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")})
+        .Space(space)
+        .Variant([axis](const Config& c,
+                        const Problem&) { return KernelSource::HostCpp(kSource, "twice").Define("KIND", c[axis]); },
+                 nullptr, Grid::Fixed(1));
+    return definition;
+  }
+  Result<TuningResult> Search(const KernelDefinition& definition, SearchOptions options = {}) {
+    options.quiet = true;
+    DeviceBuffer x = Floats(std::vector<float>(kN, 3));
+    DeviceBuffer y = Floats(std::vector<float>(kN, 7));
+    TensorView x_view = View(x), y_view = View(y);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view}, options);
+    EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's data";
+    return result;
+  }
+};
+
+TEST_F(VerificationTest, AFastWrongKernelCannotWin) {
+  struct Case {
+    int kind;
+    FailureKind failure;
+    const char* message;
+  };
+  for (const Case& c :
+       {Case{1, FailureKind::kWrongResult,
+             "output 'y': 1 of 1000 elements differ from the reference, the first at 700"},
+        Case{2, FailureKind::kNotWritten, "output 'y': 1 of 1000 elements were not written, the first at 999"},
+        Case{3, FailureKind::kOutOfBounds, "it wrote behind 'y'"},
+        Case{4, FailureKind::kOutOfBounds, "it wrote before 'y'"},
+        Case{7, FailureKind::kWrongResult, "the first at 5"}}) {
+    Result<TuningResult> result = Search(Define(c.kind));
+    ASSERT_OK(result);
+    EXPECT_EQ(result->best.config.ToString(), "KIND=0") << c.kind;
+    ASSERT_EQ(result->failures.size(), 1u) << c.kind;
+    EXPECT_EQ(result->failures[0].kind, c.failure) << c.kind;
+    EXPECT_NE(result->failures[0].message.find(c.message), std::string::npos) << result->failures[0].message;
+  }
+}
+
+TEST_F(VerificationTest, AnotherOrderOfRoundingIsNoFailure) {
+  Result<TuningResult> result = Search(Define(6));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config.ToString(), "KIND=6");
+  EXPECT_TRUE(result->notes.empty());
+  KernelDefinition strict = Define(6);
+  strict.VerifyWithin({0, 1e-9});
+  EXPECT_EQ(Search(strict)->failures.size(), 1u);
+}
+
+TEST_F(VerificationTest, AnUnorderedKernelIsCheckedMoreThanOnce) {
+  EXPECT_TRUE(Search(Define(5))->failures.empty()) << "its first run is right";
+  KernelDefinition unordered = Define(5);
+  unordered.Unordered();
+  Result<TuningResult> result = Search(unordered);
+  ASSERT_OK(result);
+  ASSERT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures[0].kind, FailureKind::kWrongResult);
+}
+
+TEST_F(VerificationTest, ItCanBeSwitchedOffInWords) {
+  SearchOptions options;
+  options.verify = Verify::kOff;
+  EXPECT_EQ(Search(Define(1), options)->best.config.ToString(), "KIND=1");
+  EXPECT_EQ(Search(Define(3), options)->failures.size(), 1u) << "bounds are checked all the same";
+}
+
+TEST_F(VerificationTest, AGivenReferenceStandsInForTheBaseline) {
+  SearchOptions options;
+  DeviceBuffer expected = Floats(std::vector<float>(kN, 6));
+  options.reference = {View(expected)};
+  EXPECT_EQ(Search(Define(1), options)->failures.size(), 1u);
+  DeviceBuffer other = Floats(std::vector<float>(kN, 5));
+  options.reference = {View(other)};
+  EXPECT_ERROR(Search(Define(1), options), StatusCode::kInternal, "1000 of 1000 elements differ");
+  DeviceBuffer small = Floats({1});
+  options.reference = {View(small)};
+  EXPECT_ERROR(Search(Define(1), options), StatusCode::kInternal,
+               "the reference for output 'y' is float32[1] of 4 bytes");
+}
+
+TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
+  KernelDefinition wrong_baseline = Define(1);
+  SearchOptions options;
+  options.quiet = true;
+  DeviceBuffer x = Floats(std::vector<float>(kN, 3));
+  DeviceBuffer y = Floats(std::vector<float>(kN, 7));
+  SearchSpace space;
+  space.AddAxis("KIND", {0, 1});
+  auto search = [&](const SearchSpace& s, DType dtype) {
+    return exhaustive_search(
+        s, stream_->view(), [](const Config&) { return Geometry(); },
+        [](const Config& c) {
+          return KernelSource::HostCpp(kSource, "twice").Define("KIND", std::get<std::int64_t>(*c.Find("KIND")));
+        },
+        [&](const Config&) {
+          return std::vector<TrialArgument>{TrialArgument::In(x.data()), TrialArgument::Out(y.data(), y.bytes(), dtype),
+                                            std::int32_t{kN}};
+        },
+        nullptr, options);
+  };
+  Result<TuningResult> no_baseline = search(space, DType::kFloat32);
+  ASSERT_OK(no_baseline);
+  EXPECT_EQ(no_baseline->notes,
+            std::vector<std::string>{"outputs were not compared: there is no baseline and no reference"});
+  SearchSpace with_baseline;
+  IntAxis kind = with_baseline.AddAxis("KIND", {0, 1});
+  with_baseline.SetBaseline({{kind, 0}});
+  EXPECT_EQ(search(with_baseline, DType::kAny)->notes,
+            std::vector<std::string>{"not compared, having no dtype: 'argument 2'"});
+  EXPECT_EQ(search(with_baseline, DType::kFloat32)->failures.size(), 1u);
+}
+
+TEST_F(VerificationTest, TheRooflineComesFromTheDefinition) {
+  KernelDefinition definition = Define(6);
+  Dim n = definition.DimOf("N");
+  definition.Work([n](const Problem& p) { return 8.0 * static_cast<double>(p[n]); },
+                  [n](const Problem& p) { return static_cast<double>(p[n]); });
+  Result<TuningResult> result = Search(definition);
+  ASSERT_OK(result);
+  ASSERT_TRUE(result->best.roofline.has_value());
+  EXPECT_DOUBLE_EQ(*result->best.roofline->intensity, 0.125);
+  EXPECT_EQ(*result->best.roofline->bound, Bound::kMemory);
+  EXPECT_NEAR(result->best.roofline->gb_per_s, 8000 / (result->best.measurement.mean_us * 1e3), 1e-6);
+  EXPECT_FALSE(result->best.roofline->percent_of_peak.has_value()) << "the CPU device's peak is not known";
+  definition.Work([](const Problem&) -> double { throw std::runtime_error("no idea"); }, nullptr);
+  EXPECT_ERROR(Search(definition), StatusCode::kInvalidArgument, "no idea");
 }
 
 }  // namespace

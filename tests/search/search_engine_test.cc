@@ -30,21 +30,52 @@ class FakeToolchain final : public Toolchain {
 /// Candidates take the time that the script says by their source.
 class ScriptedRunner final : public CandidateRunner {
  public:
-  TrialResult Run(const Candidate& candidate) override {
+  bool wants_baseline_first() const override { return wants_baseline; }
+  PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
     ran.push_back(candidate.config.ToString());
-    TrialResult result;
+    if (is_baseline) wants_baseline = false;
+    PreparedTrial result;
     if (candidate.source.content == "crash") {
       result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
     } else if (double us = times.at(candidate.source.content); us < 0) {
       result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
     } else {
-      result.timed = TimedResult{{us, 0.1, 5}, 7, us * 7e-6};
+      result.trial = prepared.size();
+      prepared.push_back(us);
     }
     return result;
   }
+  Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
+    if (!lost.ok() && ++num_sampled > 3) return lost;
+    std::vector<double> samples;
+    for (std::size_t trial : trials) {
+      if (prepared[trial] == kRefused) return InvalidArgumentError("launch refused");
+      ++launches;
+      samples.push_back(slow_from > 0 && launches >= slow_from ? 100 : prepared[trial]);
+    }
+    return samples;
+  }
+  bool TimeInAnotherWay() override {
+    if (!has_other_timer) return false;
+    timer = "other";
+    lost = Status();
+    return true;
+  }
+  std::string timer_name() const override { return timer; }
+  std::int64_t num_launches() const override { return launches; }
+
+  static constexpr double kRefused = 12345;  ///< A candidate that can be prepared, but not timed.
 
   std::map<std::string, double> times;
   std::vector<std::string> ran;
+  std::vector<double> prepared;
+  std::int64_t launches = 0;
+  bool wants_baseline = false;
+  Status lost;  ///< What Sample says from the fourth round on.
+  int num_sampled = 0;
+  std::int64_t slow_from = 0;  ///< From this launch on all candidates take the same time.
+  bool has_other_timer = false;
+  std::string timer = "scripted";
 };
 
 class SearchEngineTest : public ::testing::Test {
@@ -76,6 +107,8 @@ class SearchEngineTest : public ::testing::Test {
     options.cancelled = cancelled_;
     options.compile.num_workers = 1;  // Candidates come in the space's order.
     options.quiet = true;
+    options.gpu_budget_ms = gpu_budget_ms_;
+    options.final_rounds = final_rounds_;
     options.baseline_margin = margin;
     options.on_progress = [&](const SearchProgress& p) {
       stages_.push_back(p.stage);
@@ -92,6 +125,8 @@ class SearchEngineTest : public ::testing::Test {
 
   ScriptedRunner runner_;
   const std::atomic<bool>* cancelled_ = nullptr;
+  double gpu_budget_ms_ = 500;
+  int final_rounds_ = 0;
   std::vector<SearchProgress::Stage> stages_;
 };
 
@@ -102,8 +137,10 @@ TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
   EXPECT_EQ(result->successes[0].config.ToString(), "i=1");
   EXPECT_EQ(result->successes[2].config.ToString(), "i=0");
   EXPECT_EQ(result->baseline->config.ToString(), "i=0");
-  EXPECT_EQ(*result->speedup_over_baseline, 3.0);
-  EXPECT_EQ(result->cost.num_launches, 21);
+  EXPECT_DOUBLE_EQ(*result->speedup_over_baseline, 3.0);
+  EXPECT_EQ(result->cost.num_launches, runner_.launches);
+  EXPECT_EQ(result->timer, "scripted");
+  EXPECT_TRUE(result->is_certain);
   EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1", "i=2"})) << "the space's order";
   EXPECT_EQ(stages_.size(), 7u);
 }
@@ -125,7 +162,61 @@ TEST_F(SearchEngineTest, TheSpeedupIsNeverBelowOne) {
   // The earliest of the equals would be slower than the baseline itself.
   Result<TuningResult> result = Search({{"a", 10.05}, {"base", 10.0}, {"c", 9.99}}, 1, /*margin=*/0);
   EXPECT_GE(*result->speedup_over_baseline, 1.0);
-  EXPECT_EQ(*Search({{"a", 0}, {"base", 0}}, 1)->speedup_over_baseline, 1.0) << "a clock that sees nothing";
+}
+
+TEST_F(SearchEngineTest, AClockThatSeesNothingIsAFailure) {
+  EXPECT_ERROR(Search({{"a", 0}, {"base", 0}}, 1), StatusCode::kInternal,
+               "run: the timer gave no time that is a positive number");
+  Result<TuningResult> one = Search({{"c", 0}, {"d", 10}}, 0);
+  EXPECT_EQ(Best(one), "i=1");
+  ASSERT_EQ(one->failures.size(), 1u);
+  EXPECT_FALSE(one->baseline.has_value());
+}
+
+TEST_F(SearchEngineTest, ACandidateThatCannotBeTimedFailsAloneAndTheOthersGoOn) {
+  Result<TuningResult> result = Search({{"a", 10}, {"b", ScriptedRunner::kRefused}, {"c", 20}}, 0);
+  EXPECT_EQ(Best(result), "i=0");
+  ASSERT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures[0].message, "launch refused");
+  EXPECT_EQ(result->failures[0].config.ToString(), "i=1");
+}
+
+TEST_F(SearchEngineTest, LostTimesAreTakenAnewInAnotherWay) {
+  runner_.lost = UnavailableError("records lost");
+  runner_.has_other_timer = true;
+  Result<TuningResult> result = Search({{"a", 10}, {"b", 10.1}, {"c", 10.2}}, -1);
+  EXPECT_EQ(Best(result), "i=0");
+  EXPECT_EQ(result->timer, "other");
+  EXPECT_EQ(result->successes[0].measurement.num_samples, result->cost.num_rounds);
+  runner_.lost = UnavailableError("records lost");
+  runner_.has_other_timer = false;
+  EXPECT_ERROR(Search({{"a", 10}, {"b", 10.1}, {"c", 10.2}}, -1), StatusCode::kUnavailable, "records lost");
+}
+
+TEST_F(SearchEngineTest, TheBaselineIsPreparedFirstWhereOutputsAreCompared) {
+  runner_.wants_baseline = true;
+  EXPECT_EQ(Best(Search({{"a", 10}, {"b", 20}, {"base", 30}}, 2)), "i=0");
+  EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=2", "i=0", "i=1"}));
+  runner_.ran.clear();
+  runner_.wants_baseline = true;
+  EXPECT_EQ(Best(Search({{"a", 10}, {"b", 20}, {"error", 30}}, 2)), "i=0") << "the baseline does not compile";
+  EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1"}));
+}
+
+TEST_F(SearchEngineTest, ASpentBudgetIsSaid) {
+  gpu_budget_ms_ = 0.03;
+  Result<TuningResult> result = Search({{"a", 10}, {"b", 10.001}}, -1);
+  EXPECT_EQ(Best(result), "i=0");
+  EXPECT_FALSE(result->is_certain);
+  EXPECT_EQ(result->cost.num_rounds, 1);
+}
+
+TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {
+  final_rounds_ = 4;
+  EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=0");
+  runner_.slow_from = 5;  // The race takes 4 samples: warm-up and one round.
+  runner_.launches = 0;
+  EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=1") << "the winner does not keep its margin";
 }
 
 TEST_F(SearchEngineTest, FailuresAreDataAndTheSpaceIsAccountedFor) {

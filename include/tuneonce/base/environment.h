@@ -20,6 +20,11 @@ struct TUNEONCE_API Environment {
   std::string cpu_driver;
   /// `TUNEONCE_NVRTC`: the NVRTC library. Default empty: see NvrtcToolchain for the places searched.
   std::string nvrtc;
+  /// `TUNEONCE_CUPTI`: the CUPTI library. Default empty: see LoadCupti for the places searched.
+  std::string cupti;
+  /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu);
+  /// CUPTI is left to it. Default empty.
+  std::string profiler;
   /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see TileirasToolchain for
   /// the places searched.
   std::string tileiras;

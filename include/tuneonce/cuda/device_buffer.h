@@ -36,11 +36,13 @@ class TUNEONCE_API DeviceBuffer {
 
   /// Copies between host and this buffer in its stream. Host memory must stay as it is until the stream got there.
   Status CopyFromHost(const void* source, std::size_t bytes) const;
-  Status CopyToHost(void* target, std::size_t bytes) const;
+  Status CopyToHost(void* target, std::size_t bytes, std::size_t offset = 0) const;
   /// Copies `bytes` from device address `source`, to `offset` bytes into this buffer.
   Status CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset = 0) const;
   /// Sets every byte.
-  Status Fill(unsigned char value) const;
+  Status Fill(unsigned char value) const { return Fill(value, 0, bytes_); }
+  /// Sets `bytes` bytes from `offset` on.
+  Status Fill(unsigned char value, std::size_t offset, std::size_t bytes) const;
 
  private:
   DeviceBuffer(StreamView stream, CUdeviceptr pointer, std::size_t bytes)

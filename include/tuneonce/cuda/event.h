@@ -27,6 +27,8 @@ class TUNEONCE_API Event {
   CUevent get() const { return event_; }
 
   Status Record(CUstream stream) const;
+  /// The same, but while `stream` captures the recording becomes part of the graph, so that each replay records anew.
+  Status RecordInGraph(CUstream stream) const;
   Status Synchronize() const;
   /// Microseconds from `start` to this event. REQUIRES: both were recorded with timing and are complete.
   Result<double> MicrosecondsSince(const Event& start) const;

@@ -13,6 +13,7 @@
 #include "tuneonce/kernel/key_recipe.h"
 #include "tuneonce/kernel/parameters.h"
 #include "tuneonce/kernel/problem.h"
+#include "tuneonce/kernel/tolerance.h"
 #include "tuneonce/space/search_space.h"
 
 namespace tuneonce {
@@ -65,6 +66,16 @@ class TUNEONCE_API KernelDefinition {
   /// The common case: one variant. `hints` may be null.
   KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
   KernelDefinition& Variant(struct Variant variant);
+  /// By how much outputs may differ from the baseline's when candidates are verified. Default: Tolerance::Of each
+  /// output's dtype.
+  KernelDefinition& VerifyWithin(Tolerance tolerance);
+  /// The order in which the kernel adds up its results is not fixed (split-K, atomics): one right run does not show
+  /// that the next one is right, so candidates are verified three times.
+  KernelDefinition& Unordered();
+  /// What one run must move and compute at least, for the roofline: bytes of memory traffic, and operations (a fused
+  /// multiply-add is two). Either may be null.
+  using WorkFn = std::function<double(const Problem&)>;
+  KernelDefinition& Work(WorkFn bytes, WorkFn operations);
 
   /// Checks everything that can be checked without a device, and resolves names to indices. Errors: InvalidArgument,
   /// starting with the kernel's name. Must be called before the functions below (TunedKernel and search do it).
@@ -77,6 +88,12 @@ class TUNEONCE_API KernelDefinition {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const SearchSpace& space() const { return space_; }
   const std::vector<struct Variant>& variants() const { return variants_; }
+  /// For an output of this dtype.
+  Tolerance ToleranceOf(DType dtype) const { return has_tolerance_ ? tolerance_ : Tolerance::Of(dtype); }
+  bool is_unordered() const { return is_unordered_; }
+  /// Of one run; 0 where it was not given.
+  double WorkBytes(const Problem& problem) const { return work_bytes_ ? work_bytes_(problem) : 0; }
+  double WorkOperations(const Problem& problem) const { return work_operations_ ? work_operations_(problem) : 0; }
 
   /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
   /// there are.
@@ -98,6 +115,11 @@ class TUNEONCE_API KernelDefinition {
   std::vector<Parameter> parameters_;
   SearchSpace space_;
   std::vector<struct Variant> variants_;
+  bool has_tolerance_ = false;
+  Tolerance tolerance_;
+  bool is_unordered_ = false;
+  WorkFn work_bytes_;
+  WorkFn work_operations_;
 };
 
 }  // namespace tuneonce

@@ -15,6 +15,9 @@ struct RaceOptions {
   /// Entrants within this share of the fastest one cannot be told apart: the most preferred of them wins, so that noise
   /// does not pick another winner on each run. Default 1 %.
   double tie = 0.01;
+  /// The same for entrant 0: it wins unless another is faster by more than this. Default 1 %; a search with a baseline
+  /// puts it first and sets its margin here.
+  double first_tie = 0.01;
   /// Rounds after the warm-up at most. Default 300: entrants whose samples spread by 4 % are then known to 0.3 % of
   /// each other.
   int max_rounds = 300;
@@ -43,7 +46,10 @@ class TUNEONCE_API Race {
   /// entrants.
   void Record(const std::vector<double>& samples_us);
 
-  /// The most preferred entrant within `tie` of the fastest. Empty if all were disqualified.
+  /// Ends the race as it stands: somebody's time ran out.
+  void Stop() { over_ = true; }
+
+  /// The most preferred entrant within its tie of the fastest. Empty if all were disqualified.
   std::optional<std::size_t> Choice() const;
   /// True if the race ended because the choice was certain; false while it goes on, or if rounds or budget ran out.
   bool certain() const { return certain_; }
@@ -56,6 +62,9 @@ class TUNEONCE_API Race {
   const std::vector<double>& samples_us(std::size_t entrant) const { return entrants_[entrant].samples_us; }
   /// Rounds recorded, without the warm-up.
   int num_rounds() const { return num_rounds_; }
+  /// How much slower (above 0) or faster `entrant` was than `other`, as the mean log-ratio of the rounds that both ran;
+  /// 0 if there is none.
+  double LogRatio(std::size_t entrant, std::size_t other) const;
   /// All samples together, warm-up included.
   double spent_ms() const { return spent_ms_; }
 
@@ -82,6 +91,7 @@ class TUNEONCE_API Race {
   };
 
   std::vector<std::size_t> Racing() const;
+  double TieOf(std::size_t entrant) const { return entrant == 0 ? options_.first_tie : options_.tie; }
   Standing CurrentStanding() const;
   std::vector<Gap> Gaps(const Standing& standing) const;
   /// Place of the choice in `standing.racing`.

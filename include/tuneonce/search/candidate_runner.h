@@ -1,19 +1,22 @@
 #ifndef TUNEONCE_SEARCH_CANDIDATE_RUNNER_H_
 #define TUNEONCE_SEARCH_CANDIDATE_RUNNER_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "tuneonce/measure/timer.h"
 #include "tuneonce/search/candidate.h"
 #include "tuneonce/search/failure.h"
 
 namespace tuneonce {
 
-/// The outcome of one candidate's trial: a measurement, or a failure.
-struct TrialResult {
-  std::optional<TimedResult> timed;
+/// A candidate that was loaded, run and checked; or why it cannot be.
+struct PreparedTrial {
   std::optional<Failure> failure;
+  /// For Sample. Valid without a failure.
+  std::size_t trial = 0;
   /// The code as it was run, to be launched from now on; null if it ran in another process.
   std::shared_ptr<const LoadedKernel> kernel;
   /// Not OK: the context was lost, and no further trial is possible.
@@ -24,7 +27,25 @@ struct TrialResult {
 class TUNEONCE_API CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
-  virtual TrialResult Run(const Candidate& candidate) = 0;
+
+  /// True as long as outputs are to be compared with the baseline's, and the baseline was not prepared: it goes first.
+  virtual bool wants_baseline_first() const { return false; }
+
+  /// Loads the candidate and runs it, untimed. Checks what it computed, as far as the runner can.
+  virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
+
+  /// Runs each of these trials once, in this order, and times them: microseconds. Errors: of a run, which may be
+  /// that of any of them; sticky if the context was lost; Unavailable if the times were lost.
+  virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
+
+  /// Times were lost: true if the runner now times in another way, so that all samples must be taken anew.
+  virtual bool TimeInAnotherWay() { return false; }
+
+  /// "cupti", "events"; empty before the first Prepare.
+  virtual std::string timer_name() const { return ""; }
+  /// What the user should know about how was measured, one line each.
+  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::int64_t num_launches() const = 0;
 };
 
 }  // namespace tuneonce

@@ -21,13 +21,37 @@
 
 namespace tuneonce {
 
+/// Whether candidates' outputs are checked.
+enum class Verify {
+  kAgainstBaseline,  ///< Or against SearchOptions::reference.
+  kOff,              ///< Only that outputs stay within their bounds.
+};
+
 struct SearchOptions {
   /// Compilers. Null (default): ToolchainSet::Default().
   const ToolchainSet* toolchains = nullptr;
-  /// How candidates are timed. Null (default): an EventTimer.
+  /// How candidates are timed. Null (default): by CUPTI; by events where CUPTI is missing or has another owner, which
+  /// TuningResult::notes then says.
   Timer* timer = nullptr;
+  /// What is in the L2 cache when a sample begins.
+  CacheState cache = CacheState::kDefault;
+  /// Outputs are compared with the baseline's before anything is timed. Default kAgainstBaseline. Switch it off for a
+  /// kernel whose configs compute different things on purpose.
+  Verify verify = Verify::kAgainstBaseline;
+  /// Expected outputs instead of the baseline's: one tensor in device memory per Out and InOut parameter, in order,
+  /// each spanning as many bytes as the output. Default: none.
+  std::vector<TensorView> reference;
   /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
   double baseline_margin = 0.02;
+  /// Rounds of the winner against the baseline alone after the race; the winner must keep its margin there. Default 0.
+  int final_rounds = 0;
+  /// Rounds at most, and no round is begun once the samples add up to this, on the device, or the race has taken this
+  /// long. The choice is then made of what is known (TuningResult::is_certain is false). Default 300, 500 ms, 10 s.
+  int max_rounds = 300;
+  double gpu_budget_ms = 500;
+  double wall_budget_ms = 10000;
+  /// Decides the order of candidates within rounds. Default 1.
+  std::uint64_t seed = 1;
   /// How many candidates are compiled at a time, deadlines, and where artifacts are kept.
   CompileOptions compile;
   /// Ends the search with a Cancelled error soon after it becomes true; a trial that runs is finished first. Null
@@ -61,24 +85,32 @@ class TUNEONCE_API TrialArgument {
  public:
   /// Memory that the kernel only reads.
   static TrialArgument In(const void* pointer) { return TrialArgument(Access::kIn, const_cast<void*>(pointer), 0); }
-  /// Memory that the kernel writes (and reads): moved to scratch in trials, hence the size.
-  static TrialArgument Out(void* pointer, std::size_t bytes) { return TrialArgument(Access::kOut, pointer, bytes); }
-  static TrialArgument InOut(void* pointer, std::size_t bytes) { return TrialArgument(Access::kInOut, pointer, bytes); }
+  /// Memory that the kernel writes (and reads): moved to scratch in trials, hence the size. Without a dtype its values
+  /// cannot be compared with the baseline's.
+  static TrialArgument Out(void* pointer, std::size_t bytes, DType dtype = DType::kAny) {
+    return TrialArgument(Access::kOut, pointer, bytes, dtype);
+  }
+  static TrialArgument InOut(void* pointer, std::size_t bytes, DType dtype = DType::kAny) {
+    return TrialArgument(Access::kInOut, pointer, bytes, dtype);
+  }
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   TrialArgument(T scalar) : dtype_(ScalarDType<T>()) {  // NOLINT(google-explicit-constructor)
     std::memcpy(&word_, &scalar, sizeof(scalar));
   }
 
-  bool is_pointer() const { return dtype_ == DType::kAny; }
+  bool is_pointer() const { return is_pointer_; }
   Access access() const { return access_; }
   DType dtype() const { return dtype_; }
   const TensorView& memory() const { return memory_; }
   const void* scalar() const { return &word_; }
 
  private:
-  TrialArgument(Access access, void* pointer, std::size_t bytes)
-      : access_(access), memory_(TensorView::Raw(pointer, bytes)) {}
+  TrialArgument(Access access, void* pointer, std::size_t bytes, DType dtype = DType::kAny)
+      : is_pointer_(true), access_(access), memory_(TensorView::Raw(pointer, bytes)) {
+    memory_.dtype = dtype;
+  }
 
+  bool is_pointer_ = false;
   Access access_ = Access::kIn;
   DType dtype_ = DType::kAny;
   TensorView memory_;

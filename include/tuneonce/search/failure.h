@@ -11,11 +11,14 @@ namespace tuneonce {
 
 /// Why a candidate cannot win.
 enum class FailureKind {
-  kCompile,    ///< The toolchain refused it.
-  kLoad,       ///< The driver refused the image, or its parameters are not the declared ones.
-  kResources,  ///< It needs more memory, shared memory or threads than there are.
-  kLaunch,     ///< The launch was refused, or the geometry cannot be launched.
-  kRun,        ///< It failed while running.
+  kCompile,      ///< The toolchain refused it.
+  kLoad,         ///< The driver refused the image, or its parameters are not the declared ones.
+  kResources,    ///< It needs more memory, shared memory or threads than there are.
+  kLaunch,       ///< The launch was refused, or the geometry cannot be launched.
+  kRun,          ///< It failed while running, or could not be timed.
+  kWrongResult,  ///< It computed something else than the baseline.
+  kOutOfBounds,  ///< It wrote outside of its outputs.
+  kNotWritten,   ///< It left elements of an output unwritten that the baseline writes.
 };
 
 /// "compile", "load", ...

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tuneonce/measure/measurement.h"
+#include "tuneonce/measure/roofline.h"
 #include "tuneonce/search/candidate.h"
 #include "tuneonce/search/failure.h"
 
@@ -20,6 +21,10 @@ struct Success {
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
+  /// False if it is surely slower than the fastest, by more than 1 %.
+  bool ties_with_fastest = true;
+  /// Empty unless the definition says what a run must move and compute.
+  std::optional<Roofline> roofline;
   /// Its code, for `best` and `baseline`; null in `successes`, since losers are unloaded when a search ends.
   std::shared_ptr<const LoadedKernel> kernel;
 };
@@ -42,9 +47,10 @@ struct TuningCost {
   double compile_seconds = 0;       ///< Of all compiles together: what one core would have taken.
   double compile_wall_seconds = 0;  ///< Until the last candidate was compiled; trials may lie within it.
   int num_compiled = 0;             ///< Artifacts made; the other candidates' came from a cache or were the same.
-  double gpu_seconds = 0;           ///< Inside the launches of trials.
+  double gpu_seconds = 0;           ///< Timed samples and their warm-up, without flushes and verification.
   double wall_seconds = 0;
-  std::int64_t num_launches = 0;
+  std::int64_t num_launches = 0;  ///< Of candidates' kernels, verification included.
+  int num_rounds = 0;             ///< Of the race, without its warm-up.
 };
 
 /// The result of a search. successes + failures + duplicates are the whole space.
@@ -56,8 +62,18 @@ struct TuningResult {
   std::vector<Duplicate> duplicates;       ///< In the space's order.
   std::vector<VariantFallback> fallbacks;  ///< In the space's order.
   std::optional<Success> baseline;         ///< Empty if there is none, or it failed.
-  /// baseline / best, never below 1: best is the baseline unless something else beat it. Empty without a baseline.
+  /// baseline / best in the rounds that both ran, never below 1: best is the baseline unless something else beat it by
+  /// the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
+  /// True if another round was not likely to change the choice; false if the budget or the rounds ran out first.
+  bool is_certain = true;
+  /// How candidates were timed: "cupti", "events".
+  std::string timer;
+  /// How much slower the best ran in the second half of its rounds than in the first: what the device's clock did.
+  /// Candidates are compared within rounds, so this does not decide anything. 0 for less than 8 rounds.
+  double drift = 0;
+  /// What the user should know about how was measured, one line each: another timer than usual, outputs not verified.
+  std::vector<std::string> notes;
   TuningCost cost;
 };
 

@@ -1,0 +1,28 @@
+#ifndef TUNEONCE_LIB_MEASURE_CACHE_FLUSH_H_
+#define TUNEONCE_LIB_MEASURE_CACHE_FLUSH_H_
+
+#include <optional>
+
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/measure/timer.h"
+
+namespace tuneonce {
+
+/// Empties the L2 cache of what a kernel could reuse, by writing as much other memory as it holds. Nothing for a warm
+/// cache. Thread rule: one thread.
+class CacheFlush {
+ public:
+  /// In the current context. `stream` outlives the object.
+  static Result<CacheFlush> Create(StreamView stream, CacheState cache);
+
+  /// Puts the flush into `stream`, in order.
+  Status Run(CUstream stream) const;
+  bool is_cold() const { return buffer_.has_value(); }
+
+ private:
+  std::optional<DeviceBuffer> buffer_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_CACHE_FLUSH_H_

@@ -1,0 +1,187 @@
+#include "measure/cupti_session.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+namespace {
+
+struct KernelTime {
+  std::uint64_t start_ns;
+  std::uint64_t end_ns;
+};
+
+/// What CUPTI's buffer callbacks write, on whichever thread: they carry no state of ours, so it is the process's.
+struct Records {
+  std::mutex mutex;
+  const CuptiApi* cupti = nullptr;  // Of the session there is; null without one.
+  std::map<CuptiSession::StreamId, std::vector<KernelTime>> by_stream;
+};
+
+Records& TheRecords() {
+  static auto* const records = new Records;
+  return *records;
+}
+
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr std::size_t kBufferAlignment = 8;  // ACTIVITY_RECORD_ALIGNMENT
+
+void OnBufferRequested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_num_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kBufferAlignment, kBufferBytes));
+  *size = *buffer == nullptr ? 0 : kBufferBytes;
+  *max_num_records = 0;  // As many as fit.
+}
+
+template <typename T>
+T Field(const void* record, std::size_t offset) {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(record) + offset, sizeof(value));
+  return value;
+}
+
+void OnBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_size) {
+  Records& records = TheRecords();
+  {
+    std::lock_guard<std::mutex> lock(records.mutex);
+    void* record = nullptr;
+    while (records.cupti != nullptr && records.cupti->ActivityGetNextRecord(buffer, valid_size, &record) == 0) {
+      if (Field<std::int32_t>(record, 0) != CuptiApi::kConcurrentKernel) continue;
+      auto it = records.by_stream.find({Field<std::uint32_t>(record, CuptiApi::kKernelContextId),
+                                        Field<std::uint32_t>(record, CuptiApi::kKernelStreamId)});
+      if (it == records.by_stream.end()) continue;  // Somebody else's kernel.
+      it->second.push_back(
+          {Field<std::uint64_t>(record, CuptiApi::kKernelStart), Field<std::uint64_t>(record, CuptiApi::kKernelEnd)});
+    }
+  }
+  std::free(buffer);
+}
+
+/// Set on the thread that finalizes, while it makes the driver call whose exit is the place for it.
+struct Finalization {
+  const CuptiApi* cupti;
+  bool done;
+};
+thread_local Finalization* finalization = nullptr;
+
+/// The documented place to finalize is the exit callback of a driver function (cuptiFinalize in cupti_activity.h).
+void OnDriverCall(void*, int, std::uint32_t, const void* data) {
+  if (finalization == nullptr || finalization->done || Field<std::int32_t>(data, 0) != CuptiApi::kApiExit) return;
+  finalization->done = true;
+  finalization->cupti->Finalize();
+}
+
+}  // namespace
+
+Status CuptiSession::Check(int result, const char* call) const {
+  if (result == 0) return Status();
+  if (result == CuptiApi::kMultipleSubscribers) {
+    return UnavailableError("CUPTI is in use by another profiler of this process");
+  }
+  const char* text = nullptr;
+  cupti_.GetResultString(result, &text);
+  return UnavailableError(absl::StrCat(call, ": ", text == nullptr ? "unknown CUPTI error" : text, " (", result, ")"));
+}
+
+Result<std::shared_ptr<CuptiSession>> CuptiSession::Claim(const CuptiApi& cupti, const DriverApi& driver) {
+  struct Current {
+    std::mutex mutex;
+    std::condition_variable finalized;
+    bool claimed = false;
+    std::weak_ptr<CuptiSession> session;
+  };
+  static auto* const current = new Current;
+  std::unique_lock<std::mutex> lock(current->mutex);
+  if (std::shared_ptr<CuptiSession> session = current->session.lock()) return session;
+  // The last owner of the session before may be finalizing it just now.
+  current->finalized.wait(lock, [&] { return !current->claimed; });
+  std::unique_ptr<CuptiSession> session(new CuptiSession(cupti, driver));
+  TUNEONCE_RETURN_IF_ERROR(session->Start());
+  current->claimed = true;
+  std::shared_ptr<CuptiSession> shared(session.release(), [](CuptiSession* last) {
+    delete last;
+    std::lock_guard<std::mutex> done(current->mutex);
+    current->claimed = false;
+    current->finalized.notify_all();
+  });
+  current->session = shared;
+  return shared;
+}
+
+Status CuptiSession::Start() {
+  RelaxedDriver driver(driver_);
+  // Before anything else: only this call tells that CUPTI has another owner.
+  TUNEONCE_RETURN_IF_ERROR(Check(cupti_.Subscribe(&subscriber_, OnDriverCall, nullptr), "cuptiSubscribe"));
+  {
+    std::lock_guard<std::mutex> lock(TheRecords().mutex);
+    TheRecords().cupti = &cupti_;
+  }
+  TUNEONCE_RETURN_IF_ERROR(
+      Check(cupti_.ActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted), "cuptiActivityRegisterCallbacks"));
+  return Check(cupti_.ActivityEnable(CuptiApi::kConcurrentKernel), "cuptiActivityEnable");
+}
+
+CuptiSession::~CuptiSession() {
+  if (subscriber_ == nullptr) return;  // Not ours.
+  RelaxedDriver driver(driver_);
+  cupti_.ActivityFlushAll(0);
+  Finalization mine{&cupti_, false};
+  if (cupti_.EnableCallback(1, subscriber_, CuptiApi::kDriverApi, CuptiApi::kDriverGetVersion) == 0) {
+    finalization = &mine;
+    int version = 0;
+    driver->DriverGetVersion(&version);
+    finalization = nullptr;
+  }
+  if (!mine.done) cupti_.Finalize();
+  std::lock_guard<std::mutex> lock(TheRecords().mutex);
+  TheRecords().cupti = nullptr;
+}
+
+Result<CuptiSession::StreamId> CuptiSession::Watch(StreamView stream) {
+  RelaxedDriver driver(driver_);
+  TUNEONCE_ASSIGN_OR_RETURN(ContextView context, ContextView::Current(driver_));
+  StreamId id;
+  TUNEONCE_RETURN_IF_ERROR(Check(cupti_.GetContextId(context.get(), &id.first), "cuptiGetContextId"));
+  TUNEONCE_RETURN_IF_ERROR(
+      Check(cupti_.GetStreamIdEx(context.get(), stream.get(), 0, &id.second), "cuptiGetStreamIdEx"));
+  std::lock_guard<std::mutex> lock(TheRecords().mutex);
+  TheRecords().by_stream[id].clear();
+  return id;
+}
+
+void CuptiSession::Unwatch(StreamId stream) {
+  std::lock_guard<std::mutex> lock(TheRecords().mutex);
+  TheRecords().by_stream.erase(stream);
+}
+
+Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
+  {
+    RelaxedDriver driver(driver_);
+    TUNEONCE_RETURN_IF_ERROR(Check(cupti_.ActivityFlushAll(0), "cuptiActivityFlushAll"));
+  }
+  std::vector<KernelTime> kernels;
+  {
+    std::lock_guard<std::mutex> lock(TheRecords().mutex);
+    kernels.swap(TheRecords().by_stream[stream]);
+  }
+  std::sort(kernels.begin(), kernels.end(),
+            [](const KernelTime& a, const KernelTime& b) { return a.start_ns < b.start_ns; });
+  std::vector<double> times_us;
+  for (const KernelTime& kernel : kernels) {
+    constexpr std::uint64_t kHour = 3600ull * 1000 * 1000 * 1000;
+    if (kernel.start_ns == 0 || kernel.end_ns <= kernel.start_ns || kernel.end_ns - kernel.start_ns > kHour) {
+      return UnavailableError("CUPTI's kernel records make no sense: a version that is not known here?");
+    }
+    times_us.push_back(static_cast<double>(kernel.end_ns - kernel.start_ns) / 1000);
+  }
+  return times_us;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,93 @@
+#include "tuneonce/measure/cupti_timer.h"
+
+#include "absl/strings/str_cat.h"
+#include "measure/cache_flush.h"
+#include "measure/cupti_session.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/cuda/event.h"
+
+namespace tuneonce {
+namespace {
+
+/// Times a round is repeated whose records were lost.
+constexpr int kAttempts = 3;
+
+Result<std::shared_ptr<CuptiSession>> ClaimFor(const DriverApi& driver, const CuptiApi* cupti) {
+  if (cupti == nullptr) {
+    if (driver.is_cpu_device()) return UnavailableError("CUPTI knows no CPU device");
+    std::string injected = Environment::Get().profiler;
+    // A profiler that is not attached yet would fail to when it finds CUPTI taken.
+    if (!injected.empty()) return UnavailableError("a profiler is loaded into this process (" + injected + ")");
+    TUNEONCE_ASSIGN_OR_RETURN(cupti, LoadCupti());
+  }
+  return CuptiSession::Claim(*cupti, driver);
+}
+
+struct CuptiRun final : PreparedRun {
+  explicit CuptiRun(TimedRun its_run) : run(std::move(its_run)) {}
+  TimedRun run;
+};
+
+class CuptiTimingSession final : public TimingSession {
+ public:
+  CuptiTimingSession(std::shared_ptr<CuptiSession> session, StreamView stream, CuptiSession::StreamId id,
+                     CacheFlush flush, Event fence)
+      : session_(std::move(session)), stream_(stream), id_(id), flush_(std::move(flush)), fence_(std::move(fence)) {}
+  ~CuptiTimingSession() override { session_->Unwatch(id_); }
+
+  Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
+    return std::unique_ptr<PreparedRun>(new CuptiRun(std::move(run)));
+  }
+
+  Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
+    std::size_t received = 0;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      TUNEONCE_RETURN_IF_ERROR(session_->Take(id_).status());  // What others ran in this stream, verification say.
+      for (PreparedRun* run : runs) TUNEONCE_RETURN_IF_ERROR(Launch(static_cast<CuptiRun*>(run)->run));
+      TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
+      TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, session_->Take(id_));
+      if (times.size() == runs.size()) return times;
+      received = times.size();
+    }
+    return UnavailableError(
+        absl::StrCat("CUPTI gave ", received, " records for ", runs.size(), " kernels, ", kAttempts, " times"));
+  }
+
+  std::int64_t num_launches() const override { return num_launches_; }
+
+ private:
+  Status Launch(const TimedRun& run) {
+    if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
+    TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream_.get()));
+    // A kernel launched with programmatic serialization must not begin within the flush, or within the kernel before.
+    TUNEONCE_RETURN_IF_ERROR(fence_.Record(stream_.get()));
+    TUNEONCE_RETURN_IF_ERROR(stream_.Wait(fence_));
+    ++num_launches_;
+    return run.launch(stream_.get());
+  }
+
+  std::shared_ptr<CuptiSession> session_;
+  StreamView stream_;
+  CuptiSession::StreamId id_;
+  CacheFlush flush_;
+  Event fence_;
+  std::int64_t num_launches_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<TimingSession>> CuptiTimer::Open(StreamView stream, CacheState cache) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<CuptiSession> session, ClaimFor(stream.api(), cupti_));
+  TUNEONCE_ASSIGN_OR_RETURN(CacheFlush flush, CacheFlush::Create(stream, cache));
+  TUNEONCE_ASSIGN_OR_RETURN(Event fence, Event::Create(stream.api(), Event::Timing::kDisabled));
+  TUNEONCE_ASSIGN_OR_RETURN(CuptiSession::StreamId id, session->Watch(stream));
+  return std::unique_ptr<TimingSession>(
+      new CuptiTimingSession(std::move(session), stream, id, std::move(flush), std::move(fence)));
+}
+
+TimingBurst::TimingBurst(const DriverApi& driver, const CuptiApi* cupti) {
+  Result<std::shared_ptr<CuptiSession>> session = ClaimFor(driver, cupti);
+  if (session.ok()) session_ = *std::move(session);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,15 @@
+#include "measure/device_kernels.h"
+
+#include "verify_kernels_ptx.h"
+
+namespace tuneonce {
+
+Result<DeviceKernels> DeviceKernels::Load(const DriverApi& api) {
+  TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, kVerifyKernelsPtx));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle empty, library.GetKernel("tuneonce_empty"));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle largest, library.GetKernel("tuneonce_largest"));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle compare, library.GetKernel("tuneonce_compare"));
+  return DeviceKernels{std::move(library), empty, largest, compare};
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,22 @@
+#ifndef TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_
+#define TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_
+
+#include "tuneonce/cuda/library.h"
+
+namespace tuneonce {
+
+/// The library's own kernels (verify_kernels.cu), in the current context. PTX, which the driver compiles (and caches).
+/// Not for the CPU device, which has no use for them. Move-only.
+struct DeviceKernels {
+  Library library;
+  KernelHandle empty;    ///< Does nothing.
+  KernelHandle largest;  ///< Largest magnitude of an array.
+  KernelHandle compare;  ///< Compares two arrays.
+
+  /// Errors: as Library::Load.
+  static Result<DeviceKernels> Load(const DriverApi& api);
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_
