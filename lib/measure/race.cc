@@ -53,6 +53,14 @@ std::vector<std::size_t> Race::NextRound() {
   return round_;
 }
 
+void Race::RecordWarmup(const std::vector<double>& samples_us) {
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    entrants_[i].warmup_us = samples_us[i];
+    spent_ms_ += samples_us[i] / 1000;
+  }
+  num_rounds_ = 0;
+}
+
 void Race::Record(const std::vector<double>& samples_us) {
   for (std::size_t i = 0; i < round_.size(); ++i) {
     Entrant& entrant = entrants_[round_[i]];

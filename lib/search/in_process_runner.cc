@@ -54,15 +54,17 @@ struct InProcessRunner::Trial {
   std::vector<DeviceBuffer> workspaces;
   ParameterBlock block;
   std::unique_ptr<PreparedRun> prepared;
+  double warmup_us = 0;
+  bool launch_refused = false;  // By the driver, as opposed to a fault while running.
 
-  Status Prepare() const { return scratch->split.Restore(); }
-  CUresult Launch(const DriverApi& api, CUstream stream) {
-    return LaunchKernel(api.launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
-  }
   TimedRun Timed(const DriverApi& api) {
     TimedRun run;
-    if (scratch->split.needs_restore()) run.prepare = [this](CUstream) { return Prepare(); };
-    run.launch = [this, &api](CUstream stream) { return CudaStatus(api, Launch(api, stream), "cuLaunchKernelEx"); };
+    if (scratch->split.needs_restore()) run.prepare = [this](CUstream) { return scratch->split.Restore(); };
+    run.launch = [this, &api](CUstream stream) {
+      CUresult result = LaunchKernel(api.launch_path(), loaded->kernel.get(), geometry, stream, block.pointers());
+      launch_refused = result != CUDA_SUCCESS && !IsSticky(result);
+      return CudaStatus(api, result, "cuLaunchKernelEx");
+    };
     return run;
   }
 };
@@ -85,7 +87,7 @@ void InProcessRunner::Note(std::string line) {
 }
 
 std::int64_t InProcessRunner::num_launches() const {
-  return num_untimed_ + num_in_closed_sessions_ + (session_ == nullptr ? 0 : session_->num_launches());
+  return num_in_closed_sessions_ + (session_ == nullptr ? 0 : session_->num_launches());
 }
 
 Status InProcessRunner::OpenTimer() {
@@ -158,13 +160,19 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   return trial;
 }
 
-Status InProcessRunner::RunUntimed(Trial& trial, bool* launch_refused) {
-  TUNEONCE_RETURN_IF_ERROR(trial.Prepare());
-  CUresult launched = trial.Launch(stream_.api(), stream_.get());
-  *launch_refused = launched != CUDA_SUCCESS && !IsSticky(launched);
-  TUNEONCE_RETURN_IF_ERROR(CudaStatus(stream_.api(), launched, "cuLaunchKernelEx"));
-  ++num_untimed_;
-  return stream_.Synchronize();
+Result<std::vector<double>> InProcessRunner::SampleInSession(const std::vector<Trial*>& trials) {
+  TUNEONCE_RETURN_IF_ERROR(OpenTimer());
+  std::vector<PreparedRun*> runs;
+  for (Trial* trial : trials) {
+    if (trial->prepared == nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(trial->prepared, session_->Prepare(trial->Timed(stream_.api())));
+    }
+    runs.push_back(trial->prepared.get());
+  }
+  Result<std::vector<double>> times = session_->Sample(runs);
+  // A fault of a kernel may show only here.
+  Status finished = times.ok() ? Status() : stream_.Synchronize();
+  return finished.sticky() ? Result<std::vector<double>>(finished) : times;
 }
 
 Status InProcessRunner::KeepReference(const Candidate& candidate, const Scratch& scratch) {
@@ -181,7 +189,7 @@ Status InProcessRunner::KeepReference(const Candidate& candidate, const Scratch&
 }
 
 Result<std::optional<OutputCheck::Finding>> InProcessRunner::RunAndCheck(Trial& trial, const Candidate& candidate,
-                                                                         bool is_baseline, bool* launch_refused) {
+                                                                         bool is_baseline) {
   bool keeps_reference = is_baseline && wants_baseline_;
   if (options_.verify == Verify::kAgainstBaseline && !options_.reference.empty() && !check_.has_reference()) {
     TUNEONCE_RETURN_IF_ERROR(KeepReference(candidate, *trial.scratch));
@@ -189,7 +197,10 @@ Result<std::optional<OutputCheck::Finding>> InProcessRunner::RunAndCheck(Trial& 
   int runs = candidate.definition->is_unordered() ? kUnorderedRuns : 1;
   for (int run = 0; run < runs; ++run) {
     TUNEONCE_RETURN_IF_ERROR(trial.scratch->split.Poison(ArrayComparer::kPoison));
-    TUNEONCE_RETURN_IF_ERROR(RunUntimed(trial, launch_refused));
+    Result<std::vector<double>> times = SampleInSession({&trial});
+    if (times.status().code() == StatusCode::kUnavailable && TimeInAnotherWay()) times = SampleInSession({&trial});
+    TUNEONCE_RETURN_IF_ERROR(times.status());
+    trial.warmup_us = times->front();
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<OutputCheck::Finding> finding, check_.Check(trial.scratch->split));
     if (finding) return finding;
     if (keeps_reference && run == 0) TUNEONCE_RETURN_IF_ERROR(KeepReference(candidate, *trial.scratch));
@@ -205,37 +216,27 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
   if (!loaded.ok()) return Fail(candidate, FailureKind::kLoad, loaded.status());
   Result<std::unique_ptr<Trial>> trial = MakeTrial(candidate, *loaded);
   if (!trial.ok()) return Fail(candidate, FailureKind::kRun, trial.status());
-  bool launch_refused = false;
-  Result<std::optional<OutputCheck::Finding>> checked = RunAndCheck(**trial, candidate, is_baseline, &launch_refused);
+  Result<std::optional<OutputCheck::Finding>> checked = RunAndCheck(**trial, candidate, is_baseline);
   if (is_baseline && wants_baseline_) {
     wants_baseline_ = false;
     if (!checked.ok() || *checked) Note("outputs were not compared: the baseline failed");
   }
   if (!checked.ok()) {
-    return Fail(candidate, launch_refused ? FailureKind::kLaunch : FailureKind::kRun, checked.status());
+    return Fail(candidate, (*trial)->launch_refused ? FailureKind::kLaunch : FailureKind::kRun, checked.status());
   }
   if (*checked) return Fail(candidate, (*checked)->kind, Status(StatusCode::kInternal, (*checked)->message));
   PreparedTrial result;
   result.trial = trials_.size();
   result.kernel = *loaded;
+  result.warmup_us = (*trial)->warmup_us;
   trials_.push_back(*std::move(trial));
   return result;
 }
 
 Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_t>& trials) {
-  TUNEONCE_RETURN_IF_ERROR(OpenTimer());
-  std::vector<PreparedRun*> runs;
-  for (std::size_t index : trials) {
-    Trial& trial = *trials_[index];
-    if (trial.prepared == nullptr) {
-      TUNEONCE_ASSIGN_OR_RETURN(trial.prepared, session_->Prepare(trial.Timed(stream_.api())));
-    }
-    runs.push_back(trial.prepared.get());
-  }
-  Result<std::vector<double>> times = session_->Sample(runs);
-  // A fault of a kernel may show only here.
-  Status finished = times.ok() ? Status() : stream_.Synchronize();
-  return finished.sticky() ? Result<std::vector<double>>(finished) : times;
+  std::vector<Trial*> sampled;
+  for (std::size_t index : trials) sampled.push_back(trials_[index].get());
+  return SampleInSession(sampled);
 }
 
 }  // namespace tuneonce

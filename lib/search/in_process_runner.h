@@ -43,10 +43,9 @@ class InProcessRunner final : public CandidateRunner {
   Status OpenTimer();
   Result<Scratch*> ScratchFor(const Candidate& candidate);
   Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate, std::shared_ptr<const LoadedKernel> loaded);
-  Status RunUntimed(Trial& trial, bool* launch_refused);
   /// Runs the candidate and checks what it wrote.
-  Result<std::optional<OutputCheck::Finding>> RunAndCheck(Trial& trial, const Candidate& candidate, bool is_baseline,
-                                                          bool* launch_refused);
+  Result<std::optional<OutputCheck::Finding>> RunAndCheck(Trial& trial, const Candidate& candidate, bool is_baseline);
+  Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
   Status KeepReference(const Candidate& candidate, const Scratch& scratch);
   void Note(std::string line);
 
@@ -59,7 +58,6 @@ class InProcessRunner final : public CandidateRunner {
   bool wants_baseline_;
   std::unique_ptr<TimingSession> session_;
   std::vector<std::unique_ptr<Trial>> trials_;
-  std::int64_t num_untimed_ = 0;
   std::int64_t num_in_closed_sessions_ = 0;
   std::vector<std::string> notes_;
 };

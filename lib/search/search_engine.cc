@@ -240,6 +240,10 @@ Status SearchEngine::RunRace() {
   options.budget_ms = options_.gpu_budget_ms;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
+  // Each ran once already, timed, when it was prepared.
+  std::vector<double> warmups;
+  for (const Group* group : racing_) warmups.push_back(group->prepared->warmup_us);
+  race.RecordWarmup(warmups);
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);

@@ -41,6 +41,8 @@ class ScriptedRunner final : public CandidateRunner {
       result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
     } else {
       result.trial = prepared.size();
+      result.warmup_us = us;
+      ++launches;
       prepared.push_back(us);
     }
     return result;
@@ -214,7 +216,7 @@ TEST_F(SearchEngineTest, ASpentBudgetIsSaid) {
 TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {
   final_rounds_ = 4;
   EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=0");
-  runner_.slow_from = 5;  // The race takes 4 samples: warm-up and one round.
+  runner_.slow_from = 5;  // Preparation and one round take 4.
   runner_.launches = 0;
   EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=1") << "the winner does not keep its margin";
 }

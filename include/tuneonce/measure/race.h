@@ -39,6 +39,9 @@ class TUNEONCE_API Race {
   /// Entrants are 0 to num_entrants - 1, the most preferred first.
   explicit Race(std::size_t num_entrants, const RaceOptions& options = {});
 
+  /// Instead of the first round: what one run of each entrant took, in microseconds, where all have run already.
+  /// REQUIRES: no round was drawn; one positive value per entrant.
+  void RecordWarmup(const std::vector<double>& samples_us);
   /// The entrants to run now, in this order; empty once the race is over.
   std::vector<std::size_t> NextRound();
   /// What the round just drawn gave, in its order, in microseconds. A value that is not positive and finite (a timer

@@ -17,6 +17,8 @@ struct PreparedTrial {
   std::optional<Failure> failure;
   /// For Sample. Valid without a failure.
   std::size_t trial = 0;
+  /// How long that run took. Valid without a failure.
+  double warmup_us = 0;
   /// The code as it was run, to be launched from now on; null if it ran in another process.
   std::shared_ptr<const LoadedKernel> kernel;
   /// Not OK: the context was lost, and no further trial is possible.
@@ -31,7 +33,7 @@ class TUNEONCE_API CandidateRunner {
   /// True as long as outputs are to be compared with the baseline's, and the baseline was not prepared: it goes first.
   virtual bool wants_baseline_first() const { return false; }
 
-  /// Loads the candidate and runs it, untimed. Checks what it computed, as far as the runner can.
+  /// Loads the candidate, runs it once and checks what it computed, as far as the runner can.
   virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
 
   /// Runs each of these trials once, in this order, and times them: microseconds. Errors: of a run, which may be

@@ -1,0 +1,250 @@
+// Both timers, verification and what they leave behind, on a GPU.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+
+#include "testing/cpu_device_test.h"
+#include "tuneonce/kernel/launch.h"
+#include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/measure/event_timer.h"
+#include "tuneonce/measure/statistics.h"
+#include "tuneonce/measure/verify.h"
+#include "tuneonce/search/exhaustive_search.h"
+
+namespace tuneonce {
+namespace {
+
+/// Lasts as long as `work` says: 1 us to milliseconds.
+constexpr char kSource[] = R"(
+extern "C" __global__ void spin(float* y, int work, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  float value = i;
+  for (int k = 0; k < work * REPEAT; ++k) value = value * 1.0000001f + 1e-7f;
+  y[i] = value;
+})";
+constexpr int kN = 132 * 256;
+
+class TimerGpuTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Result<Device> device = OpenDevice("cuda");
+    if (!device.ok()) GTEST_SKIP() << "NO GPU: " << device.status().message();
+    device_.emplace(*device);
+    context_.emplace(*Context::RetainPrimary(*device_));
+    current_.emplace(context_->view());
+    stream_.emplace(*Stream::Create(device_->api()));
+    y_.emplace(*DeviceBuffer::Allocate(stream_->view(), kN * sizeof(float)));
+    Result<Artifact> artifact = (*ToolchainSet::Default().For(SourceKind::kCudaCpp))
+                                    ->Compile(KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", 1), Hints(),
+                                              Target::Of(*device_->Identity()), CompileLimits());
+    ASSERT_OK(artifact);
+    library_.emplace(*Library::Load(device_->api(), artifact->image));
+    kernel_.emplace(*library_->GetKernel("spin"));
+  }
+
+  Status Launch(CUstream stream, int work, bool programmatic = false) {
+    CUdeviceptr y = y_->get();
+    int n = kN;
+    void* parameters[] = {&y, &work, &n};
+    Geometry geometry;
+    geometry.grid.x = kN / 256;
+    geometry.block.x = 256;
+    geometry.programmatic_launch = programmatic;
+    CUresult result = LaunchKernel(device_->api().launch_path(), kernel_->get(), geometry, stream, parameters);
+    return result == CUDA_SUCCESS ? Status() : InternalError("launch failed");
+  }
+  /// Mean of `samples` runs in a session of its own.
+  double Mean(Timer& timer, CacheState cache, int work, int samples, bool programmatic = false) {
+    EXPECT_OK(Launch(stream_->get(), work));
+    auto session = timer.Open(stream_->view(), cache);
+    EXPECT_OK(session);
+    if (!session.ok()) return 0;
+    TimedRun run;
+    run.launch = [=](CUstream stream) { return Launch(stream, work, programmatic); };
+    auto prepared = (*session)->Prepare(run);
+    EXPECT_OK(prepared);
+    std::vector<double> all;
+    for (int i = -3; i < samples; ++i) {
+      Result<std::vector<double>> times = (*session)->Sample({prepared->get()});
+      EXPECT_OK(times);
+      if (i >= 0 && times.ok()) all.push_back(times->front());
+    }
+    return Summarize(all).mean_us;
+  }
+  /// Host nanoseconds of one launch, the least of several batches.
+  double LaunchNs() {
+    double least = HUGE_VAL;
+    for (int batch = 0; batch < 100; ++batch) {
+      constexpr int kLaunches = 500;
+      auto start = std::chrono::steady_clock::now();
+      for (int i = 0; i < kLaunches; ++i) EXPECT_OK(Launch(stream_->get(), 1));
+      double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+      least = std::min(least, ns / kLaunches);
+      EXPECT_OK(stream_->view().Synchronize());
+    }
+    return least;
+  }
+  /// A space whose configs do 1, 2 and 3 times the work.
+  KernelDefinition Definition() {
+    SearchSpace space;
+    IntAxis repeat = space.AddAxis("REPEAT", {3, 1, 2});
+    KernelDefinition definition("spin", "1");
+    definition.Parameters({Out("y", {}), Scalar("work", DType::kInt32), Scalar("n", DType::kInt32)})
+        .Space(space)
+        .Variant(
+            [repeat](const Config& c, const Problem&) {
+              return KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", c[repeat]);
+            },
+            nullptr, GeometryFn(Grid::Fixed(kN / 256)).Block(256));
+    return definition;
+  }
+  Result<TuningResult> Search() {
+    SearchOptions options;
+    options.quiet = true;
+    TensorView y = TensorView::Raw(y_->data(), y_->bytes());
+    int work = 1000;
+    int n = kN;
+    return exhaustive_search(Definition(), stream_->view(), {y, work, n}, options);
+  }
+
+  std::optional<Device> device_;
+  std::optional<Context> context_;
+  std::optional<ScopedContext> current_;
+  std::optional<Stream> stream_;
+  std::optional<DeviceBuffer> y_;
+  std::optional<Library> library_;
+  std::optional<KernelHandle> kernel_;
+};
+
+TEST_F(TimerGpuTest, BothTimersAgreeFrom1MicrosecondTo1Millisecond) {
+  CuptiTimer cupti;
+  EventTimer events;
+  for (CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
+    for (int work : {1, 100, 1000, 10000, 100000, 250000}) {
+      int samples = work > 10000 ? 60 : 300;
+      double long_us = Mean(cupti, cache, work, samples);
+      double short_us = Mean(cupti, cache, work, 30);
+      double event_us = Mean(events, cache, work, 60);
+      std::printf("%s: cupti %.3f us (short %.3f), events %.3f (%+.3f)\n", cache == CacheState::kWarm ? "warm" : "cold",
+                  long_us, short_us, event_us, event_us - long_us);
+      EXPECT_NEAR(short_us, long_us, std::max(0.1, 0.01 * long_us));
+      EXPECT_NEAR(event_us, long_us, std::max(0.5, 0.02 * long_us));
+    }
+  }
+}
+
+TEST_F(TimerGpuTest, ALaunchCostsTheSameAfterASearch) {
+  LaunchNs();  // Clocks and caches settle.
+  LaunchNs();
+  double before = LaunchNs();
+  Result<TuningResult> result = Search();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->timer, "cupti") << "otherwise this shows nothing";
+  EXPECT_EQ(result->best.config.ToString(), "REPEAT=1");
+  double after = LaunchNs();
+  double within = 0;
+  {
+    TimingBurst burst(device_->api());
+    within = LaunchNs();
+  }
+  double after_burst = LaunchNs();
+  std::printf("launch: before %.0f ns, after a search %.0f (%+.1f %%), while CUPTI is claimed %.0f, afterwards %.0f\n",
+              before, after, 100 * (after / before - 1), within, after_burst);
+  EXPECT_NEAR(after / before, 1, 0.02);
+  EXPECT_NEAR(after_burst / before, 1, 0.02);
+}
+
+TEST_F(TimerGpuTest, ASearchDoesNotSpoilAnotherThreadsCapture) {
+  Result<Stream> capturing = Stream::Create(device_->api());
+  ASSERT_OK(capturing);
+  const DriverTable& driver = UnguardedTable(device_->api());
+  ASSERT_EQ(driver.StreamBeginCapture(capturing->get(), CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
+  ASSERT_OK(Launch(capturing->get(), 10));
+  std::thread tuner([&] {
+    ScopedContext current(context_->view());
+    Result<TuningResult> result = Search();
+    EXPECT_OK(result);
+    EXPECT_EQ(result.ok() ? result->timer : "", "cupti");
+  });
+  tuner.join();
+  EXPECT_OK(Launch(capturing->get(), 10));
+  CUgraph graph = nullptr;
+  EXPECT_EQ(driver.StreamEndCapture(capturing->get(), &graph), CUDA_SUCCESS);
+  if (graph != nullptr) driver.GraphDestroy(graph);
+}
+
+TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {
+  Result<const CuptiApi*> cupti = LoadCupti();
+  ASSERT_OK(cupti);
+  CuptiApi::Subscriber owner = nullptr;
+  ASSERT_EQ((*cupti)->Subscribe(
+                &owner, [](void*, int, std::uint32_t, const void*) {}, nullptr),
+            0);
+  Result<TuningResult> result = Search();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->timer, "events");
+  ASSERT_FALSE(result->notes.empty());
+  EXPECT_EQ(result->best.config.ToString(), "REPEAT=1");
+  EXPECT_NE(std::count(result->notes.begin(), result->notes.end(),
+                       "timed by events: CUPTI is in use by another profiler of this process"),
+            0);
+  EXPECT_EQ((*cupti)->Unsubscribe(owner), 0);
+  EXPECT_EQ(Search()->timer, "cupti") << "free again";
+}
+
+TEST_F(TimerGpuTest, AProgrammaticLaunchIsTimedOutsideOfTheFlush) {
+  CuptiTimer cupti;
+  EventTimer events;
+  for (Timer* timer : std::initializer_list<Timer*>{&cupti, &events}) {
+    double plain = Mean(*timer, CacheState::kCold, 1000, 100);
+    double programmatic = Mean(*timer, CacheState::kCold, 1000, 100, /*programmatic=*/true);
+    std::printf("%s: plain %.3f us, programmatic %.3f us\n", std::string(timer->name()).c_str(), plain, programmatic);
+    EXPECT_NEAR(programmatic, plain, std::max(0.3, 0.02 * plain));
+  }
+}
+
+TEST_F(TimerGpuTest, OurKernelsCompareAsTheHostDoes) {
+  constexpr std::size_t kCount = 1000003;
+  std::vector<std::uint16_t> a(kCount), b;
+  for (std::size_t i = 0; i < kCount; ++i) a[i] = static_cast<std::uint16_t>(i * 2654435761u >> 7);  // NaNs and all.
+  b = a;
+  for (std::size_t i = 5000; i < kCount; i += 991) b[i] ^= static_cast<std::uint16_t>(1 << (i % 16));
+  for (std::size_t i = 77777; i < 77787; ++i) b[i] = 0xCBCB;
+  DeviceBuffer da = *DeviceBuffer::Allocate(stream_->view(), 2 * kCount);
+  DeviceBuffer db = *DeviceBuffer::Allocate(stream_->view(), 2 * kCount);
+  ASSERT_OK(da.CopyFromHost(a.data(), 2 * kCount));
+  ASSERT_OK(db.CopyFromHost(b.data(), 2 * kCount));
+  // The same on the CPU device, which compares on the host.
+  Device cpu = *OpenDevice("cpu");
+  Context cpu_context = *Context::RetainPrimary(cpu);
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt16}) {
+    ArrayComparer gpu(stream_->view());
+    Result<Comparison> on_gpu = gpu.Compare(da.get(), db.get(), kCount, dtype, 0.01, 0.02, true);
+    Result<double> largest = gpu.Largest(da.get(), kCount, dtype, true);
+    ASSERT_OK(on_gpu);
+    ASSERT_OK(largest);
+    ScopedContext current(cpu_context.view());
+    Stream host = *Stream::Create(cpu.api());
+    DeviceBuffer ha = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
+    DeviceBuffer hb = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
+    ASSERT_OK(ha.CopyFromHost(a.data(), 2 * kCount));
+    ASSERT_OK(hb.CopyFromHost(b.data(), 2 * kCount));
+    ArrayComparer by_host(host.view());
+    Result<Comparison> on_host = by_host.Compare(ha.get(), hb.get(), kCount, dtype, 0.01, 0.02, true);
+    ASSERT_OK(on_host);
+    EXPECT_EQ(on_gpu->num_wrong, on_host->num_wrong);
+    EXPECT_EQ(on_gpu->num_missing, on_host->num_missing);
+    EXPECT_EQ(on_gpu->first, on_host->first);
+    EXPECT_GT(on_host->num_wrong, 0u);
+    EXPECT_EQ(*largest, *by_host.Largest(ha.get(), kCount, dtype, true));
+  }
+}
+
+}  // namespace
+}  // namespace tuneonce
