@@ -57,11 +57,11 @@ class EventTimingSession final : public TimingSession {
   }
 
   Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
-    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1, /*with_flush=*/true));
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1));
     if (!flush_.is_cold() && !run.prepare && !stream_.api().is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));
       if (once_us < kShortUs) {
-        TUNEONCE_ASSIGN_OR_RETURN(prepared, Capture(run, kBatch, /*with_flush=*/true));
+        TUNEONCE_ASSIGN_OR_RETURN(prepared, Capture(run, kBatch));
       }
     }
     return std::unique_ptr<PreparedRun>(std::move(prepared));
@@ -81,12 +81,12 @@ class EventTimingSession final : public TimingSession {
   std::int64_t num_launches() const override { return num_launches_; }
 
  private:
-  Result<std::unique_ptr<EventRun>> Capture(const TimedRun& run, int launches, bool with_flush) {
+  Result<std::unique_ptr<EventRun>> Capture(const TimedRun& run, int launches) {
     TUNEONCE_ASSIGN_OR_RETURN(Event before, Event::Create(stream_.api(), Event::Timing::kEnabled));
     TUNEONCE_ASSIGN_OR_RETURN(Event after, Event::Create(stream_.api(), Event::Timing::kEnabled));
     TUNEONCE_ASSIGN_OR_RETURN(GraphExec graph, GraphExec::Capture(stream_, [&](CUstream stream) -> Status {
                                 if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream));
-                                if (with_flush) TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
+                                TUNEONCE_RETURN_IF_ERROR(flush_.Run(stream));
                                 TUNEONCE_RETURN_IF_ERROR(before.RecordInGraph(stream));
                                 for (int i = 0; i < launches; ++i) TUNEONCE_RETURN_IF_ERROR(run.launch(stream));
                                 return after.RecordInGraph(stream);
@@ -113,7 +113,7 @@ class EventTimingSession final : public TimingSession {
   /// Median of all launches of a graph together.
   Result<double> MedianOf(const TimedRun& run, int launches) {
     constexpr std::size_t kSamples = 11;
-    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, launches, /*with_flush=*/false));
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, launches));
     std::vector<double> samples;
     for (std::size_t i = 0; i < kSamples; ++i) {
       TUNEONCE_ASSIGN_OR_RETURN(double us, SampleOne(*prepared));

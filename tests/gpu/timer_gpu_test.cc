@@ -80,7 +80,7 @@ class TimerGpuTest : public ::testing::Test {
   /// Host nanoseconds of one launch, the least of several batches.
   double LaunchNs() {
     double least = HUGE_VAL;
-    for (int batch = 0; batch < 100; ++batch) {
+    for (int batch = 0; batch < 600; ++batch) {
       constexpr int kLaunches = 500;
       auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < kLaunches; ++i) EXPECT_OK(Launch(stream_->get(), 1));
