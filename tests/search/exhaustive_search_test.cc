@@ -226,6 +226,28 @@ TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
   EXPECT_OK(Search(scale_.Definition(), x, y));
 }
 
+TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  DeviceBuffer x = Floats(std::vector<float>(100, 1));
+  DeviceBuffer y = Floats(std::vector<float>(100, 1));
+  TensorView x_view = View(x);
+  TensorView y_view = View(y);
+  StreamView stream((*faults)->api(), stream_->get());
+  int errors = 0;
+  for (int ordinal = 1; ordinal <= 40; ordinal += 3) {  // In a verification, in a round, after the last.
+    (*faults)->Clear();
+    ASSERT_OK((*faults)->Plan({"StreamSynchronize", ordinal, CUDA_ERROR_ILLEGAL_ADDRESS, 0}));
+    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    if ((*faults)->CallCount("StreamSynchronize") < ordinal) break;
+    ++errors;
+    ASSERT_FALSE(result.ok()) << ordinal;
+    EXPECT_TRUE(result.status().sticky()) << ordinal << ": " << result.status().ToString();
+    EXPECT_NE(result.status().message().find("kernel 'scale', "), std::string::npos) << result.status().ToString();
+  }
+  EXPECT_GT(errors, 3);
+}
+
 /// y = 2 x over N floats by one of several kernels: axis KIND says which; 0 is right, and the baseline.
 class VerificationTest : public testing::CpuDeviceTest {
  protected:
