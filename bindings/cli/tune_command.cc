@@ -8,6 +8,8 @@
 #include "tuneonce/measure/event_timer.h"
 #include "tuneonce/report/json.h"
 #include "tuneonce/report/table.h"
+#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -20,6 +22,25 @@ struct Options {
   bool quiet = false;
   std::string timer;
   bool warm = false;
+  std::string store;
+};
+
+/// Tuning was asked for: nothing is looked up, what is found is stored.
+class WriteOnlyStore final : public RecordStore {
+ public:
+  explicit WriteOnlyStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}
+
+  Result<RecordLookup> Lookup(const TuningKey&) const override { return RecordLookup(); }
+  Status Put(const TuningRecord& record) override { return store_->Put(record); }
+  Result<std::vector<TuningRecord>> List() const override { return store_->List(); }
+  Status Remove(const TuningKey& key) override { return store_->Remove(key); }
+  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override {
+    return store_->Lease(key, limits);
+  }
+  ArtifactCache* artifacts() override { return store_->artifacts(); }
+
+ private:
+  std::shared_ptr<RecordStore> store_;
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
@@ -42,6 +63,13 @@ Status Tune(const Options& options) {
   policy.disabled = false;  // This command is asked to tune, whatever the environment says.
   policy.search.quiet = options.quiet || options.json;
   policy.search.cache = options.warm ? CacheState::kWarm : CacheState::kDefault;
+  policy.store = std::make_shared<MemoryStore>();
+  if (!options.store.empty()) {
+    SqliteStoreOptions where;
+    where.path = options.store;
+    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
+    policy.store = std::make_shared<WriteOnlyStore>(std::move(store));
+  }
   std::unique_ptr<Timer> timer = TimerNamed(options.timer);
   policy.search.timer = timer.get();
   TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, *device, shape, policy));
@@ -71,6 +99,7 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("--shape", options->shape, "Value of one dim, as M=4096; may be repeated");
   tune->add_option("--timer", options->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
+  tune->add_option("--store", options->store, "Keep the record and the code in this store (default: nowhere)");
   tune->add_flag("--warm", options->warm, "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   tune->add_flag("--json", options->json, "JSON instead of text");
   tune->add_flag("--quiet", options->quiet, "No progress line");

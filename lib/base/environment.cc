@@ -31,6 +31,8 @@ Environment ReadAll() {
   environment.enable_tile = ReadEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
   environment.virtual_env = Read("VIRTUAL_ENV");
   environment.home = Read("HOME");
+  environment.store = Read("TUNEONCE_STORE");
+  environment.cache_folder = Read("XDG_CACHE_HOME");
   int workers = 0;
   if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0)
     environment.compile_workers = workers;

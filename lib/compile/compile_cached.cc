@@ -22,18 +22,23 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain.ArtifactKey(source, hints, target));
   auto cached = [&]() -> std::optional<Artifact> {
     Result<std::optional<Artifact>> found = cache.Get(key);
-    return found.ok() ? *std::move(found) : std::nullopt;
+    std::optional<Artifact> artifact = found.ok() ? *std::move(found) : std::nullopt;
+    if (artifact) artifact->key = key;
+    return artifact;
   };
   if (std::optional<Artifact> found = cached()) {
     *from_cache = true;
     return *std::move(found);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(ArtifactLease lease, cache.Lease(key, limits));
+  Result<ArtifactLease> lease = cache.Lease(key, limits);
+  // A cache that cannot be locked (a read-only folder, say) must not fail a compile: at worst two compile the same.
+  if (!lease.ok() && lease.status().code() != StatusCode::kUnavailable) return lease.status();
   if (std::optional<Artifact> found = cached()) {  // Whoever held the lease before made it.
     *from_cache = true;
     return *std::move(found);
   }
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain.Compile(source, hints, target, limits));
+  artifact.key = key;
   (void)cache.Put(key, artifact);  // A full or read-only cache must not fail a compile.
   return artifact;
 }

@@ -28,4 +28,9 @@ Status TuneOnce::Run(const Key& key, bool* waited, const std::function<Status()>
   return status;
 }
 
+bool TuneOnce::IsBusy(const Key& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return flights_.count(key) != 0;
+}
+
 }  // namespace tuneonce

@@ -21,6 +21,8 @@ class TuneOnce {
   /// Runs `work`, or waits for the thread that runs it for this key. `*waited` says which. Returns the work's status.
   /// Nothing is remembered: a call after a failed one tries again.
   Status Run(const Key& key, bool* waited, const std::function<Status()>& work);
+  /// True if a thread works on this key just now.
+  bool IsBusy(const Key& key);
 
  private:
   struct Flight {

@@ -1,6 +1,9 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/runtime/tuned_kernel.h"
 
+#include <cstdio>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,16 +11,34 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
 
 namespace tuneonce {
+
+void WarnUser(const AutotunePolicy& policy, const std::string& line) {
+  if (policy.on_warning) {
+    CallbackScope scope;
+    try {
+      policy.on_warning(line);
+    } catch (...) {  // An observer must not fail a launch.
+    }
+    return;
+  }
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (said->insert(line).second) std::fprintf(stderr, "tuneonce: %s\n", line.c_str());
+}
 
 TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
                         AutotunePolicy its_policy)
     : definition(std::move(its_definition)),
       api(its_api),
       policy([&] {
-        if (its_policy.store == nullptr) its_policy.store = MemoryStore::Process();
+        std::string warning;
+        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&warning);
+        if (!warning.empty()) WarnUser(its_policy, warning);
+        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         return std::move(its_policy);
       }()),
       disabled(policy.disabled.value_or(Environment::Get().disable_autotune)),
@@ -93,9 +114,25 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
 }
 
 Counters TunedKernel::counters() const {
-  const Impl::AtomicCounters& counters = impl_->counters;
-  return Counters{counters.tunes.load(), counters.stored_hits.load(), counters.waits.load(), counters.fallbacks.load(),
-                  counters.capture_misses.load()};
+  const Impl::AtomicCounters& from = impl_->counters;
+  Counters counters;
+  counters.tunes = from.tunes;
+  counters.stored_hits = from.stored_hits;
+  counters.waits = from.waits;
+  counters.fallbacks = from.fallbacks;
+  counters.sealed_misses = from.sealed_misses;
+  counters.failed_tunes = from.failed_tunes;
+  counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
+  counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
+  counters.capture_misses = from.capture_misses;
+  return counters;
+}
+
+void TunedKernel::Seal() { impl_->sealed = true; }
+
+std::vector<std::string> TunedKernel::sealed_misses() const {
+  std::lock_guard<std::mutex> lock(impl_->missed_mutex);
+  return impl_->missed_keys;
 }
 
 const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }

@@ -14,6 +14,9 @@
 
 namespace tuneonce {
 
+/// Says one line to the policy's on_warning, else to stderr, there each line once per process.
+void WarnUser(const AutotunePolicy& policy, const std::string& line);
+
 /// The state of a TunedKernel. tuned_kernel.cc holds the hot path, tuned_kernel_miss.cc what happens on a miss.
 struct TunedKernel::Impl {
   Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
@@ -26,7 +29,12 @@ struct TunedKernel::Impl {
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchFallback(CUstream stream, BoundCall& call);
+  /// Makes the key resident: from the store, else by a search.
   Status Tune(CUstream stream, const BoundCall& call, const ResidentKey& key);
+  /// Makes the key's fallback resident.
+  Result<const ResidentKernel*> LoadFallback(const BoundCall& call, const ResidentKey& key);
+  /// Loads or tunes ahead of any launch: the key of `call`, and its fallback.
+  Status Warm(CUstream stream, BoundCall& call);
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
@@ -40,8 +48,15 @@ struct TunedKernel::Impl {
     std::atomic<std::int64_t> stored_hits{0};
     std::atomic<std::int64_t> waits{0};
     std::atomic<std::int64_t> fallbacks{0};
+    std::atomic<std::int64_t> sealed_misses{0};
+    std::atomic<std::int64_t> failed_tunes{0};
+    std::atomic<std::int64_t> tuning_ns{0};
+    std::atomic<std::int64_t> tuning_gpu_ns{0};
     std::atomic<std::int64_t> capture_misses{0};
   } counters;
+  std::atomic<bool> sealed{false};
+  std::mutex missed_mutex;
+  std::vector<std::string> missed_keys;  // After Seal; the first ones.
 
  private:
   /// What is fixed per device: target, identity, and a layout for each variant that runs there.
@@ -59,14 +74,23 @@ struct TunedKernel::Impl {
   const ResidentKernel* Publish(const DeviceState& device, const ResidentKey& key, const Config& config,
                                 std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
-  Result<bool> ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
-                              const ResidentKey& key);
+  bool ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
+                      const ResidentKey& key);
+  /// The stored winner's code as it is, without a compiler; null if the store does not have it, or it does not load.
+  std::shared_ptr<const LoadedKernel> LoadStored(const TuningRecord& record, const Config& config,
+                                                 const BoundCall& call);
+  Status SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call, const ResidentKey& key,
+                           TuningKey store_key);
+  std::string KeyText(const BoundCall& call) const;
+  void Warn(const std::string& line) const;
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 
   std::mutex devices_mutex_;
   std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
   TuneOnce tune_once_;
+  std::mutex failed_mutex_;
+  std::map<TuneOnce::Key, Status> failed_;  // Searches that found nothing: not tried again.
 };
 
 }  // namespace tuneonce

@@ -1,4 +1,6 @@
 // What a TunedKernel does when a key is not resident: store, fallback, search.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -6,6 +8,7 @@
 #include "base/callback.h"
 #include "runtime/bucket_call.h"
 #include "runtime/tuned_kernel_impl.h"
+#include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
 
 namespace tuneonce {
@@ -14,6 +17,14 @@ namespace {
 std::int64_t NowUnixSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+/// How long one process waits for another that tunes the same key: longer than any tune.
+constexpr int kLongestTune = 600000;
 
 }  // namespace
 
@@ -75,6 +86,15 @@ Result<Config> TunedKernel::Impl::FallbackConfig(const DeviceState& device, cons
   return configs.front();
 }
 
+Result<const ResidentKernel*> TunedKernel::Impl::LoadFallback(const BoundCall& bound, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
+  TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(config, call, ""));
+  return Publish(*device, key, config, std::move(loaded));
+}
+
 Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &key));
@@ -87,11 +107,7 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
           "kernel '", definition->name(), "', ", definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
-    call.problem.target = device->target;
-    TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
-    TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(config, call, ""));
-    resident = Publish(*device, key, config, std::move(loaded));
+    TUNEONCE_ASSIGN_OR_RETURN(resident, LoadFallback(call, key));
   }
   TUNEONCE_RETURN_IF_ERROR(resident->space->CheckGuards(resident->config, call.problem.dims));
   ++counters.fallbacks;
@@ -107,17 +123,77 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     if (table.Find(fallback_key) != nullptr) ++counters.capture_misses;
     return LaunchFallback(stream, call);
   }
+  if (sealed.load(std::memory_order_relaxed)) {
+    constexpr std::size_t kMostListed = 1000;
+    ++counters.sealed_misses;
+    {
+      std::string text = KeyText(call);
+      std::lock_guard<std::mutex> lock(missed_mutex);
+      bool listed = std::find(missed_keys.begin(), missed_keys.end(), text) != missed_keys.end();
+      if (!listed && missed_keys.size() < kMostListed) missed_keys.push_back(std::move(text));
+    }
+    return LaunchFallback(stream, call);
+  }
+  TuneOnce::Key flight(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+  {
+    std::unique_lock<std::mutex> lock(failed_mutex_);
+    if (auto failed = failed_.find(flight); failed != failed_.end()) {
+      Status why = failed->second;
+      lock.unlock();
+      // The search's error was returned once. From now on the fallback, if that works at least.
+      return LaunchFallback(stream, call).ok() ? Status() : why;
+    }
+  }
+  if (policy.on_miss == AutotunePolicy::OnMiss::kUseBaseline && tune_once_.IsBusy(flight)) {
+    return LaunchFallback(stream, call);
+  }
   bool waited = false;
-  std::vector<std::uint64_t> flight(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
   Status tuned = tune_once_.Run(flight, &waited, [&] {
     // The thread before this one may have landed between our Find and here.
     return table.Find(key) != nullptr ? Status() : Tune(stream, call, key);
   });
   if (waited) ++counters.waits;
-  if (!tuned.ok()) return tuned;
+  if (!tuned.ok()) {
+    bool will_fail_again = !tuned.sticky() && tuned.code() != StatusCode::kCancelled;
+    if (!waited && will_fail_again) {
+      ++counters.failed_tunes;
+      std::lock_guard<std::mutex> lock(failed_mutex_);
+      failed_.emplace(std::move(flight), tuned);
+    }
+    return tuned;
+  }
   const ResidentKernel* resident = table.Find(key);
   if (!resident->Suits(call)) return LaunchFallback(stream, call);
   return resident->Launch(stream, call);
+}
+
+Status TunedKernel::Impl::Warm(CUstream stream, BoundCall& call) {
+  ResidentKey fallback_key;
+  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
+  if (!disabled) {
+    ResidentKey key;
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kTuned, &key));
+    TuneOnce::Key flight(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+    bool waited = false;
+    TUNEONCE_RETURN_IF_ERROR(tune_once_.Run(
+        flight, &waited, [&] { return table.Find(key) != nullptr ? Status() : Tune(stream, call, key); }));
+  }
+  if (table.Find(fallback_key) != nullptr) return Status();
+  return LoadFallback(call, fallback_key).status();
+}
+
+std::string TunedKernel::Impl::KeyText(const BoundCall& call) const {
+  std::vector<std::uint64_t> words(binder.num_key_words());
+  binder.KeyWords(call, words.data());
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", definition->key()[i].ToString(static_cast<std::int64_t>(words[i])));
+  }
+  return text;
+}
+
+void TunedKernel::Impl::Warn(const std::string& line) const {
+  WarnUser(policy, "kernel '" + definition->name() + "': " + line);
 }
 
 Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const BoundCall& call) const {
@@ -125,10 +201,7 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   key.kernel = definition->name();
   key.key_words.resize(binder.num_key_words());
   binder.KeyWords(call, key.key_words.data());
-  for (std::size_t i = 0; i < key.key_words.size(); ++i) {
-    absl::StrAppend(&key.key_text, i == 0 ? "" : ", ",
-                    definition->key()[i].ToString(static_cast<std::int64_t>(key.key_words[i])));
-  }
+  key.key_text = KeyText(call);
   key.device_name = device.identity.name;
   key.capability = device.target.capability();
   key.num_sms = device.identity.num_sms;
@@ -139,17 +212,45 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   return key;
 }
 
-Result<bool> TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKey& store_key,
-                                               const BoundCall& call, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(RecordLookup lookup, policy.store->Lookup(store_key));
-  if (lookup.match != RecordMatch::kExact) return false;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(device.target));
-  auto config = std::find_if(configs.begin(), configs.end(),
-                             [&](const Config& c) { return c.ToString() == lookup.record->config; });
-  if (config == configs.end()) return false;
-  Result<std::shared_ptr<const LoadedKernel>> loaded = CompileAndLoad(*config, call, lookup.record->variant);
-  if (!loaded.ok()) return false;  // The search finds out what does work, and says why if nothing does.
-  Publish(device, key, *config, *std::move(loaded));
+std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const TuningRecord& record, const Config& config,
+                                                                  const BoundCall& call) {
+  ArtifactCache* artifacts = policy.store->artifacts();
+  if (artifacts == nullptr || record.artifact == Fingerprint()) return nullptr;
+  Result<PlannedConfig> planned = PlanConfig(definition, config, call);
+  if (!planned.ok()) return nullptr;
+  for (Candidate& candidate : planned->alternatives) {
+    if (candidate.variant->name != record.variant) continue;
+    Result<std::optional<Artifact>> artifact = artifacts->Get(record.artifact);
+    if (!artifact.ok() || !artifact->has_value()) return nullptr;
+    candidate.artifact = **std::move(artifact);
+    Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api, candidate);
+    return loaded.ok() ? *std::move(loaded) : nullptr;
+  }
+  return nullptr;
+}
+
+bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
+                                       const ResidentKey& key) {
+  Result<RecordLookup> lookup = policy.store->Lookup(store_key);
+  if (!lookup.ok()) {
+    Warn(lookup.status().message() + "; tuning goes on without it");
+    return false;
+  }
+  if (lookup->match > policy.weakest_match || !lookup->record) return false;
+  Result<std::vector<Config>> configs = definition->space().Enumerate(device.target);
+  if (!configs.ok()) return false;
+  auto config = std::find_if(configs->begin(), configs->end(),
+                             [&](const Config& c) { return c.ToString() == lookup->record->config; });
+  if (config == configs->end()) return false;
+  std::shared_ptr<const LoadedKernel> loaded;
+  // Another device's code need not run here.
+  if (lookup->match != RecordMatch::kOtherDevice) loaded = LoadStored(*lookup->record, *config, call);
+  if (loaded == nullptr) {
+    Result<std::shared_ptr<const LoadedKernel>> compiled = CompileAndLoad(*config, call, lookup->record->variant);
+    if (!compiled.ok()) return false;  // The search finds out what does work, and says why if nothing does.
+    loaded = *std::move(compiled);
+  }
+  Publish(device, key, *config, std::move(loaded));
   ++counters.stored_hits;
   return true;
 }
@@ -174,17 +275,33 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   BoundCall call = bound;
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(TuningKey store_key, StoreKey(*device, call));
-  TUNEONCE_ASSIGN_OR_RETURN(bool served, ServeFromStore(*device, store_key, call, key));
-  if (served) return Status();
+  if (ServeFromStore(*device, store_key, call, key)) return Status();
+  // One process tunes; the others find its record when it is done, or take over if it died.
+  CompileLimits limits;
+  limits.timeout_ms = kLongestTune;
+  limits.cancelled = policy.search.cancelled;
+  Result<TuningLease> lease = policy.store->Lease(store_key, limits);
+  if (!lease.ok()) {
+    if (lease.status().code() == StatusCode::kCancelled) return lease.status();
+    Warn(lease.status().message() + "; tuning goes on beside others");
+  } else if (*lease != nullptr && ServeFromStore(*device, store_key, call, key)) {
+    return Status();
+  }
+  return SearchAndRemember(stream, *device, call, key, std::move(store_key));
+}
 
+Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call,
+                                            const ResidentKey& key, TuningKey store_key) {
   ++counters.tunes;
   Dims tuned_at;
   TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(stream, call, &tuned_at));
-  Publish(*device, key, result.best.config, result.best.kernel);
+  counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
+  counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
+  Publish(device, key, result.best.config, result.best.kernel);
   if (result.baseline) {
     ResidentKey fallback_key;
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
-    Publish(*device, fallback_key, result.baseline->config, result.baseline->kernel);
+    Publish(device, fallback_key, result.baseline->config, result.baseline->kernel);
   }
   TuningRecord record;
   record.key = std::move(store_key);
@@ -192,9 +309,18 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   record.variant = result.best.variant;
   record.measurement = result.best.measurement;
   record.speedup_over_baseline = result.speedup_over_baseline;
+  record.artifact = result.best.artifact;
   record.tuned_at = definition->DimsString(tuned_at);
+  if (result.baseline) record.baseline = result.baseline->config.ToString();
+  record.timer = result.timer;
+  record.is_certain = result.is_certain;
+  record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
-  Status stored = policy.store->Put(record);
+  if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !policy.store_under_profiler) {
+    Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
+  } else if (Status stored = policy.store->Put(record); !stored.ok()) {
+    Warn(stored.message() + "; the choice holds for this process only");
+  }
   if (policy.on_tuned) {
     CallbackScope scope;
     try {
@@ -202,7 +328,7 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
     } catch (...) {  // An observer must not fail a launch.
     }
   }
-  return stored;
+  return Status();
 }
 
 }  // namespace tuneonce

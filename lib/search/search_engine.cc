@@ -298,6 +298,7 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   success.measurement = SummarizeStoppedEarly(group.samples_us);
   success.geometry = group.candidate.geometry;
   success.resources = group.candidate.artifact.resources;
+  success.artifact = group.candidate.artifact.key;
   success.ties_with_fastest = group.ties;
   success.kernel = group.prepared->kernel;
   return success;

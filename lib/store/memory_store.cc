@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace tuneonce {
-namespace {
-
-RecordMatch Match(const TuningKey& stored, const TuningKey& wanted) {
-  if (!stored.SameKernel(wanted)) return RecordMatch::kNotFound;
-  if (!stored.SameDevice(wanted)) return RecordMatch::kOtherDevice;
-  return stored.driver_version == wanted.driver_version ? RecordMatch::kExact : RecordMatch::kOtherDriver;
-}
-
-}  // namespace
-
 std::shared_ptr<MemoryStore> MemoryStore::Process() {
   static auto* const store = new std::shared_ptr<MemoryStore>(std::make_shared<MemoryStore>());
   return *store;
@@ -22,7 +12,7 @@ Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
   std::lock_guard<std::mutex> lock(mutex_);
   RecordLookup best;
   for (const TuningRecord& record : records_) {
-    RecordMatch match = Match(record.key, key);
+    RecordMatch match = MatchKeys(record.key, key);
     if (match < best.match) best = RecordLookup{match, record};
   }
   return best;
@@ -31,12 +21,20 @@ Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
 Status MemoryStore::Put(const TuningRecord& record) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto it = std::find_if(records_.begin(), records_.end(),
-                         [&](const TuningRecord& r) { return Match(r.key, record.key) == RecordMatch::kExact; });
+                         [&](const TuningRecord& r) { return MatchKeys(r.key, record.key) == RecordMatch::kExact; });
   if (it != records_.end()) {
     *it = record;
   } else {
     records_.push_back(record);
   }
+  return Status();
+}
+
+Status MemoryStore::Remove(const TuningKey& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  records_.erase(std::remove_if(records_.begin(), records_.end(),
+                                [&](const TuningRecord& r) { return MatchKeys(r.key, key) == RecordMatch::kExact; }),
+                 records_.end());
   return Status();
 }
 

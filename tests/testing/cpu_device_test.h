@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/cuda/relaxed_driver.h"
@@ -33,6 +34,14 @@ namespace tuneonce::testing {
     ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);   \
     ASSERT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString(); \
   } while (false)
+
+/// Tests leave nothing in the user's cache folder, and find nothing there.
+inline const bool kDefaultStoreIsMemory = [] {
+  Environment environment = Environment::Get();
+  environment.store = "memory";
+  Environment::Set(environment);
+  return true;
+}();
 
 inline Status StatusOf(const Status& status) { return status; }
 template <typename T>

@@ -35,6 +35,10 @@ struct TUNEONCE_API Environment {
   /// `VIRTUAL_ENV` and `HOME`: where PyPI's wheels may have put a compiler.
   std::string virtual_env;
   std::string home;
+  /// `TUNEONCE_STORE`: the file of the default store, or "memory". Default empty: see SqliteStoreOptions::path.
+  std::string store;
+  /// `XDG_CACHE_HOME`.
+  std::string cache_folder;
   /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompilePool.
   int compile_workers = 0;
   /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.

@@ -32,6 +32,8 @@ struct Artifact {
   /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
   /// artifacts with the same one do the same in the same time.
   Fingerprint code_fingerprint;
+  /// Under which an ArtifactCache keeps it; zero if it cannot be kept. Not part of its encoded form.
+  Fingerprint key;
 };
 
 /// An artifact as bytes with a version and a checksum, for caches.

@@ -5,7 +5,11 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "tuneonce/base/result.h"
 #include "tuneonce/cuda/device.h"
@@ -57,6 +61,26 @@ class TUNEONCE_API TunedKernel {
     return IsTunedArguments(packed.data(), packed.size());
   }
   Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
+
+  /// One shape to be ready for, without the tensors: all that decides a key, and what a trial needs.
+  struct Shape {
+    std::vector<std::int64_t> dims;  ///< By dim, in the definition's order.
+    /// By tensor parameter, in order; where the definition names the dtype, it may be kAny. Empty: all kAny.
+    std::vector<DType> dtypes;
+  };
+  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits: on
+  /// scratch tensors of zeros and scalars of zero, or on the caller's if Launch comes first. `on_done` (may be null) is
+  /// called after each with how many are done and its outcome. Does not tune where tuning is disabled: loads the
+  /// fallbacks then. Errors: InvalidArgument for a shape that does not fit the definition, or a definition with raw
+  /// memory; the first shape's whose tuning failed, after all were tried.
+  Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
+                const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);
+
+  /// From now on nothing is tuned, compiled for a search, or served from the store: a launch whose key is not resident
+  /// runs the fallback, and is counted and listed. Call it after Warmup, before captures and steady operation.
+  void Seal();
+  /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
+  std::vector<std::string> sealed_misses() const;
 
   Counters counters() const;
   const KernelDefinition& definition() const;

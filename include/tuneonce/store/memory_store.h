@@ -18,6 +18,7 @@ class TUNEONCE_API MemoryStore final : public RecordStore {
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
   Status Put(const TuningRecord& record) override;
   Result<std::vector<TuningRecord>> List() const override;
+  Status Remove(const TuningKey& key) override;
 
  private:
   mutable std::mutex mutex_;

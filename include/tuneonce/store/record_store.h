@@ -1,10 +1,12 @@
 #ifndef TUNEONCE_STORE_RECORD_STORE_H_
 #define TUNEONCE_STORE_RECORD_STORE_H_
 
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "tuneonce/base/result.h"
+#include "tuneonce/compile/artifact_cache.h"
 #include "tuneonce/store/tuning_record.h"
 
 namespace tuneonce {
@@ -12,22 +14,39 @@ namespace tuneonce {
 /// How well a stored record fits a key. Policy says which of these may be used.
 enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 
+/// How a record of `stored` fits `wanted`.
+TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
+
 struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
 };
+
+/// The right to tune one key, until it is destroyed. May be held and released on different threads.
+using TuningLease = std::shared_ptr<void>;
 
 /// Remembers tuning records. Thread rule: any thread.
 class TUNEONCE_API RecordStore {
  public:
   virtual ~RecordStore() = default;
 
-  /// The best fitting record: of the same device and driver, else device, else any device.
+  /// The best fitting record: of the same device and driver, else device, else any device. What cannot be read back
+  /// whole counts as missing. Errors: the store cannot be read.
   virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
-  /// Adds a record, in place of one with exactly the same key.
+  /// Adds a record, in place of one with exactly the same key. OK means that the record is there for every later
+  /// Lookup, also of other processes, and after this process is killed. Errors: it is not kept; nothing else is lost.
   virtual Status Put(const TuningRecord& record) = 0;
   /// All records, in the order in which they were put.
   virtual Result<std::vector<TuningRecord>> List() const = 0;
+  /// Removes the record with exactly this key, if there is one.
+  virtual Status Remove(const TuningKey& key) = 0;
+
+  /// Waits until no other process that shares this store tunes `key`, and keeps others from it while the lease lives.
+  /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded after `limits.timeout_ms`,
+  /// Cancelled.
+  virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const CompileLimits& /*limits*/) { return TuningLease(); }
+  /// Where the store keeps artifacts; null if it does not.
+  virtual ArtifactCache* artifacts() { return nullptr; }
 };
 
 }  // namespace tuneonce

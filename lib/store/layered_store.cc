@@ -1,0 +1,59 @@
+#include "tuneonce/store/layered_store.h"
+
+namespace tuneonce {
+
+LayeredStore::LayeredStore(std::shared_ptr<RecordStore> user, std::vector<std::shared_ptr<RecordStore>> shipped)
+    : layers_(std::move(shipped)) {
+  layers_.insert(layers_.begin(), std::move(user));
+}
+
+Result<RecordLookup> LayeredStore::Lookup(const TuningKey& key) const {
+  RecordLookup best;
+  Status failed;
+  for (const auto& layer : layers_) {
+    Result<RecordLookup> lookup = layer->Lookup(key);
+    if (!lookup.ok()) {
+      failed = lookup.status();  // Another layer may still have it.
+    } else if (lookup->match < best.match) {
+      best = *std::move(lookup);
+    }
+  }
+  if (best.match == RecordMatch::kNotFound && !failed.ok()) return failed;
+  return best;
+}
+
+Result<std::vector<TuningRecord>> LayeredStore::List() const {
+  std::vector<TuningRecord> all;
+  for (const auto& layer : layers_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, layer->List());
+    all.insert(all.end(), records.begin(), records.end());
+  }
+  return all;
+}
+
+ArtifactCache* LayeredStore::artifacts() { return layers_.front()->artifacts() == nullptr ? nullptr : this; }
+
+Result<std::optional<Artifact>> LayeredStore::Get(const Fingerprint& key) {
+  Status failed;
+  for (const auto& layer : layers_) {
+    if (layer->artifacts() == nullptr) continue;
+    Result<std::optional<Artifact>> artifact = layer->artifacts()->Get(key);
+    if (!artifact.ok()) {
+      failed = artifact.status();
+    } else if (artifact->has_value()) {
+      return artifact;
+    }
+  }
+  if (!failed.ok()) return failed;
+  return std::optional<Artifact>();
+}
+
+Status LayeredStore::Put(const Fingerprint& key, const Artifact& artifact) {
+  return layers_.front()->artifacts()->Put(key, artifact);
+}
+
+Result<ArtifactLease> LayeredStore::Lease(const Fingerprint& key, const CompileLimits& limits) {
+  return layers_.front()->artifacts()->Lease(key, limits);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,13 @@
+// Builds without SQLite (TUNEONCE_WITH_SQLITE=OFF): records stay in memory.
+#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+
+Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
+  return UnimplementedError("this library was built without SQLite (TUNEONCE_WITH_SQLITE=OFF)");
+}
+
+std::shared_ptr<RecordStore> DefaultRecordStore(std::string*) { return MemoryStore::Process(); }
+
+}  // namespace tuneonce
