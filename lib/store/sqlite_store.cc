@@ -32,6 +32,9 @@ CREATE TABLE artifacts(key BLOB PRIMARY KEY, size INTEGER NOT NULL, used INTEGER
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 )";
 
+/// The newest first.
+constexpr char kRecordsOfKernel[] = "SELECT body FROM records WHERE kernel_key = ? ORDER BY id DESC";
+
 std::int64_t NowSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
@@ -107,11 +110,9 @@ struct SqliteStore::Impl {
 
   /// Opens the file, sets it aside if it is corrupt, and opens a new one then.
   Status Open() {
+    std::shared_ptr<void> lock = options.read_only ? nullptr : LockPlace(options.path);
     int result = Connect();
-    if (IsCorrupt(result) && !options.read_only) {
-      TUNEONCE_RETURN_IF_ERROR(ReplaceCorrupt());
-      return Status();
-    }
+    if (IsCorrupt(result) && !options.read_only) return ReplaceCorrupt();
     TUNEONCE_RETURN_IF_ERROR(SqliteStatus(result, database, options.path));
     return CheckVersion();
   }
@@ -164,8 +165,9 @@ struct SqliteStore::Impl {
                                                 kSchemaVersion, "): update tuneonce, or choose another path"));
   }
 
+  /// REQUIRES: LockPlace is held.
   Status ReplaceCorrupt() {
-    TUNEONCE_RETURN_IF_ERROR(SetAside(options.path, inode).status());
+    TUNEONCE_RETURN_IF_ERROR(SetAside(options.path, inode));
     Close();
     TUNEONCE_RETURN_IF_ERROR(SqliteStatus(Connect(), database, options.path));
     return CheckVersion();
@@ -180,6 +182,7 @@ struct SqliteStore::Impl {
     }
     int result = work();
     if (IsCorrupt(result) && !options.read_only) {
+      std::shared_ptr<void> place = LockPlace(options.path);
       TUNEONCE_RETURN_IF_ERROR(ReplaceCorrupt());
       result = work();
     }
@@ -229,7 +232,7 @@ Result<RecordLookup> SqliteStore::Lookup(const TuningKey& key) const {
   std::string kernel_key = Bytes(KernelKey(key));
   TUNEONCE_RETURN_IF_ERROR(impl_->Run("reading a record", [&] {
     best = RecordLookup();
-    Statement statement(impl_->database, "SELECT body FROM records WHERE kernel_key = ? ORDER BY id DESC");
+    Statement statement(impl_->database, kRecordsOfKernel);
     statement.Bind(std::string_view(kernel_key));
     int result = statement.Step();
     for (; result == SQLITE_ROW; result = statement.Step()) {
@@ -254,11 +257,12 @@ Status SqliteStore::Put(const TuningRecord& record) {
                      .Bind(std::string_view(body))
                      .Step();
     if (result != SQLITE_DONE) return result;
-    // Acknowledged means found: a damaged index takes rows that it then does not find.
-    Statement again(impl_->database, "SELECT body FROM records WHERE kernel_key = ? ORDER BY id DESC LIMIT 1");
+    // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
+    Statement again(impl_->database, kRecordsOfKernel);
     result = again.Bind(std::string_view(kernel_key)).Step();
-    if (result == SQLITE_ROW) return again.Blob(0) == body ? SQLITE_DONE : SQLITE_CORRUPT;
-    return result == SQLITE_DONE ? SQLITE_CORRUPT : result;
+    bool found = result == SQLITE_ROW && again.Blob(0) == body;
+    while (result == SQLITE_ROW) result = again.Step();
+    return result == SQLITE_DONE && !found ? SQLITE_CORRUPT : result;
   });
 }
 

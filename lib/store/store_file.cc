@@ -75,7 +75,7 @@ struct flock ByteAt(std::int64_t offset) {
   return lock;
 }
 
-constexpr std::int64_t kSetAsideByte = 0;
+constexpr std::int64_t kPlaceByte = 0;
 
 }  // namespace
 
@@ -106,26 +106,30 @@ Status CheckStorePlace(const std::string& path) {
   return UnavailableError(absl::StrCat("the store ", path, " cannot be read: ", ErrorText()));
 }
 
-Result<std::string> SetAside(const std::string& path, unsigned long inode) {
-  TUNEONCE_ASSIGN_OR_RETURN(int file, OpenLockFile(path));
-  struct flock lock = ByteAt(kSetAsideByte);
-  fcntl(file, F_OFD_SETLKW, &lock);
+std::shared_ptr<void> LockPlace(const std::string& path) {
+  Result<int> file = OpenLockFile(path);
+  if (!file.ok()) return nullptr;
+  struct flock lock = ByteAt(kPlaceByte);
+  while (fcntl(*file, F_OFD_SETLKW, &lock) != 0 && errno == EINTR) {
+  }
+  return std::shared_ptr<void>(nullptr, [descriptor = *file](void*) { close(descriptor); });
+}
+
+Status SetAside(const std::string& path, unsigned long inode) {
   struct stat info {};
-  std::string aside;
-  Status status;
-  if (lstat(path.c_str(), &info) == 0 && info.st_ino == inode) {
-    auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-    aside = absl::StrCat(path, ".corrupt-", now.count(), "-", getpid());
-    // The log first: without it the file itself is what it was at the last checkpoint.
-    for (const char* suffix : {"-wal", "-shm", ""}) {
-      if (std::rename((path + suffix).c_str(), (aside + suffix).c_str()) != 0 && *suffix == '\0') {
-        status = UnavailableError(absl::StrCat("the corrupt store ", path, " cannot be set aside: ", ErrorText()));
-      }
+  if (lstat(path.c_str(), &info) != 0 || info.st_ino != inode) return Status();
+  auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  std::string aside = absl::StrCat(path, ".corrupt-", now.count(), "-", getpid());
+  for (int i = 1; lstat(aside.c_str(), &info) == 0; ++i) {  // Never over one that was set aside before.
+    aside = absl::StrCat(path, ".corrupt-", now.count(), "-", getpid(), "-", i);
+  }
+  // The log first: without it the file itself is what it was at the last checkpoint.
+  for (const char* suffix : {"-wal", "-shm", ""}) {
+    if (std::rename((path + suffix).c_str(), (aside + suffix).c_str()) != 0 && *suffix == '\0') {
+      return UnavailableError(absl::StrCat("the corrupt store ", path, " cannot be set aside: ", ErrorText()));
     }
   }
-  close(file);  // Releases the lock.
-  if (!status.ok()) return status;
-  return aside;
+  return Status();
 }
 
 Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const CompileLimits& limits) {

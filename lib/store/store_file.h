@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_STORE_STORE_FILE_H_
 #define TUNEONCE_LIB_STORE_STORE_FILE_H_
 
+#include <memory>
 #include <string>
 
 #include "tuneonce/base/result.h"
@@ -15,9 +16,13 @@ Result<std::string> DefaultStorePath();
 /// or that others own or can write, or that lies on a network file system.
 Status CheckStorePlace(const std::string& path);
 
-/// Renames a corrupt database and what SQLite keeps beside it. Under `path`.lock, so that two processes do not both do
-/// it; nothing if the file is not `inode` any more. Returns the new name, or "" if another process was first.
-Result<std::string> SetAside(const std::string& path, unsigned long inode);
+/// Keeps other processes from making, opening or setting aside the database at `path` while it lives. Null if the lock
+/// file cannot be written: nothing can be made then either.
+std::shared_ptr<void> LockPlace(const std::string& path);
+
+/// Renames a corrupt database and what SQLite keeps beside it; nothing if the file is not `inode` any more: another
+/// process was first. REQUIRES: LockPlace is held.
+Status SetAside(const std::string& path, unsigned long inode);
 
 /// An OFD lock on one byte of `path`.lock, chosen by `key`: held until the lease goes, or the process dies.
 /// Errors: DeadlineExceeded, Cancelled, Unavailable.

@@ -33,7 +33,7 @@ struct StoreReport {
 /// Records and artifacts in one SQLite file (WAL), shared by any number of processes.
 ///
 /// Rows carry a checksum: one that does not fit is a miss, never a hit. A file that SQLite calls corrupt, or no
-/// database, is renamed to FILE.corrupt-TIME-PID, with its -wal and -shm, never deleted, and a new one begun. Leases
+/// database, is renamed to FILE.corrupt-TIME-PID[-N], with its -wal and -shm, never deleted, and a new one begun. Leases
 /// are byte-range locks (OFD) on FILE.lock: they go with the process that holds them. **A stored cubin is executable
 /// code** (tileiras embeds an object that the driver runs): so a folder or file is refused that is a symbolic link, or
 /// that others own or can write.

@@ -1,0 +1,291 @@
+// TunedKernel and what it remembers on disk; Warmup and Seal; failed tunes.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/process.h"
+#include "testing/cpu_device_test.h"
+#include "tuneonce/cuda/graph.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+std::shared_ptr<SqliteStore> OpenStore(const std::string& path) {
+  SqliteStoreOptions options;
+  options.path = path;
+  Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+  EXPECT_OK(store);
+  return store.ok() ? *store : nullptr;
+}
+
+class TunedStoreTest : public testing::CpuDeviceTest {
+ protected:
+  TunedStoreTest() : folder_(*TemporaryFolder::Create()) {
+    policy_.disabled = false;
+    policy_.on_warning = [this](const std::string& line) { warnings_.push_back(line); };
+  }
+  TunedKernel Create() {
+    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  Status Launch(TunedKernel& kernel, int n) {
+    DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(n), 3));
+    DeviceBuffer y = Floats(std::vector<float>(static_cast<std::size_t>(n), 0));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(static_cast<std::size_t>(n), 6));
+    return Status();
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.path() + "/cache/store.db";
+  testing::ScaleKernel scale_;
+  AutotunePolicy policy_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
+  policy_.store = OpenStore(path_);
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel, 1000));
+    EXPECT_EQ(kernel.counters().tunes, 1);
+    EXPECT_GT(kernel.counters().tuning_seconds, 0);
+  }
+  TuningRecord record = (*policy_.store->List())[0];
+  EXPECT_EQ(record.baseline, "TILE=64, WORK=100");
+  EXPECT_EQ(record.timer, "events");
+  EXPECT_NE(record.artifact, Fingerprint());
+  EXPECT_FALSE(record.host.empty());
+  policy_.store = OpenStore(path_);
+  Environment saved = Environment::Get();
+  Environment no_compiler = saved;
+  no_compiler.cxx = "/nowhere/c++";
+  Environment::Set(no_compiler);
+  TunedKernel again = Create();
+  Status launched = Launch(again, 1000);
+  Status other = Launch(again, 1001);
+  Environment::Set(saved);
+  EXPECT_OK(launched);
+  EXPECT_EQ(again.counters().stored_hits, 1);
+  EXPECT_EQ(again.counters().tunes, 1) << "the other key's, which cannot be compiled";
+  EXPECT_ERROR(other, StatusCode::kInternal, "/nowhere/c++");
+  EXPECT_TRUE(warnings_.empty());
+}
+
+TEST_F(TunedStoreTest, ARecordWhoseArtifactIsGoneIsCompiledNotSearched) {
+  policy_.store = OpenStore(path_);
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel, 1000));
+  }
+  TuningRecord record = (*policy_.store->List())[0];
+  auto memory = std::make_shared<MemoryStore>();  // Has the record, and no artifacts.
+  ASSERT_OK(memory->Put(record));
+  policy_.store = memory;
+  TunedKernel kernel = Create();
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+TEST_F(TunedStoreTest, PolicySaysWhichMatchesServe) {
+  auto store = std::make_shared<MemoryStore>();
+  policy_.store = store;
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel, 1000));
+  }
+  TuningRecord original = (*store->List())[0];
+  struct Case {
+    RecordMatch weakest;
+    bool other_driver;
+    bool other_device;
+    int expected_tunes;
+  };
+  for (const Case& c :
+       {Case{RecordMatch::kExact, true, false, 1}, Case{RecordMatch::kOtherDriver, true, false, 0},
+        Case{RecordMatch::kOtherDriver, false, true, 1}, Case{RecordMatch::kOtherDevice, false, true, 0}}) {
+    auto other = std::make_shared<MemoryStore>();
+    TuningRecord record = original;
+    if (c.other_driver) record.key.driver_version -= 10;
+    if (c.other_device) record.key.device_name = "another";
+    ASSERT_OK(other->Put(record));
+    policy_.store = other;
+    policy_.weakest_match = c.weakest;
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel, 1000));
+    EXPECT_EQ(kernel.counters().tunes, c.expected_tunes) << c.other_driver << c.other_device;
+  }
+}
+
+TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
+  auto store = std::make_shared<MemoryStore>();
+  policy_.store = store;
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel, 1000));
+  }
+  TuningRecord record = (*store->List())[0];
+  record.config = "TILE=12345, WORK=0";
+  ASSERT_OK(store->Put(record));
+  TunedKernel kernel = Create();
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+/// A store that fails whatever it is asked.
+class BrokenStore final : public RecordStore {
+ public:
+  Result<RecordLookup> Lookup(const TuningKey&) const override { return UnavailableError("lookup broke"); }
+  Status Put(const TuningRecord&) override { return UnavailableError("put broke"); }
+  Result<std::vector<TuningRecord>> List() const override { return UnavailableError("list broke"); }
+  Status Remove(const TuningKey&) override { return UnavailableError("remove broke"); }
+  Result<TuningLease> Lease(const TuningKey&, const CompileLimits&) override { return UnavailableError("lease broke"); }
+};
+
+TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {
+  policy_.store = std::make_shared<BrokenStore>();
+  TunedKernel kernel = Create();
+  ASSERT_OK(Launch(kernel, 1000));
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(warnings_, (std::vector<std::string>{"kernel 'scale': lookup broke; tuning goes on without it",
+                                                 "kernel 'scale': lease broke; tuning goes on beside others",
+                                                 "kernel 'scale': put broke; the choice holds for this process only"}));
+}
+
+TEST_F(TunedStoreTest, UnderAProfilerNothingIsStored) {
+  policy_.store = std::make_shared<MemoryStore>();
+  Environment saved = Environment::Get();
+  Environment profiled = saved;
+  profiled.profiler = "/opt/nsys/libinjection.so";
+  Environment::Set(profiled);
+  TunedKernel kernel = Create();
+  Status launched = Launch(kernel, 1000);
+  policy_.store_under_profiler = true;
+  TunedKernel storing = Create();
+  Status second = Launch(storing, 1001);
+  Environment::Set(saved);
+  ASSERT_OK(launched);
+  ASSERT_OK(second);
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_NE(warnings_[0].find("tuned under a profiler (/opt/nsys/libinjection.so)"), std::string::npos);
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+}
+
+TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel kernel = Create();
+  std::vector<std::size_t> done;
+  auto on_done = [&](std::size_t count, const Status& outcome) {
+    EXPECT_OK(outcome);
+    done.push_back(count);
+    throw 1;  // A display must not end a warm-up.
+  };
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}, on_done));
+  EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  kernel.Seal();
+  ASSERT_OK(Launch(kernel, 1000));
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  ASSERT_OK(Launch(kernel, 3000));
+  ASSERT_OK(Launch(kernel, 3000));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().sealed_misses, 2);
+  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=3000, x:float32, y:float32"});
+}
+
+TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel kernel = Create();
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1, 2}, {}}}), StatusCode::kInvalidArgument, "2 dims; the kernel has 1");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{0}, {}}}), StatusCode::kInvalidArgument, "dim N is 0");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {DType::kInt8}}}), StatusCode::kInvalidArgument,
+               "parameter 'x' needs a dtype, which must be float32");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{0}, {}}, {{1000}, {}}}), StatusCode::kInvalidArgument, "dim N is 0");
+  EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
+}
+
+TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheFallback) {
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3));
+  DeviceBuffer y = Floats(std::vector<float>(1000, 0));
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 2.0f); });
+  ASSERT_OK(graph);
+  // A graph replayed after more keys were tuned.
+  for (int n = 1; n <= 20; ++n) ASSERT_OK(Launch(kernel, 1000 + n));
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(1000, 6));
+}
+
+TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
+  policy_.store = std::make_shared<MemoryStore>();
+  SearchSpace space;
+  IntAxis bad = space.AddAxis("BAD", {1});
+  KernelDefinition definition = scale_.Definition();
+  definition.Space(space);
+  int compiles = 0;
+  KernelDefinition failing("failing", "1");
+  failing.Dims({"N"})
+      .Parameters(definition.parameters())
+      .Space(space)
+      .Variant(
+          [&compiles](const Config&, const Problem&) {
+            ++compiles;
+            return KernelSource::HostCpp("no C++", "k");
+          },
+          nullptr, Grid::Fixed(1));
+  (void)bad;
+  Result<TunedKernel> kernel = TunedKernel::Create(failing, *device_, policy_);
+  ASSERT_OK(kernel);
+  EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
+  EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
+  EXPECT_EQ(kernel->counters().tunes, 1) << "the second launch does not search again";
+  EXPECT_EQ(kernel->counters().failed_tunes, 1);
+}
+
+/// What each process of the next test does: the store's path comes in the environment.
+TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
+  policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"));
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{5000}, {}}}));
+  std::printf("tunes=%d\n", static_cast<int>(kernel.counters().tunes));
+}
+
+TEST_F(TunedStoreTest, ManyProcessesAskingForOneKeyTuneOnce) {
+  std::atomic<int> tunes{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      ProcessOptions options;
+      options.arguments = {"/proc/self/exe", "--gtest_filter=*TunesAsAChild", "--gtest_also_run_disabled_tests"};
+      options.arguments[0] = std::filesystem::read_symlink("/proc/self/exe");
+      options.environment = {"TUNEONCE_TEST_STORE=" + path_, "PATH=" + Environment::Get().path};
+      Result<ProcessResult> child = RunProcess(options);
+      ASSERT_OK(child);
+      EXPECT_EQ(child->exit_code, 0) << child->output;
+      std::size_t said = child->output.find("tunes=");
+      ASSERT_NE(said, std::string::npos) << child->output;
+      tunes += child->output[said + 6] - '0';
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(tunes, 1);
+  EXPECT_EQ(OpenStore(path_)->List()->size(), 1u);
+}
+
+}  // namespace
+}  // namespace tuneonce
