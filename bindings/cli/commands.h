@@ -16,6 +16,7 @@ void AddDoctor(CLI::App& app, Command* command);
 void AddTune(CLI::App& app, Command* command);
 void AddCompile(CLI::App& app, Command* command);
 void AddHints(CLI::App& app, Command* command);
+void AddRecords(CLI::App& app, Command* command);
 
 }  // namespace tuneonce::cli
 

@@ -23,9 +23,11 @@ int main(int argc, char** argv) {
   tuneonce::cli::AddTune(app, &command);
   tuneonce::cli::AddCompile(app, &command);
   tuneonce::cli::AddHints(app, &command);
+  tuneonce::cli::AddRecords(app, &command);
   if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
-    std::fprintf(stderr, "tuneonce: unknown command '%s': choose doctor, tune, compile or hints; see tuneonce --help\n",
-                 argv[1]);
+    std::fprintf(
+        stderr, "tuneonce: unknown command '%s': choose doctor, tune, compile, hints or records; see tuneonce --help\n",
+        argv[1]);
     return 2;
   }
   try {

@@ -11,6 +11,7 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/store/memory_store.h"
 #include "tuneonce/store/sqlite_store.h"
 
 namespace tuneonce {
@@ -36,12 +37,16 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         std::string warning;
+        bool is_disabled = its_policy.disabled.value_or(Environment::Get().disable_autotune);
+        its_policy.disabled = is_disabled;
+        // Disabled, nothing is looked up or stored: no file is opened for it.
+        if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
         if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&warning);
         if (!warning.empty()) WarnUser(its_policy, warning);
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         return std::move(its_policy);
       }()),
-      disabled(policy.disabled.value_or(Environment::Get().disable_autotune)),
+      disabled(*policy.disabled),
       binder(*definition) {}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

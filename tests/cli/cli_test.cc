@@ -178,5 +178,89 @@ TEST(CompileTest, BadInputIsOneClearLine) {
                      "TUNEONCE_TILEIRAS=/no/tileiras");
 }
 
+class RecordsTest : public ::testing::Test {
+ protected:
+  RecordsTest() : folder_(*TemporaryFolder::Create()) {}
+
+  void TuneInto(const std::string& store) {
+    ProcessResult tuned =
+        RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5000", "--quiet", "--store", store});
+    ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+  }
+  nlohmann::json Json(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    ProcessResult result = RunCli(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return nlohmann::json::parse(result.output, nullptr, false);
+  }
+
+  TemporaryFolder folder_;
+  std::string store_ = folder_.path() + "/a/store.db";
+  std::string other_ = folder_.path() + "/b/store.db";
+  std::string file_ = folder_.path() + "/records.json";
+};
+
+TEST_F(RecordsTest, WhatIsTunedCanBeListedExportedImportedAndPruned) {
+  TuneInto(store_);
+  nlohmann::json list = Json({"records", "list", "--store", store_});
+  ASSERT_EQ(list["records"].size(), 1u);
+  nlohmann::json record = list["records"][0];
+  EXPECT_EQ(record["kernel"], "vector_add");
+  EXPECT_EQ(record["tuned_at"], "N=5000");
+  EXPECT_GT(record["mean_us"].get<double>(), 0);
+  EXPECT_NE(RunCli({"records", "list", "--store", store_}).output.find("1 records in "), std::string::npos);
+  EXPECT_NE(RunCli({"records", "show", "vector_add", "--store", store_}).output.find("kernel_fingerprint"),
+            std::string::npos);
+  EXPECT_EQ(Json({"records", "export", "-o", file_, "--store", store_})["exported"], 1);
+  EXPECT_EQ(Json({"records", "import", file_, "--device", "cpu", "--store", other_})["imported"], 1);
+  EXPECT_EQ(Json({"records", "import", file_, "--device", "cpu", "--store", other_})["kept"], 1);
+  EXPECT_EQ(Json({"records", "import", file_, "--any-device", "--replace", "--store", other_})["imported"], 1);
+  EXPECT_EQ(Json({"records", "list", "--store", other_}), list) << "nothing is lost on the way";
+  nlohmann::json verified = Json({"records", "verify", "--store", store_});
+  EXPECT_EQ(verified["records"], 1);
+  EXPECT_GT(verified["artifacts"], 1) << "the code of all candidates";
+  EXPECT_EQ(Json({"records", "prune", "--older-than-days", "1", "--store", other_})["removed"], 0);
+  EXPECT_EQ(Json({"records", "prune", "--kernel", "vector_add", "--store", other_})["removed"], 1);
+  EXPECT_TRUE(Json({"records", "list", "--store", other_})["records"].empty());
+}
+
+TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
+  TuneInto(store_);
+  Json({"records", "export", "-o", file_, "--store", store_});
+  nlohmann::json good = nlohmann::json::parse(*ReadFile(file_));
+  auto import = [&](const nlohmann::json& json) {
+    EXPECT_TRUE(WriteFile(file_, json.dump()).ok());
+    return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
+  };
+  nlohmann::json bad = good;
+  bad["version"] = 2;
+  ExpectOneLineError(import(bad), "\"version\" is 2; this program knows version 1");
+  bad = good;
+  bad["format"] = "other";
+  ExpectOneLineError(import(bad), "this is no file of records");
+  bad = good;
+  bad["records"][0].erase("config");
+  ExpectOneLineError(import(bad), "record 0: field 'config' is missing");
+  bad = good;
+  bad["records"][0]["mean_us"] = "fast";
+  ExpectOneLineError(import(bad), "record 0: field 'mean_us' must be a number");
+  bad = good;
+  bad["records"][0]["colour"] = "red";
+  ExpectOneLineError(import(bad), "record 0: field 'colour' is unknown");
+  bad = good;
+  bad["records"][0]["key_words"][0] = "xyz";
+  ExpectOneLineError(import(bad), "'key_words' must hold strings of 16 hexadecimal digits");
+  bad = good;
+  bad["records"][0]["device"] = "H200";
+  ExpectOneLineError(import(bad), "is of device 'H200'");
+  EXPECT_TRUE(WriteFile(file_, "{").ok());
+  ExpectOneLineError({"records", "import", file_, "--store", other_}, "this is no JSON");
+  ExpectOneLineError({"records", "import", folder_.path() + "/none.json", "--store", other_}, "none.json");
+  ExpectOneLineError({"records", "show", "nothing", "--store", store_}, "there are: vector_add");
+  ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
+  ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");
+  ExpectOneLineError({"records", "list"}, "set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -12,8 +12,8 @@ struct TableOptions {
   int bottom = 3;  ///< Rows from the slow end, if there are more. Default 3.
 };
 
-/// A search's result as text for people: one row per candidate (mean, margin, ratio to the best, "=" where it cannot be told from the fastest), the best and the
-/// baseline marked, then failures and duplicates, then the cost.
+/// A search's result as text for people: one row per candidate (mean, margin, ratio to the best, "=" where it cannot be
+/// told from the fastest), the best and the baseline marked, then failures and duplicates, then the cost.
 TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
 
 }  // namespace tuneonce

@@ -1,0 +1,229 @@
+// tuneonce records list|show|export|import|prune|verify
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "commands.h"
+#include "files.h"
+#include "tuneonce/cuda/device.h"
+#include "tuneonce/report/records_json.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string store;
+  std::string kernel;
+  std::string file;
+  std::string output;
+  std::string device = "cuda";
+  int older_than_days = 0;
+  bool any_device = false;
+  bool replace = false;
+  bool json = false;
+};
+
+Result<std::shared_ptr<SqliteStore>> OpenStore(const Options& options) {
+  SqliteStoreOptions where;
+  where.path = options.store;
+  return SqliteStore::Open(where);
+}
+
+/// The store's records, of the kernel that was named, if any.
+Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, store.List());
+  std::vector<TuningRecord> records;
+  std::set<std::string> kernels;
+  for (TuningRecord& record : all) {
+    kernels.insert(record.key.kernel);
+    if (options.kernel.empty() || record.key.kernel == options.kernel) records.push_back(std::move(record));
+  }
+  if (records.empty() && !options.kernel.empty()) {
+    std::string names;
+    for (const std::string& name : kernels) names += (names.empty() ? "" : ", ") + name;
+    return NotFoundError("no record of kernel '" + options.kernel + "' in " + store.path() +
+                         (names.empty() ? ", which is empty" : "; there are: " + names));
+  }
+  return records;
+}
+
+std::string DateOf(std::int64_t unix_seconds) {
+  auto seconds = static_cast<std::time_t>(unix_seconds);
+  std::tm date{};
+  gmtime_r(&seconds, &date);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &date);
+  return text;
+}
+
+Status List(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
+  if (options.json) {
+    std::printf("%s\n", RecordsToJson(records).c_str());
+    return Status();
+  }
+  for (const TuningRecord& record : records) {
+    std::printf(
+        "%s  %s  %s  {%s}  %.3f us%s  %s\n", record.key.kernel.c_str(), record.key.key_text.c_str(),
+        record.key.device_name.c_str(), record.config.c_str(), record.measurement.mean_us,
+        record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
+        DateOf(record.unix_seconds).c_str());
+  }
+  std::printf("%zu records in %s\n", records.size(), store->path().c_str());
+  return Status();
+}
+
+Status Show(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
+  if (options.json) {
+    std::printf("%s\n", RecordsToJson(records).c_str());
+    return Status();
+  }
+  for (const TuningRecord& record : records) {
+    Json json = Json::parse(RecordsToJson({record}))["records"][0];
+    for (const auto& [name, value] : json.items()) {
+      std::printf("%-22s %s\n", name.c_str(),
+                  value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+    }
+    std::printf("\n");
+  }
+  return Status();
+}
+
+Status Export(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(options.output, RecordsToJson(records) + "\n"));
+  if (options.json) {
+    std::printf(
+        "%s\n",
+        Json({{"store", store->path()}, {"output", options.output}, {"exported", records.size()}}).dump(2).c_str());
+  } else {
+    std::printf("%zu records written to %s\n", records.size(), options.output.c_str());
+  }
+  return Status();
+}
+
+/// Refuses records that this machine's device would not use.
+Status CheckDevice(const std::vector<TuningRecord>& records, const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(options.device));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  for (const TuningRecord& record : records) {
+    if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
+    return FailedPreconditionError("a record of kernel '" + record.key.kernel + "' is of device '" +
+                                   record.key.device_name + "', not of this machine's '" + identity.name +
+                                   "': import all with --any-device");
+  }
+  return Status();
+}
+
+Status Import(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(options.file));
+  Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
+  if (!records.ok()) return records.status().WithPrefix(options.file);
+  if (!options.any_device) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  int imported = 0;
+  int kept = 0;
+  for (const TuningRecord& record : *records) {
+    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup there, store->Lookup(record.key));
+    if (there.match == RecordMatch::kExact && !options.replace) {
+      ++kept;
+      continue;
+    }
+    TUNEONCE_RETURN_IF_ERROR(store->Put(record));
+    ++imported;
+  }
+  if (options.json) {
+    std::printf("%s\n", Json({{"store", store->path()}, {"imported", imported}, {"kept", kept}}).dump(2).c_str());
+  } else {
+    std::printf("%d records imported to %s; %d were there already%s\n", imported, store->path().c_str(), kept,
+                kept > 0 ? " (replace them with --replace)" : "");
+  }
+  return Status();
+}
+
+Status Prune(const Options& options) {
+  if (options.kernel.empty() && options.older_than_days == 0) {
+    return InvalidArgumentError("prune needs --kernel NAME, --older-than-days N, or both");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
+  std::int64_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  constexpr std::int64_t kDay = 86400;
+  int removed = 0;
+  for (const TuningRecord& record : records) {
+    if (options.older_than_days > 0 && now - record.unix_seconds < options.older_than_days * kDay) continue;
+    TUNEONCE_RETURN_IF_ERROR(store->Remove(record.key));
+    ++removed;
+  }
+  if (options.json) {
+    std::printf("%s\n", Json({{"store", store->path()}, {"removed", removed}}).dump(2).c_str());
+  } else {
+    std::printf("%d records removed from %s\n", removed, store->path().c_str());
+  }
+  return Status();
+}
+
+Status VerifyStore(const Options& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
+  if (options.json) {
+    std::printf("%s\n", Json({{"store", store->path()},
+                              {"records", report.num_records},
+                              {"artifacts", report.num_artifacts},
+                              {"artifact_bytes", report.artifact_bytes},
+                              {"problems", report.problems}})
+                            .dump(2, ' ', false, Json::error_handler_t::replace)
+                            .c_str());
+  } else {
+    std::printf("%s: %ld records, %ld artifacts of %ld bytes\n", store->path().c_str(), report.num_records,
+                report.num_artifacts, report.artifact_bytes);
+    for (const std::string& problem : report.problems) std::printf("  %s\n", problem.c_str());
+  }
+  if (report.problems.empty()) return Status();
+  return InternalError(std::to_string(report.problems.size()) + " problems in " + store->path() +
+                       ": damaged rows count as missing, and are replaced when their keys are tuned again");
+}
+
+}  // namespace
+
+void AddRecords(CLI::App& app, Command* command) {
+  CLI::App* records = app.add_subcommand("records", "What is remembered: list, show, export, import, prune, verify");
+  records->require_subcommand(1);
+  auto options = std::make_shared<Options>();
+  auto add = [&](const char* name, const char* description, Status (*run)(const Options&)) {
+    CLI::App* sub = records->add_subcommand(name, description);
+    sub->add_option("--store", options->store, "The store's file (default: the user's)");
+    sub->add_flag("--json", options->json, "JSON instead of text");
+    sub->callback([=] { *command = [=] { return run(*options); }; });
+    return sub;
+  };
+  CLI::App* list = add("list", "One line per record", List);
+  list->add_option("--kernel", options->kernel, "Only this kernel's");
+  CLI::App* show = add("show", "All fields of a kernel's records", Show);
+  show->add_option("kernel", options->kernel, "Which kernel")->required();
+  CLI::App* to_file = add("export", "Write records to a JSON file", Export);
+  to_file->add_option("-o,--output", options->output, "The file")->required();
+  to_file->add_option("--kernel", options->kernel, "Only this kernel's");
+  CLI::App* from_file = add("import", "Add records of a JSON file", Import);
+  from_file->add_option("file", options->file, "The file")->required();
+  from_file->add_option("--device", options->device, "Device that the records must be of (default: cuda)");
+  from_file->add_flag("--any-device", options->any_device, "Take records of every device");
+  from_file->add_flag("--replace", options->replace, "Replace records that are there already");
+  CLI::App* prune = add("prune", "Remove records", Prune);
+  prune->add_option("--kernel", options->kernel, "Only this kernel's");
+  prune->add_option("--older-than-days", options->older_than_days, "Only older ones")->check(CLI::PositiveNumber);
+  add("verify", "Read every row; exit code 1 if one is damaged", VerifyStore);
+}
+
+}  // namespace tuneonce::cli
