@@ -130,6 +130,8 @@ Counters TunedKernel::counters() const {
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
+  std::lock_guard<std::mutex> lock(impl_->kernels_mutex_);
+  counters.loaded_kernels = static_cast<std::int64_t>(impl_->kernels_.size());
   return counters;
 }
 

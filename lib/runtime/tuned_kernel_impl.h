@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <vector>
 
 #include "runtime/hit_table.h"
@@ -71,6 +73,7 @@ struct TunedKernel::Impl {
   /// By the variant named `preferred` if it compiles, else by the first that does.
   Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const Config& config, const BoundCall& call,
                                                              const std::string& preferred);
+  friend class TunedKernel;
   const ResidentKernel* Publish(const DeviceState& device, const ResidentKey& key, const Config& config,
                                 std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
@@ -86,6 +89,12 @@ struct TunedKernel::Impl {
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 
+  /// What tells loaded kernels apart: context, config, variant, code, and the dynamic shared memory it was prepared
+  /// for.
+  using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
+
+  mutable std::mutex kernels_mutex_;
+  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_;  // Entries stay: the table refers to them.
   std::mutex devices_mutex_;
   std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
   TuneOnce tune_once_;

@@ -48,17 +48,22 @@ Result<const TunedKernel::Impl::DeviceState*> TunedKernel::Impl::CurrentDevice()
 
 const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, const ResidentKey& key,
                                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
-  auto resident = std::make_unique<ResidentKernel>();
-  resident->key = key;
-  resident->config = config;
-  resident->target = device.target;
-  resident->variant = loaded->variant;
-  resident->layout = &device.layouts.at(loaded->variant);
-  resident->space = &definition->space();
-  resident->api = &api;
-  resident->function = loaded->kernel.get();
-  resident->loaded = std::move(loaded);
-  return table.Insert(std::move(resident));
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  // One library per context, config and code, however many keys chose it: the one just loaded goes if there is one.
+  KernelId id{key.words[0], config.ToString(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  std::unique_ptr<ResidentKernel>& resident = kernels_[id];
+  if (resident == nullptr) {
+    resident = std::make_unique<ResidentKernel>();
+    resident->config = config;
+    resident->target = device.target;
+    resident->variant = loaded->variant;
+    resident->layout = &device.layouts.at(loaded->variant);
+    resident->space = &definition->space();
+    resident->api = &api;
+    resident->function = loaded->kernel.get();
+    resident->loaded = std::move(loaded);
+  }
+  return table.Insert(key, resident.get());
 }
 
 Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(const Config& config,

@@ -114,8 +114,9 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
                           static_cast<int>(candidate.geometry.shared_memory_bytes))
             .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) + " bytes of shared memory"));
   }
-  return std::shared_ptr<const LoadedKernel>(
-      new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol, candidate.variant});
+  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol,
+                                                              candidate.variant, candidate.artifact.code_fingerprint,
+                                                              candidate.geometry.shared_memory_bytes});
 }
 
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "runtime/tune_once.h"
 
@@ -19,48 +20,63 @@ ResidentKey Key(std::uint64_t a, std::uint64_t b) {
   return key;
 }
 
-std::unique_ptr<ResidentKernel> Entry(const ResidentKey& key) {
-  auto entry = std::make_unique<ResidentKernel>();
-  entry->key = key;
-  return entry;
-}
-
 TEST(HitTableTest, FindsWhatWasInsertedThroughManyGrowths) {
   HitTable table;
   constexpr std::uint64_t kCount = 5000;
+  std::vector<ResidentKernel> kernels(kCount);
   for (std::uint64_t i = 0; i < kCount; ++i) {
     EXPECT_EQ(table.Find(Key(i, 0)), nullptr);
-    const ResidentKernel* entry = table.Insert(Entry(Key(i, 0)));
-    EXPECT_EQ(table.Find(Key(i, 0)), entry);
+    EXPECT_EQ(table.Insert(Key(i, 0), &kernels[i]), &kernels[i]);
+    EXPECT_EQ(table.Find(Key(i, 0)), &kernels[i]);
   }
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    ASSERT_NE(table.Find(Key(i, 0)), nullptr);
-    EXPECT_EQ(table.Find(Key(i, 0))->key.words[0], i);
+    ASSERT_EQ(table.Find(Key(i, 0)), &kernels[i]);
     EXPECT_EQ(table.Find(Key(i, 1)), nullptr);
   }
 }
 
 TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
   HitTable table;
-  const ResidentKernel* first = table.Insert(Entry(Key(1, 2)));
-  EXPECT_EQ(table.Insert(Entry(Key(1, 2))), first);
-  EXPECT_EQ(table.Find(Key(1, 2)), first);
+  ResidentKernel first, second;
+  EXPECT_EQ(table.Insert(Key(1, 2), &first), &first);
+  EXPECT_EQ(table.Insert(Key(1, 2), &second), &first);
+  EXPECT_EQ(table.Find(Key(1, 2)), &first);
 }
 
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
   HitTable table;
+  ResidentKernel first, second;
   ResidentKey a = Key(1, 2);
   ResidentKey b = Key(3, 4);
   b.hash = a.hash;
-  table.Insert(Entry(a));
+  table.Insert(a, &first);
   EXPECT_EQ(table.Find(b), nullptr);
-  table.Insert(Entry(b));
-  EXPECT_EQ(table.Find(a)->key.words[0], 1u);
-  EXPECT_EQ(table.Find(b)->key.words[0], 3u);
+  table.Insert(b, &second);
+  EXPECT_EQ(table.Find(a), &first);
+  EXPECT_EQ(table.Find(b), &second);
+}
+
+TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
+  HitTable table;
+  ResidentKernel first, second;
+  for (std::size_t count : {5u, 6u, 7u, 30u}) {
+    ResidentKey a = Key(count, 2);
+    for (std::size_t i = 2; i < count; ++i) a.words[i] = i;
+    a.count = count;
+    a.Seal();
+    ResidentKey b = a;
+    b.words[count - 1] += 1;  // With the hash of `a`.
+    EXPECT_EQ(table.Insert(a, &first), &first);
+    EXPECT_EQ(table.Find(b), nullptr) << count;
+    EXPECT_EQ(table.Insert(b, &second), &second);
+    EXPECT_EQ(table.Find(a), &first);
+    EXPECT_EQ(table.Find(b), &second);
+  }
 }
 
 TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
   HitTable table;
+  ResidentKernel kernel;
   std::atomic<std::uint64_t> inserted{0};
   std::atomic<bool> missed{false};
   std::vector<std::thread> readers;
@@ -76,7 +92,7 @@ TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
     });
   }
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    table.Insert(Entry(Key(i, 5)));
+    table.Insert(Key(i, 5), &kernel);
     inserted = i + 1;
   }
   for (std::thread& reader : readers) reader.join();

@@ -54,7 +54,9 @@ struct LoadedKernel {
   Library library;
   KernelHandle kernel;
   std::string symbol;
-  const Variant* variant = nullptr;  ///< What it was built by; null in a search without a definition.
+  const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
+  Fingerprint code;                      ///< Artifact::code_fingerprint.
+  std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
 };
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
