@@ -13,6 +13,7 @@
 
 #include "tuneonce/compile/compile_pool.h"
 #include "tuneonce/kernel/tile_ir.h"
+#include "tuneonce/store/sqlite_store.h"
 
 namespace {
 std::atomic<std::int64_t> num_allocations{0};
@@ -31,6 +32,7 @@ namespace tuneonce {
 namespace {
 
 std::string kernels_folder = ".";
+std::string store_path;
 
 std::string ReadFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -100,6 +102,20 @@ void BM_CompileMatmulSpace(benchmark::State& state) {
 }
 BENCHMARK(BM_CompileMatmulSpace)->Arg(1)->Arg(2)->Arg(4)->Arg(8)->Arg(0)->UseRealTime()->Unit(benchmark::kMillisecond);
 
+/// The same through a store on disk (--store=PATH): in the first process that uses it cold, in the second warm.
+void BM_CompileMatmulSpaceStored(benchmark::State& state) {
+  if (store_path.empty()) return state.SkipWithError("give --store=PATH");
+  SqliteStoreOptions options;
+  options.path = store_path;
+  int workers = 0;
+  for (auto _ : state) {
+    Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+    if (!store.ok()) return state.SkipWithError(store.status().message().c_str());
+    if (CompileAll(**store, 0, &workers) < 0) return state.SkipWithError("a candidate did not compile");
+  }
+}
+BENCHMARK(BM_CompileMatmulSpaceStored)->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+
 /// The same from a warm cache in memory.
 void BM_CompileMatmulSpaceCached(benchmark::State& state) {
   MemoryArtifactCache cache;
@@ -138,6 +154,8 @@ int main(int argc, char** argv) {
     std::string argument = argv[i];
     if (argument.rfind("--kernels=", 0) == 0) {
       tuneonce::kernels_folder = argument.substr(10);
+    } else if (argument.rfind("--store=", 0) == 0) {
+      tuneonce::store_path = argument.substr(8);
     } else {
       argv[kept++] = argv[i];
     }
