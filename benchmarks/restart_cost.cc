@@ -1,0 +1,91 @@
+// What a new process pays until its first tuned launch is done, with a warm store, beside loading the same code by
+// hand. restart_cost --device=cpu|cuda --store=PATH [--by-hand]: prints JSON. Run it once to tune (tunes: 1), then
+// again (tunes: 0), and with --by-hand. Making the context and the stream is not counted: a host has them.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "matmul.h"
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/launch.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double MillisecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+Result<Json> Run(const std::string& device_name, const std::string& path, bool by_hand) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
+  TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
+  ScopedContext current(context.view());
+  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
+  constexpr std::int64_t kN = 256;
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream.view(), 3 * kN * kN * sizeof(float)));
+  TUNEONCE_RETURN_IF_ERROR(buffer.Fill(0));
+  auto matrix = [&](std::int64_t i) {
+    return TensorView::Contiguous(static_cast<float*>(buffer.data()) + i * kN * kN, DType::kFloat32, {kN, kN});
+  };
+  TensorView a = matrix(0), b = matrix(1), c = matrix(2);
+  TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+  SqliteStoreOptions options;
+  options.path = path;
+  Json json = {{"device", device_name}};
+  if (by_hand) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(options));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store->List());
+    if (records.empty()) return FailedPreconditionError("the store is empty: run without --by-hand first");
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store->Get(records.back().artifact));
+    if (!artifact) return FailedPreconditionError("the store does not have the artifact");
+    auto start = std::chrono::steady_clock::now();
+    TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(device.api(), artifact->image));
+    TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(artifact->symbol));
+    // One block on no elements: its launch costs what any does, and it needs no config to be known here.
+    CUdeviceptr pointer = buffer.get();
+    std::int32_t none = 0;
+    void* parameters[] = {&pointer, &pointer, &pointer, &none, &none, &none};
+    CUresult launched = LaunchKernel(device.api().launch_path(), kernel.get(), Geometry(), stream.get(), parameters);
+    if (launched != CUDA_SUCCESS) return InternalError("the launch by hand was refused");
+    TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+    json["by_hand_ms"] = MillisecondsSince(start);
+    return json;
+  }
+  auto start = std::chrono::steady_clock::now();
+  AutotunePolicy policy;
+  policy.disabled = false;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(examples::DefineMatmul(), device, policy));
+  TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));
+  TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+  json["first_launch_ms"] = MillisecondsSince(start);
+  json["tunes"] = kernel.counters().tunes;
+  json["stored_hits"] = kernel.counters().stored_hits;
+  return json;
+}
+
+}  // namespace
+}  // namespace tuneonce
+
+int main(int argc, char** argv) {
+  CLI::App app("What a new process pays until its first tuned launch is done");
+  std::string device = "cpu";
+  std::string store;
+  bool by_hand = false;
+  app.add_option("--device", device, "cpu or cuda");
+  app.add_option("--store", store, "The store's file")->required();
+  app.add_flag("--by-hand", by_hand, "Load and launch the stored code without TunedKernel");
+  CLI11_PARSE(app, argc, argv);
+  tuneonce::Result<tuneonce::Json> json = tuneonce::Run(device, store, by_hand);
+  if (!json.ok()) {
+    std::fprintf(stderr, "restart_cost: %s\n", json.status().message().c_str());
+    return 1;
+  }
+  std::printf("%s\n", json->dump().c_str());
+}
