@@ -54,6 +54,7 @@ struct InProcessRunner::Trial {
   std::vector<DeviceBuffer> workspaces;
   ParameterBlock block;
   std::unique_ptr<PreparedRun> prepared;
+  int prepared_in = 0;  // Which session: another one cannot use it.
   double warmup_us = 0;
   bool launch_refused = false;  // By the driver, as opposed to a fault while running.
 
@@ -111,7 +112,7 @@ Status InProcessRunner::OpenTimer() {
 
 bool InProcessRunner::TimeInAnotherWay() {
   if (options_.timer != nullptr || timer_ == nullptr || timer_->name() != "cupti") return false;
-  for (auto& trial : trials_) trial->prepared = nullptr;
+  ++session_number_;
   num_in_closed_sessions_ += session_->num_launches();
   session_ = nullptr;
   own_timer_ = std::make_unique<EventTimer>();
@@ -164,8 +165,9 @@ Result<std::vector<double>> InProcessRunner::SampleInSession(const std::vector<T
   TUNEONCE_RETURN_IF_ERROR(OpenTimer());
   std::vector<PreparedRun*> runs;
   for (Trial* trial : trials) {
-    if (trial->prepared == nullptr) {
+    if (trial->prepared == nullptr || trial->prepared_in != session_number_) {
       TUNEONCE_ASSIGN_OR_RETURN(trial->prepared, session_->Prepare(trial->Timed(stream_.api())));
+      trial->prepared_in = session_number_;
     }
     runs.push_back(trial->prepared.get());
   }

