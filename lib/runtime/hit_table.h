@@ -56,6 +56,10 @@ class HitTable {
       return true;
     }
   };
+  /// Entries lie close together, so that few pages hold them all.
+  static constexpr std::size_t kBlockEntries = 64;
+  using Block = std::array<Entry, kBlockEntries>;
+
   struct Slot {
     std::uint64_t hash = 0;  // Written before `entry`, and never again.
     std::atomic<const Entry*> entry{nullptr};
@@ -70,11 +74,13 @@ class HitTable {
     all_slots_.push_back(std::make_unique<Slots>(count));
     return all_slots_.back().get();
   }
+  Entry& At(std::size_t i) { return (*blocks_[i / kBlockEntries])[i % kBlockEntries]; }
   static void Place(Slots* slots, std::uint64_t hash, const Entry* entry);
 
   std::mutex mutex_;  // Of writers.
   std::vector<std::unique_ptr<Slots>> all_slots_;
-  std::vector<std::pair<std::uint64_t, std::unique_ptr<const Entry>>> entries_;  // With their hashes.
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::uint64_t> hashes_;  // Of the entries, in order.
   std::atomic<Slots*> slots_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace tuneonce {
 
-/// Records as one JSON object {"format": "tuneonce-records", "version": 1, "records": [...]}; docs/records.md describes
+/// Records as one JSON object {"format": "tuneonce-records", "version": 1, "records": [...]}; docs/cli.md describes
 /// the fields. 64-bit words and fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not in
 /// builds without JSON (TUNEONCE_WITH_JSON=OFF).
 TUNEONCE_API std::string RecordsToJson(const std::vector<TuningRecord>& records);
