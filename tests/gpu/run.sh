@@ -26,7 +26,8 @@ step "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=
 # Tile IR kernels, where tileiras and their bytecode are: TUNEONCE_TILE_KERNELS is a folder that
 # docs/examples/kernels/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
-  step "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" --gtest_brief=1
+  step "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
+    --ptx="$(dirname "$0")/../data/ptx/softmax.ptx" --gtest_brief=1
   [ -x "$bin/compile_cost_benchmark" ] &&
     step "$bin/compile_cost_benchmark" --kernels="$TUNEONCE_TILE_KERNELS" --benchmark_format=json
 else

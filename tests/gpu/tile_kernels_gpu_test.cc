@@ -1,5 +1,6 @@
 // Every exported cuTile kernel, compiled by our pool, on a GPU: outputs against a float64 reference.
-// tile_kernels_gpu_test --kernels=FOLDER [gtest flags]; FOLDER is what docs/examples/kernels/cutile/export.py wrote.
+// tile_kernels_gpu_test --kernels=FOLDER [--ptx=FILE] [gtest flags]; FILE is tests/data/ptx/softmax.ptx, FOLDER is what
+// docs/examples/kernels/cutile/export.py wrote.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,6 +17,7 @@ namespace tuneonce {
 namespace {
 
 std::string kernels_folder;
+std::string ptx_file = TUNEONCE_TEST_DATA "/ptx/softmax.ptx";
 
 /// IEEE binary16 <-> float, round to nearest even; no infinities or NaNs are met here.
 std::uint16_t ToHalf(float value) {
@@ -251,6 +253,88 @@ TEST_F(TileKernelsTest, Softmax) {
                 });
 }
 
+/// One op by Tile IR and by PTX.
+class BackendTest : public TileKernelsTest {
+ protected:
+  static constexpr std::int64_t kRows = 300, kColumns = 1000;
+
+  void SetUp() override {
+    TileKernelsTest::SetUp();
+    if (IsSkipped()) return;
+    x_ = Random(kFloat, {kRows, kColumns});
+    expected_.resize(x_.values.size());
+    for (std::int64_t r = 0; r < kRows; ++r) {
+      const double* row = x_.values.data() + r * kColumns;
+      double sum = 0;
+      for (std::int64_t c = 0; c < kColumns; ++c) sum += std::exp(row[c]);
+      for (std::int64_t c = 0; c < kColumns; ++c) {
+        expected_[static_cast<std::size_t>(r * kColumns + c)] = std::exp(row[c]) / sum;
+      }
+    }
+  }
+  Result<TuningResult> Search(const SearchSpace& space) {
+    KernelDefinition definition("softmax", "1");
+    definition.Dims({"M", "N"}).Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"})}).Space(space);
+    std::string bytecode = *ReadFile(kernels_folder + "/softmax.1024.tileir");
+    std::string ptx = *ReadFile(ptx_file);
+    Variant tile;
+    tile.name = "tile";
+    tile.convention = CallingConvention::kCutilePython;
+    tile.source = [=](const Config&, const Problem&) { return KernelSource::TileIr(bytecode, "softmax"); };
+    tile.geometry = Grid::Fixed(kRows);
+    Variant by_ptx;
+    by_ptx.name = "ptx";
+    by_ptx.source = [=](const Config&, const Problem&) { return KernelSource::Ptx(ptx, "softmax"); };
+    by_ptx.hints = [](const Config&) { return Hints(); };
+    by_ptx.geometry = GeometryFn(Grid::Fixed(kRows)).Block(256);
+    definition.Variant(tile).Variant(by_ptx);
+    TunedKernel kernel = *TunedKernel::Create(definition, *device_, policy_);
+    Tensor y = Empty(kFloat, {kRows, kColumns});
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), x_.view(), y.view()));
+    ExpectNear(y, expected_, kFloatTolerance);
+    return *tuned_;
+  }
+
+  Tensor x_;
+  std::vector<double> expected_;
+};
+
+TEST_F(BackendTest, TileIrAndPtxRaceAsAnAxis) {
+  SearchSpace space;
+  auto backend = space.AddStringAxis("backend", {"ptx", "tile"});
+  space.SetBaseline({{backend, std::string("ptx")}});
+  Result<TuningResult> result = Search(space);
+  ASSERT_OK(result);
+  ASSERT_EQ(result->successes.size(), 2u) << result->failures[0].message;
+  EXPECT_TRUE(result->fallbacks.empty());
+  EXPECT_TRUE(result->notes.empty()) << "the outputs were compared with each other";
+  for (const Success& success : result->successes) {
+    std::printf("softmax {%s} by '%s': %.2f us\n", success.config.ToString().c_str(), success.variant.c_str(),
+                success.measurement.mean_us);
+  }
+}
+
+TEST_F(BackendTest, PtxIsUsedWhereTileIrIsSwitchedOffOrItsCompilerIsMissing) {
+  EXPECT_EQ(Search(SearchSpace())->best.variant, "tile");
+  Environment saved = Environment::Get();
+  for (bool switched_off : {true, false}) {
+    Environment without = saved;
+    if (switched_off) {
+      without.enable_tile = false;
+    } else {
+      without.tileiras = "/nowhere/tileiras";
+    }
+    Environment::Set(without);
+    Result<TuningResult> result = Search(SearchSpace());
+    Environment::Set(saved);
+    ASSERT_OK(result);
+    EXPECT_EQ(result->best.variant, "ptx");
+    ASSERT_EQ(result->fallbacks.size(), 1u);
+    std::printf("softmax by '%s' instead of '%s': %s\n", result->best.variant.c_str(),
+                result->fallbacks[0].instead_of.variant.c_str(), result->fallbacks[0].instead_of.reason.c_str());
+  }
+}
+
 TEST_F(TileKernelsTest, SiluAndMul) {
   constexpr std::int64_t kRows = 200, kColumns = 1000;
   Tensor x = Random(kHalf, {kRows, 2 * kColumns});
@@ -292,7 +376,7 @@ TEST_F(TileKernelsTest, RopeInPlace) {
   ForEachExport("rope", {"M", "H", "D", "R"},
                 {In("x", {"M", "H", "D"}), In("cos", {"M", "R"}), In("sin", {"M", "R"}), InOut("y", {"M", "H", "D"})},
                 [&](const auto&, const KernelDefinition& definition, const Variant& variant) {
-                  Tensor x = start.buffer ? Empty(kHalf, start.shape) : Tensor();
+                  Tensor x = Empty(kHalf, start.shape);
                   x.values = start.values;
                   Upload(x);
                   Launch(definition, variant, Grid::Custom([](const Config&, const Problem& p) {
@@ -341,6 +425,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument.rfind("--kernels=", 0) == 0) tuneonce::kernels_folder = argument.substr(10);
+    if (argument.rfind("--ptx=", 0) == 0) tuneonce::ptx_file = argument.substr(6);
   }
   return RUN_ALL_TESTS();
 }
