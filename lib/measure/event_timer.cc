@@ -112,10 +112,12 @@ class EventTimingSession final : public TimingSession {
 
   /// Median of all launches of a graph together.
   Result<double> MedianOf(const TimedRun& run, int launches) {
-    constexpr std::size_t kSamples = 11;
+    constexpr int kWarmups = 10;  // A device that was idle is slow at first.
+    constexpr std::size_t kSamples = 31;
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, launches));
     std::vector<double> samples;
-    for (std::size_t i = 0; i < kSamples; ++i) {
+    for (int i = 0; i < kWarmups; ++i) TUNEONCE_RETURN_IF_ERROR(SampleOne(*prepared).status());
+    while (samples.size() < kSamples) {
       TUNEONCE_ASSIGN_OR_RETURN(double us, SampleOne(*prepared));
       samples.push_back(us * launches);
     }

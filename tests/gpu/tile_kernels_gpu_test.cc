@@ -288,6 +288,10 @@ class BackendTest : public TileKernelsTest {
     by_ptx.hints = [](const Config&) { return Hints(); };
     by_ptx.geometry = GeometryFn(Grid::Fixed(kRows)).Block(256);
     definition.Variant(tile).Variant(by_ptx);
+    tuned_.reset();
+    policy_.store = std::make_shared<MemoryStore>();  // Or the search before would be remembered.
+    MemoryArtifactCache cache;
+    policy_.search.compile.cache = &cache;
     TunedKernel kernel = *TunedKernel::Create(definition, *device_, policy_);
     Tensor y = Empty(kFloat, {kRows, kColumns});
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), x_.view(), y.view()));
