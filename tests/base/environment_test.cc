@@ -23,5 +23,34 @@ TEST(EnvironmentTest, TheProjectsOwnNameWorksToo) {
   EXPECT_TRUE(Environment::Get().disable_autotune);
 }
 
+TEST(EnvironmentTest, EachVariableHasItsField) {
+  // All are set before the first read, which is for the whole process.
+  for (auto [name, value] : {std::pair{"TUNEONCE_TILEIRAS", "/t/tileiras"},
+                             {"TUNEONCE_PTXAS", "/t/ptxas"},
+                             {"TUNEONCE_CUPTI", "/t/cupti.so"},
+                             {"TUNEONCE_STORE", "/t/store.db"},
+                             {"XDG_CACHE_HOME", "/t/cache"},
+                             {"ENABLE_TILE", "0"},
+                             {"VIRTUAL_ENV", "/t/venv"},
+                             {"HOME", "/t/home"},
+                             {"TUNEONCE_COMPILE_WORKERS", "3"},
+                             {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}}) {
+    setenv(name, value, 1);
+  }
+  unsetenv("CUDA_INJECTION64_PATH");
+  unsetenv("TUNEONCE_ENABLE_TILE");
+  Environment environment = Environment::Get();
+  EXPECT_EQ(environment.tileiras, "/t/tileiras");
+  EXPECT_EQ(environment.ptxas, "/t/ptxas");
+  EXPECT_EQ(environment.cupti, "/t/cupti.so");
+  EXPECT_EQ(environment.store, "/t/store.db");
+  EXPECT_EQ(environment.cache_folder, "/t/cache");
+  EXPECT_FALSE(environment.enable_tile);
+  EXPECT_EQ(environment.virtual_env, "/t/venv");
+  EXPECT_EQ(environment.home, "/t/home");
+  EXPECT_EQ(environment.compile_workers, 3);
+  EXPECT_EQ(environment.profiler, "/t/nvtx.so");
+}
+
 }  // namespace
 }  // namespace tuneonce

@@ -257,6 +257,35 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
   EXPECT_EQ(kernel->counters().failed_tunes, 1);
 }
 
+TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
+  policy_.store = std::make_shared<MemoryStore>();
+  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  std::atomic<bool> tuning{false};
+  std::atomic<bool> go_on{false};
+  policy_.search.on_progress = [&](const SearchProgress&) {
+    tuning = true;
+    while (!go_on) std::this_thread::yield();
+  };
+  TunedKernel kernel = Create();
+  std::thread tuner([&] {
+    ScopedContext current(context_->view());
+    Stream stream = *Stream::Create(api());
+    DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 4000);
+    EXPECT_OK(x.Fill(0));
+    EXPECT_OK(kernel.Launch(stream.get(), View(x), View(x), 2.0f));
+    EXPECT_OK(stream.view().Synchronize());
+  });
+  while (!tuning) std::this_thread::yield();
+  EXPECT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().waits, 0);
+  go_on = true;
+  tuner.join();
+  EXPECT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().fallbacks, 1) << "tuned by now";
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
 /// What each process of the next test does: the store's path comes in the environment.
 TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
   policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"));
