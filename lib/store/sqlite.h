@@ -20,7 +20,7 @@ bool IsCorrupt(int result);
 /// A prepared statement for one use. Thread rule: as its database.
 class Statement {
  public:
-  Statement(sqlite3* database, const char* sql) : database_(database) {
+  Statement(sqlite3* database, const char* sql) {
     result_ = sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr);
   }
   ~Statement() { sqlite3_finalize(statement_); }
@@ -49,7 +49,6 @@ class Statement {
   std::int64_t Int(int column) const { return sqlite3_column_int64(statement_, column); }
 
  private:
-  sqlite3* database_;
   sqlite3_stmt* statement_ = nullptr;
   int bound_ = 0;
   int result_;
