@@ -1,5 +1,7 @@
 #include "tuneonce/cuda/device_buffer.h"
 
+#include <mutex>
+
 #include "absl/strings/str_cat.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/relaxed_driver.h"
@@ -40,12 +42,11 @@ Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes) const {
   return Status();
 }
 
-Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes, std::size_t offset) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
+Status DeviceBuffer::CopyToHost(void* target, std::size_t bytes) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
-                                MemcpyDtoHAsync(target, pointer_ + offset, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyDtoHAsync(target, pointer_, bytes, stream_.get()));
   return Status();
 }
 
@@ -64,6 +65,22 @@ Status DeviceBuffer::Fill(unsigned char value, std::size_t offset, std::size_t b
   RelaxedDriver driver(stream_.api());
   TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemsetD8Async(pointer_ + offset, value, bytes, stream_.get()));
   return Status();
+}
+
+Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr address, std::size_t bytes) {
+  std::vector<char> host(bytes);
+  if (bytes == 0) return host;
+  {
+    RelaxedDriver driver(stream.api());
+    TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), driver, MemcpyDtoHAsync(host.data(), address, bytes, stream.get()));
+  }
+  Status finished = stream.Synchronize();
+  if (finished.ok()) return host;
+  static auto* const mutex = new std::mutex;
+  static auto* const abandoned = new std::vector<std::vector<char>>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  abandoned->push_back(std::move(host));
+  return finished;
 }
 
 }  // namespace tuneonce

@@ -117,24 +117,17 @@ Status SplitBuffers::Poison(unsigned char value) const {
 }
 
 Result<std::string> SplitBuffers::FindStrayWrite() const {
-  std::vector<unsigned char> zones(2 * kRedZone * scratch_.size());
-  unsigned char* next = zones.data();
-  for (const Scratch& scratch : scratch_) {
-    TUNEONCE_RETURN_IF_ERROR(scratch.buffer.CopyToHost(next, kRedZone, 0));
-    TUNEONCE_RETURN_IF_ERROR(scratch.buffer.CopyToHost(next + kRedZone, kRedZone, kRedZone + scratch.bytes));
-    next += 2 * kRedZone;
-  }
-  if (!scratch_.empty()) TUNEONCE_RETURN_IF_ERROR(scratch_.front().buffer.stream().Synchronize());
   std::string found;
-  for (std::size_t i = 0; i < scratch_.size(); ++i) {
-    const unsigned char* before = zones.data() + 2 * kRedZone * i;
-    const unsigned char* behind = before + kRedZone;
-    auto intact = [](const unsigned char* zone) {
-      return std::all_of(zone, zone + kRedZone, [](unsigned char byte) { return byte == kRedZoneByte; });
-    };
-    if (intact(before) && intact(behind)) continue;
-    if (found.empty()) found = absl::StrCat(intact(before) ? "behind " : "before ", scratch_[i].names);
-    TUNEONCE_RETURN_IF_ERROR(FillRedZones(scratch_[i]));
+  for (const Scratch& scratch : scratch_) {
+    for (bool is_behind : {false, true}) {
+      CUdeviceptr zone = scratch.buffer.get() + (is_behind ? kRedZone + scratch.bytes : 0);
+      TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> bytes, ReadDeviceMemory(scratch.buffer.stream(), zone, kRedZone));
+      bool intact = std::all_of(bytes.begin(), bytes.end(),
+                                [](char byte) { return static_cast<unsigned char>(byte) == kRedZoneByte; });
+      if (intact) continue;
+      if (found.empty()) found = absl::StrCat(is_behind ? "behind " : "before ", scratch.names);
+      TUNEONCE_RETURN_IF_ERROR(FillRedZones(scratch));
+    }
   }
   return found;
 }

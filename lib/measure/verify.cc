@@ -9,7 +9,6 @@
 #include "measure/device_kernels.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/relaxed_driver.h"
 #include "tuneonce/kernel/launch.h"
 
 namespace tuneonce {
@@ -40,16 +39,6 @@ std::uint64_t PoisonBits(int bytes) {
   return bits;
 }
 
-Result<std::vector<char>> ToHost(StreamView stream, CUdeviceptr data, std::size_t bytes) {
-  std::vector<char> host(bytes);
-  if (bytes > 0) {
-    RelaxedDriver driver(stream.api());
-    TUNEONCE_CUDA_RETURN_IF_ERROR(stream.api(), driver, MemcpyDtoHAsync(host.data(), data, bytes, stream.get()));
-  }
-  TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
-  return host;
-}
-
 /// Enough blocks to fill any GPU; each strides over the array.
 Geometry CompareGeometry(std::uint64_t count) {
   constexpr std::int64_t kThreads = 256;
@@ -74,8 +63,9 @@ struct ArrayComparer::Kernels {
     CUresult launched =
         LaunchKernel(stream.api().launch_path(), kernel.get(), CompareGeometry(count), stream.get(), parameters);
     TUNEONCE_RETURN_IF_ERROR(CudaStatus(stream.api(), launched, "cuLaunchKernelEx"));
-    TUNEONCE_RETURN_IF_ERROR(words.CopyToHost(initial.data(), bytes));
-    TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+    // Waits also for the copy from `initial` above.
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> found, ReadDeviceMemory(stream, words.get(), bytes));
+    std::memcpy(initial.data(), found.data(), bytes);
     return initial;
   }
 };
@@ -107,7 +97,7 @@ Result<double> ArrayComparer::Largest(CUdeviceptr data, std::uint64_t count, DTy
     std::memcpy(&largest, found.data(), sizeof(largest));
     return largest;
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ToHost(stream_, data, count * DTypeBytes(dtype)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream_, data, count * DTypeBytes(dtype)));
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t bits = ElementBits(host.data(), i, format.bytes);
     double magnitude = std::abs(ElementValue(bits, format));
@@ -129,8 +119,8 @@ Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr can
                               kernels_->Run(stream_, kernels_->code.compare, count, {0, 0, ~0ull}, parameters));
     return Comparison{found[0], found[1], found[0] + found[1] > 0 ? found[2] : 0};
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> a, ToHost(stream_, reference, count * DTypeBytes(dtype)));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> b, ToHost(stream_, candidate, count * DTypeBytes(dtype)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> a, ReadDeviceMemory(stream_, reference, count * DTypeBytes(dtype)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> b, ReadDeviceMemory(stream_, candidate, count * DTypeBytes(dtype)));
   for (std::uint64_t i = 0; i < count; ++i) {
     ElementVerdict verdict =
         CompareElement(ElementBits(a.data(), i, format.bytes), ElementBits(b.data(), i, format.bytes), format, absolute,

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "tuneonce/base/result.h"
 #include "tuneonce/cuda/stream.h"
@@ -36,7 +37,7 @@ class TUNEONCE_API DeviceBuffer {
 
   /// Copies between host and this buffer in its stream. Host memory must stay as it is until the stream got there.
   Status CopyFromHost(const void* source, std::size_t bytes) const;
-  Status CopyToHost(void* target, std::size_t bytes, std::size_t offset = 0) const;
+  Status CopyToHost(void* target, std::size_t bytes) const;
   /// Copies `bytes` from device address `source`, to `offset` bytes into this buffer.
   Status CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset = 0) const;
   /// Sets every byte.
@@ -52,6 +53,10 @@ class TUNEONCE_API DeviceBuffer {
   CUdeviceptr pointer_;
   std::size_t bytes_;
 };
+
+/// Copies `bytes` of device memory to the host, in the stream's order, and waits. If waiting fails, the memory that is
+/// copied to is never freed, since the copy may still be under way.
+TUNEONCE_API Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr address, std::size_t bytes);
 
 }  // namespace tuneonce
 
