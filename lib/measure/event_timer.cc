@@ -1,6 +1,7 @@
 #include "tuneonce/measure/event_timer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "measure/cache_flush.h"
 #include "measure/device_kernels.h"
@@ -101,6 +102,7 @@ class EventTimingSession final : public TimingSession {
 
   Result<double> Elapsed(const EventRun& run) const {
     TUNEONCE_ASSIGN_OR_RETURN(double us, run.after.MicrosecondsSince(run.before));
+    if (!std::isfinite(us) || us < 0) return InternalError("the event timer read a time that is none");
     return std::max(kLeastUs, (us - offset_us_) / run.launches);
   }
 
