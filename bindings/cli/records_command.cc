@@ -62,41 +62,36 @@ std::string DateOf(std::int64_t unix_seconds) {
   return text;
 }
 
-Status List(const Options& options) {
+void PrintLine(const TuningRecord& record) {
+  std::printf("%s  %s  %s  {%s}  %.3f us%s  %s\n", record.key.kernel.c_str(), record.key.key_text.c_str(),
+              record.key.device_name.c_str(), record.config.c_str(), record.measurement.mean_us,
+              record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
+              DateOf(record.unix_seconds).c_str());
+}
+
+void PrintFields(const TuningRecord& record) {
+  Json json = Json::parse(RecordsToJson({record}))["records"][0];
+  for (const auto& [name, value] : json.items()) {
+    std::printf("%-22s %s\n", name.c_str(),
+                value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+  }
+  std::printf("\n");
+}
+
+Status Print(const Options& options, void (*print)(const TuningRecord&), bool with_count) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
   if (options.json) {
     std::printf("%s\n", RecordsToJson(records).c_str());
     return Status();
   }
-  for (const TuningRecord& record : records) {
-    std::printf(
-        "%s  %s  %s  {%s}  %.3f us%s  %s\n", record.key.kernel.c_str(), record.key.key_text.c_str(),
-        record.key.device_name.c_str(), record.config.c_str(), record.measurement.mean_us,
-        record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
-        DateOf(record.unix_seconds).c_str());
-  }
-  std::printf("%zu records in %s\n", records.size(), store->path().c_str());
+  for (const TuningRecord& record : records) print(record);
+  if (with_count) std::printf("%zu records in %s\n", records.size(), store->path().c_str());
   return Status();
 }
 
-Status Show(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
-  if (options.json) {
-    std::printf("%s\n", RecordsToJson(records).c_str());
-    return Status();
-  }
-  for (const TuningRecord& record : records) {
-    Json json = Json::parse(RecordsToJson({record}))["records"][0];
-    for (const auto& [name, value] : json.items()) {
-      std::printf("%-22s %s\n", name.c_str(),
-                  value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
-    }
-    std::printf("\n");
-  }
-  return Status();
-}
+Status List(const Options& options) { return Print(options, PrintLine, /*with_count=*/true); }
+Status Show(const Options& options) { return Print(options, PrintFields, /*with_count=*/false); }
 
 Status Export(const Options& options) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));

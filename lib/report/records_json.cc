@@ -1,8 +1,7 @@
 #include "tuneonce/report/records_json.h"
 
-#include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,42 +16,61 @@ constexpr int kVersion = 1;
 
 std::string Hex(std::uint64_t word) { return absl::StrFormat("%016x", word); }
 
-Json Optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
-Json ToJson(const TuningRecord& record) {
-  const TuningKey& key = record.key;
-  const Measurement& m = record.measurement;
-  Json words = Json::array();
-  for (std::uint64_t word : key.key_words) words.push_back(Hex(word));
-  Json json;
-  json["kernel"] = key.kernel;
-  json["kernel_fingerprint"] = key.kernel_fingerprint.ToString();
-  json["key"] = key.key_text;
-  json["key_words"] = words;
-  json["device"] = key.device_name;
-  json["capability"] = key.capability;
-  json["num_sms"] = key.num_sms;
-  json["driver_version"] = key.driver_version;
-  json["config"] = record.config;
-  json["variant"] = record.variant;
-  json["baseline"] = record.baseline;
-  json["speedup_over_baseline"] = Optional(record.speedup_over_baseline);
-  json["mean_us"] = m.mean_us;
-  json["error_margin_us"] = Optional(m.error_margin_us);
-  json["num_samples"] = m.num_samples;
-  json["std_us"] = m.std_us;
-  json["median_us"] = m.median_us;
-  json["min_us"] = m.min_us;
-  json["max_us"] = m.max_us;
-  json["tuned_at"] = record.tuned_at;
-  json["timer"] = record.timer;
-  json["is_certain"] = record.is_certain;
-  json["host"] = record.host;
-  json["toolchain"] = record.toolchain;
-  json["unix_seconds"] = record.unix_seconds;
-  json["artifact"] = record.artifact.ToString();
-  return json;
+/// The fields of a record, in the file's order: the one list that both writing and reading go by. `fields` is a
+/// FieldWriter with a const record, or a FieldReader.
+template <typename Fields, typename Record>
+void VisitFields(Fields& fields, Record& record) {
+  auto& key = record.key;
+  auto& m = record.measurement;
+  fields.Text("kernel", &key.kernel);
+  fields.Print("kernel_fingerprint", &key.kernel_fingerprint);
+  fields.Text("key", &key.key_text);
+  fields.Words("key_words", &key.key_words);
+  fields.Text("device", &key.device_name);
+  fields.Integer("capability", &key.capability);
+  fields.Integer("num_sms", &key.num_sms);
+  fields.Integer("driver_version", &key.driver_version);
+  fields.Text("config", &record.config);
+  fields.Text("variant", &record.variant);
+  fields.Text("baseline", &record.baseline);
+  fields.OptionalNumber("speedup_over_baseline", &record.speedup_over_baseline);
+  fields.Number("mean_us", &m.mean_us);
+  fields.OptionalNumber("error_margin_us", &m.error_margin_us);
+  fields.Integer("num_samples", &m.num_samples);
+  fields.Number("std_us", &m.std_us);
+  fields.Number("median_us", &m.median_us);
+  fields.Number("min_us", &m.min_us);
+  fields.Number("max_us", &m.max_us);
+  fields.Text("tuned_at", &record.tuned_at);
+  fields.Text("timer", &record.timer);
+  fields.Bool("is_certain", &record.is_certain);
+  fields.Text("host", &record.host);
+  fields.Text("toolchain", &record.toolchain);
+  fields.Integer("unix_seconds", &record.unix_seconds);
+  fields.Print("artifact", &record.artifact);
 }
+
+/// Puts the fields of one record into an object.
+class FieldWriter {
+ public:
+  void Text(const char* name, const std::string* value) { json[name] = *value; }
+  void Number(const char* name, const double* value) { json[name] = *value; }
+  void OptionalNumber(const char* name, const std::optional<double>* value) {
+    json[name] = *value ? Json(**value) : Json(nullptr);
+  }
+  template <typename Int>
+  void Integer(const char* name, const Int* value) {
+    json[name] = *value;
+  }
+  void Bool(const char* name, const bool* value) { json[name] = *value; }
+  void Words(const char* name, const std::vector<std::uint64_t>* value) {
+    json[name] = Json::array();
+    for (std::uint64_t word : *value) json[name].push_back(Hex(word));
+  }
+  void Print(const char* name, const Fingerprint* value) { json[name] = value->ToString(); }
+
+  Json json;
+};
 
 /// Reads the fields of one record, each once; keeps the first error.
 class FieldReader {
@@ -122,7 +140,7 @@ class FieldReader {
     if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(where_, ": field '", name, "' ", why));
   }
   const Json* Find(const char* name, bool (*fits)(const Json&), const char* what) {
-    known_[name] = true;
+    known_.insert(name);
     auto field = json_.find(name);
     if (field == json_.end()) {
       Fail(name, "is missing");
@@ -136,42 +154,15 @@ class FieldReader {
 
   const Json& json_;
   std::string where_;
-  std::map<std::string, bool> known_;
+  std::set<std::string> known_;
   Status status_;
 };
 
 Result<TuningRecord> FromJson(const Json& json, std::size_t index) {
   if (!json.is_object()) return InvalidArgumentError(absl::StrCat("record ", index, " must be an object"));
   TuningRecord record;
-  TuningKey& key = record.key;
-  Measurement& m = record.measurement;
   FieldReader reader(json, index);
-  reader.Text("kernel", &key.kernel);
-  reader.Print("kernel_fingerprint", &key.kernel_fingerprint);
-  reader.Text("key", &key.key_text);
-  reader.Words("key_words", &key.key_words);
-  reader.Text("device", &key.device_name);
-  reader.Integer("capability", &key.capability);
-  reader.Integer("num_sms", &key.num_sms);
-  reader.Integer("driver_version", &key.driver_version);
-  reader.Text("config", &record.config);
-  reader.Text("variant", &record.variant);
-  reader.Text("baseline", &record.baseline);
-  reader.OptionalNumber("speedup_over_baseline", &record.speedup_over_baseline);
-  reader.Number("mean_us", &m.mean_us);
-  reader.OptionalNumber("error_margin_us", &m.error_margin_us);
-  reader.Integer("num_samples", &m.num_samples);
-  reader.Number("std_us", &m.std_us);
-  reader.Number("median_us", &m.median_us);
-  reader.Number("min_us", &m.min_us);
-  reader.Number("max_us", &m.max_us);
-  reader.Text("tuned_at", &record.tuned_at);
-  reader.Text("timer", &record.timer);
-  reader.Bool("is_certain", &record.is_certain);
-  reader.Text("host", &record.host);
-  reader.Text("toolchain", &record.toolchain);
-  reader.Integer("unix_seconds", &record.unix_seconds);
-  reader.Print("artifact", &record.artifact);
+  VisitFields(reader, record);
   TUNEONCE_RETURN_IF_ERROR(reader.Finish());
   return record;
 }
@@ -180,7 +171,11 @@ Result<TuningRecord> FromJson(const Json& json, std::size_t index) {
 
 std::string RecordsToJson(const std::vector<TuningRecord>& records) {
   Json json = {{"format", kFormat}, {"version", kVersion}, {"records", Json::array()}};
-  for (const TuningRecord& record : records) json["records"].push_back(ToJson(record));
+  for (const TuningRecord& record : records) {
+    FieldWriter writer;
+    VisitFields(writer, record);
+    json["records"].push_back(std::move(writer.json));
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -36,5 +36,5 @@ TEST(CuptiApiTest, OurConstantsAreTheHeaders) {
 }  // namespace tuneonce
 
 #else
-TEST(CuptiApiTest, OurConstantsAreTheHeaders) { GTEST_SKIP() << "CUPTI's headers are not installed"; }
+TEST(CuptiApiTest, OurConstantsAreTheHeaders) { GTEST_SKIP() << "NOT INSTALLED: CUPTI's headers"; }
 #endif
