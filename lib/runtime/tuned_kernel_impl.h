@@ -31,6 +31,8 @@ struct TunedKernel::Impl {
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchFallback(CUstream stream, BoundCall& call);
+  /// Makes the key resident, or waits for the thread that does. `*waited` says which.
+  Status MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited);
   /// Makes the key resident: from the store, else by a search.
   Status Tune(CUstream stream, const BoundCall& call, const ResidentKey& key);
   /// Makes the key's fallback resident.

@@ -23,6 +23,10 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
 }
 
+TuneOnce::Key FlightOf(const ResidentKey& key) {
+  return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+}
+
 /// How long one process waits for another that tunes the same key: longer than any tune.
 constexpr int kLongestTune = 600000;
 
@@ -119,6 +123,13 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
   return resident->Launch(stream, call);
 }
 
+Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited) {
+  return tune_once_.Run(FlightOf(key), waited, [&] {
+    // The thread before this one may have landed between the caller's Find and here.
+    return table.Find(key) != nullptr ? Status() : Tune(stream, call, key);
+  });
+}
+
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
@@ -139,7 +150,7 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     }
     return LaunchFallback(stream, call);
   }
-  TuneOnce::Key flight(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+  TuneOnce::Key flight = FlightOf(key);
   {
     std::unique_lock<std::mutex> lock(failed_mutex_);
     if (auto failed = failed_.find(flight); failed != failed_.end()) {
@@ -153,10 +164,7 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     return LaunchFallback(stream, call);
   }
   bool waited = false;
-  Status tuned = tune_once_.Run(flight, &waited, [&] {
-    // The thread before this one may have landed between our Find and here.
-    return table.Find(key) != nullptr ? Status() : Tune(stream, call, key);
-  });
+  Status tuned = MakeResident(stream, call, key, &waited);
   if (waited) ++counters.waits;
   if (!tuned.ok()) {
     bool will_fail_again = !tuned.sticky() && tuned.code() != StatusCode::kCancelled;
@@ -178,10 +186,8 @@ Status TunedKernel::Impl::Warm(CUstream stream, BoundCall& call) {
   if (!disabled) {
     ResidentKey key;
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kTuned, &key));
-    TuneOnce::Key flight(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
     bool waited = false;
-    TUNEONCE_RETURN_IF_ERROR(tune_once_.Run(
-        flight, &waited, [&] { return table.Find(key) != nullptr ? Status() : Tune(stream, call, key); }));
+    TUNEONCE_RETURN_IF_ERROR(MakeResident(stream, call, key, &waited));
   }
   if (table.Find(fallback_key) != nullptr) return Status();
   return LoadFallback(call, fallback_key).status();
