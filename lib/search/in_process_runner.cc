@@ -87,6 +87,12 @@ void InProcessRunner::Note(std::string line) {
   if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(std::move(line));
 }
 
+std::vector<std::string> InProcessRunner::notes() const {
+  std::vector<std::string> notes = notes_;
+  if (wants_baseline_) notes.push_back("outputs were not compared: the baseline failed");
+  return notes;
+}
+
 std::int64_t InProcessRunner::num_launches() const {
   return num_in_closed_sessions_ + (session_ == nullptr ? 0 : session_->num_launches());
 }
@@ -219,10 +225,7 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
   Result<std::unique_ptr<Trial>> trial = MakeTrial(candidate, *loaded);
   if (!trial.ok()) return Fail(candidate, FailureKind::kRun, trial.status());
   Result<std::optional<OutputCheck::Finding>> checked = RunAndCheck(**trial, candidate, is_baseline);
-  if (is_baseline && wants_baseline_) {
-    wants_baseline_ = false;
-    if (!checked.ok() || *checked) Note("outputs were not compared: the baseline failed");
-  }
+  if (is_baseline && checked.ok() && !*checked) wants_baseline_ = false;
   if (!checked.ok()) {
     return Fail(candidate, (*trial)->launch_refused ? FailureKind::kLaunch : FailureKind::kRun, checked.status());
   }

@@ -27,7 +27,7 @@ class InProcessRunner final : public CandidateRunner {
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
   bool TimeInAnotherWay() override;
   std::string timer_name() const override { return std::string(timer_ == nullptr ? "" : timer_->name()); }
-  std::vector<std::string> notes() const override { return notes_; }
+  std::vector<std::string> notes() const override;
   std::int64_t num_launches() const override;
 
  private:

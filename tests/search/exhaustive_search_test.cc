@@ -390,6 +390,33 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
   EXPECT_EQ(search(with_baseline, DType::kFloat32)->failures.size(), 1u);
 }
 
+TEST_F(VerificationTest, WithoutTheBaselineNothingIsComparedAndTheResultSaysSo) {
+  for (const char* broken : {"#if KIND == 0\n#error no baseline\n#endif\n", ""}) {
+    SearchSpace space;
+    IntAxis kind = space.AddAxis("KIND", {0, 6});
+    space.SetBaseline({{kind, 0}});
+    KernelDefinition definition = Define(6);
+    KernelDefinition other("twice", "1");
+    bool compiles = *broken == '\0';
+    other.Dims({"N"})
+        .Parameters(definition.parameters())
+        .Space(space)
+        .Variant(
+            [kind, broken](const Config& c, const Problem&) {
+              return KernelSource::HostCpp(std::string(broken) + kSource, "twice").Define("KIND", c[kind]);
+            },
+            nullptr, GeometryFn([kind, compiles](const Config& c, const Problem&) {
+              Geometry geometry;
+              if (compiles && c[kind] == 0) geometry.grid.x = 0;  // Cannot be launched.
+              return geometry;
+            }));
+    Result<TuningResult> result = Search(other);
+    ASSERT_OK(result);
+    EXPECT_EQ(result->failures.size(), 1u);
+    EXPECT_EQ(result->notes, std::vector<std::string>{"outputs were not compared: the baseline failed"}) << broken;
+  }
+}
+
 TEST_F(VerificationTest, TheRooflineComesFromTheDefinition) {
   KernelDefinition definition = Define(6);
   Dim n = definition.DimOf("N");

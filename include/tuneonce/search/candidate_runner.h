@@ -30,7 +30,7 @@ class TUNEONCE_API CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
 
-  /// True as long as outputs are to be compared with the baseline's, and the baseline was not prepared: it goes first.
+  /// True as long as outputs are to be compared with the baseline's, and these are not there: it goes first.
   virtual bool wants_baseline_first() const { return false; }
 
   /// Loads the candidate, runs it once and checks what it computed, as far as the runner can.
