@@ -4,7 +4,7 @@
 //
 // Two pairs, each to be compared within one run:
 //   RawLaunch / Hit            cuLaunchKernelEx by hand, and TunedKernel::Launch, on the device;
-//   RawNothing / HitNothing    the same with cuLaunchKernelEx and cuCtxGetCurrent replaced by functions that only
+//   RawNothing / HitNothing    the same with cuLaunchKernelEx and cuCtxGetId replaced by functions that only
 //                              return: what is left is our own part, without the driver's noise.
 // The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key. Every launch
 // goes to one stream, which is drained outside the timed part.
@@ -18,7 +18,6 @@
 
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/launch.h"
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
@@ -47,9 +46,8 @@ void OrDie(const Status& status) {
 bool launch_nothing = false;
 
 CUresult LaunchNothing(const CUlaunchConfig*, CUfunction, void**, void**) { return CUDA_SUCCESS; }
-CUcontext current_context;
-CUresult KnownContext(CUcontext* context) {
-  *context = current_context;
+CUresult KnownContext(CUcontext, unsigned long long* id) {
+  *id = 1;
   return CUDA_SUCCESS;
 }
 
@@ -64,8 +62,7 @@ struct Bench {
     OrDie(buffer.Fill(0));
     DriverTable nothing = UnguardedTable(device.api());
     nothing.LaunchKernelEx = LaunchNothing;
-    nothing.CtxGetCurrent = KnownContext;
-    current_context = context.get();
+    nothing.CtxGetId = KnownContext;
     doing_nothing = std::make_unique<DriverApi>(nothing, "nothing", device.api().is_cpu_device());
   }
 
@@ -150,8 +147,12 @@ void RunRaw(benchmark::State& state, const DriverApi& api) {
   Drain drain(state);
   for (auto _ : state) {
     void* parameters[] = {&pointer, &pointer, &pointer, &n};
-    CUresult result =
-        LaunchKernel(api.launch_path(), best.kernel->kernel.get(), best.geometry, bench.stream.get(), parameters);
+    CUlaunchConfig config{};
+    config.gridDimX = static_cast<unsigned>(best.geometry.grid.x);
+    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+    config.blockDimX = static_cast<unsigned>(best.geometry.block.x);
+    config.hStream = bench.stream.get();
+    CUresult result = api.launch_path().LaunchKernelEx(&config, best.kernel->kernel.get(), parameters, nullptr);
     if (result != CUDA_SUCCESS) state.SkipWithError("the launch failed");
     drain.Step();
   }
@@ -164,8 +165,10 @@ void RunHit(benchmark::State& state, const DriverApi& api) {
   std::int64_t tunes = kernel.counters().tunes;
   Drain drain(state);
   std::int64_t i = 0;
+  TensorView view = View(32);
   for (auto _ : state) {
-    TensorView view = View(32 + i);
+    view.shape[0] = 32 + i;
+    view.bytes = static_cast<std::size_t>(32 + i) * sizeof(float);
     if (++i == state.range(0)) i = 0;
     Status status = kernel.Launch(bench.stream.get(), view, view, view);
     if (!status.ok()) state.SkipWithError(status.message().c_str());

@@ -1,8 +1,5 @@
 #include "tuneonce/kernel/parameter_block.h"
 
-#include <cstring>
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
@@ -12,7 +9,7 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
   int num_descriptors = 0;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    Entry entry{Kind::kPointer, 0, parameter.dtype, static_cast<std::int16_t>(i), 0, 8};
+    Entry entry{Kind::kPointer, static_cast<std::uint8_t>(i), 0, 8};
     switch (parameter.kind) {
       case ParameterKind::kTensor: {
         layout.entries_.push_back(entry);
@@ -21,7 +18,7 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
         for (Kind kind : {Kind::kExtent, Kind::kStride}) {
           entry.kind = kind;
           for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-            entry.dimension = static_cast<std::uint8_t>(d);
+            entry.index = static_cast<std::uint8_t>(d);
             layout.entries_.push_back(entry);
           }
         }
@@ -29,17 +26,17 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
       }
       case ParameterKind::kScalar:
         entry.kind = Kind::kScalar;
-        entry.bytes = DTypeBytes(parameter.dtype);
+        entry.bytes = static_cast<std::uint8_t>(DTypeBytes(parameter.dtype));
         break;
       case ParameterKind::kDim: {
         entry.kind = Kind::kDim;
-        entry.bytes = DTypeBytes(parameter.dtype);
-        entry.dim = static_cast<std::int16_t>(definition.DimOf(parameter.dim).index);
+        entry.bytes = static_cast<std::uint8_t>(DTypeBytes(parameter.dtype));
+        entry.index = static_cast<std::uint8_t>(definition.DimOf(parameter.dim).index);
         break;
       }
       case ParameterKind::kDerived:
         entry.kind = Kind::kDerived;
-        entry.bytes = DTypeBytes(parameter.dtype);
+        entry.bytes = static_cast<std::uint8_t>(DTypeBytes(parameter.dtype));
         break;
       case ParameterKind::kWorkspace:
         entry.kind = Kind::kWorkspace;
@@ -47,10 +44,12 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
         break;
       case ParameterKind::kDescriptor:
         entry.kind = Kind::kDescriptor;
-        entry.bytes = parameter.descriptor_bytes;
+        entry.bytes = static_cast<std::uint8_t>(parameter.descriptor_bytes);
         ++num_descriptors;
         break;
     }
+    layout.is_computed_ |=
+        entry.kind == Kind::kDerived || entry.kind == Kind::kWorkspace || entry.kind == Kind::kDescriptor;
     layout.entries_.push_back(entry);
   }
   if (layout.entries_.size() > static_cast<std::size_t>(kMaxKernelParameters) || num_descriptors > kMaxDescriptors) {
@@ -69,64 +68,28 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
   }
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (kernel_sizes[i] == entries_[i].bytes) continue;
-    const Parameter& parameter = definition_->parameters()[static_cast<std::size_t>(entries_[i].parameter)];
+    const Parameter& parameter = definition_->parameters()[entries_[i].parameter];
     return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "' (",
                                              i + 1, " of ", entries_.size(), " in the code): declared with ",
-                                             entries_[i].bytes, " bytes, but the code has ", kernel_sizes[i]));
+                                             static_cast<int>(entries_[i].bytes), " bytes, but the code has ",
+                                             kernel_sizes[i]));
   }
   return Status();
 }
 
 Status ParameterLayout::DoesNotFit(const Entry& entry, std::int64_t value) const {
-  const Parameter& parameter = definition_->parameters()[static_cast<std::size_t>(entry.parameter)];
+  const Parameter& parameter = definition_->parameters()[entry.parameter];
   return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name,
                                            "': ", value, " does not fit the kernel's int32"));
 }
 
-Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-                             ParameterBlock* block) const {
-  auto fits_int32 = [](std::int64_t value) {
-    return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
-  };
-  for (const Entry& entry : entries_) {
-    auto parameter = static_cast<std::size_t>(entry.parameter);
-    switch (entry.kind) {
-      case Kind::kPointer:
-        block->Add(reinterpret_cast<std::uint64_t>(call.tensors[parameter]->data));
-        break;
-      case Kind::kExtent:
-      case Kind::kStride: {
-        const TensorView& tensor = *call.tensors[parameter];
-        std::int64_t value =
-            entry.kind == Kind::kExtent ? tensor.shape[entry.dimension] : tensor.strides[entry.dimension];
-        if (!fits_int32(value)) return DoesNotFit(entry, value);
-        block->Add(static_cast<std::uint64_t>(value));
-        break;
-      }
-      case Kind::kScalar: {
-        std::uint64_t word = 0;
-        std::memcpy(&word, call.scalars[parameter], entry.bytes);
-        block->Add(word);
-        break;
-      }
-      case Kind::kDim: {
-        std::int64_t value = call.problem.dims[Dim{entry.dim}];
-        if (entry.dtype == DType::kInt32 && !fits_int32(value)) return DoesNotFit(entry, value);
-        block->Add(static_cast<std::uint64_t>(value));
-        break;
-      }
-      case Kind::kDerived:
-        block->Add(definition_->parameters()[parameter].derive(config, call.problem));
-        break;
-      case Kind::kWorkspace:
-        block->Add(*workspaces++);
-        break;
-      case Kind::kDescriptor:
-        TUNEONCE_RETURN_IF_ERROR(definition_->parameters()[parameter].describe(
-            config, call.problem, call.tensors.data(), block->AddDescriptor()));
-        break;
-    }
+Status ParameterLayout::FillComputed(const Entry& entry, const BoundCall& call, const Config& config,
+                                     ParameterBlock* block) const {
+  const Parameter& parameter = definition_->parameters()[entry.parameter];
+  if (entry.kind == Kind::kDescriptor) {
+    return parameter.describe(config, call.problem, call.tensors.data(), block->AddDescriptor());
   }
+  block->AddWord(parameter.derive(config, call.problem));
   return Status();
 }
 
@@ -134,8 +97,7 @@ std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, c
   std::vector<std::size_t> bytes;
   for (const Entry& entry : entries_) {
     if (entry.kind != Kind::kWorkspace) continue;
-    bytes.push_back(
-        definition_->parameters()[static_cast<std::size_t>(entry.parameter)].workspace_bytes(config, problem));
+    bytes.push_back(definition_->parameters()[entry.parameter].workspace_bytes(config, problem));
   }
   return bytes;
 }

@@ -1,7 +1,7 @@
 #include "runtime/hit_table.h"
 
 #include <algorithm>
-#include <utility>
+#include <new>
 
 namespace tuneonce {
 
@@ -12,28 +12,22 @@ void HitTable::Place(Slots* slots, std::uint64_t hash, const Entry* entry) {
   slots->slots[i].entry.store(entry, std::memory_order_release);
 }
 
-const ResidentKernel* HitTable::Insert(const ResidentKey& key, const ResidentKernel* kernel) {
+const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (const ResidentKernel* existing = Find(key); existing != nullptr) return existing;
-  if (hashes_.size() % kBlockEntries == 0) blocks_.push_back(std::make_unique<Block>());
-  Entry& entry = At(hashes_.size());
-  hashes_.push_back(key.hash);
-  entry.kernel = kernel;
-  std::size_t inline_count = std::min(key.count, kInlineWords);
-  std::copy_n(key.words.begin(), inline_count, entry.words.begin());
-  if (key.count > kInlineWords) {
-    entry.more = std::make_unique<std::uint64_t[]>(key.count - kInlineWords);
-    std::copy_n(key.words.begin() + kInlineWords, key.count - kInlineWords, entry.more.get());
-  }
+  if (const Entry* existing = Find(key); existing != nullptr) return existing;
+  if (inserted_.size() % kBlockEntries == 0) blocks_.push_back(Block(new Line[kBlockEntries * lines_per_entry_]));
+  auto* made = new (LinesOf(inserted_.size())) Entry(entry);
+  std::copy_n(key.words.begin(), num_words_, made->words());
+  inserted_.push_back(Inserted{key.hash, made});
   Slots* slots = slots_.load(std::memory_order_relaxed);
-  if (2 * hashes_.size() <= slots->mask) {
-    Place(slots, key.hash, &entry);
-    return kernel;
+  if (2 * inserted_.size() <= slots->mask) {
+    Place(slots, key.hash, made);
+    return made;
   }
   Slots* larger = NewSlots(2 * (slots->mask + 1));
-  for (std::size_t i = 0; i < hashes_.size(); ++i) Place(larger, hashes_[i], &At(i));
+  for (const Inserted& one : inserted_) Place(larger, one.hash, one.entry);
   slots_.store(larger, std::memory_order_release);
-  return kernel;
+  return made;
 }
 
 }  // namespace tuneonce

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_HIT_TABLE_H_
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,52 +14,54 @@ namespace tuneonce {
 
 /// The resident kernels by key: insert-only, open addressing, at most half full. Find takes no lock and writes nothing
 /// shared; entries and outgrown slot arrays live as long as the table, so that a reader never meets freed memory (the
-/// outgrown ones add up to less than the current one). A find touches two cache lines: a slot, and an entry.
-/// Thread-safe.
+/// outgrown ones add up to less than the current one). A find touches two cache lines: a slot, and an entry (of keys
+/// with up to five words: the context, and four parts of a recipe). Thread-safe.
 class HitTable {
  public:
-  HitTable() : slots_(NewSlots(kInitialSlots)) {}
+  /// What a key runs. Its words follow in memory.
+  struct Entry {
+    const ResidentKernel* kernel;
+    bool is_prepared;       ///< A launch of this key needs no more than `grid`: guards hold, geometry is known.
+    std::uint32_t grid[3];  ///< In blocks, if is_prepared.
+
+    bool Suits(const BoundCall& call) const { return is_prepared || kernel->Suits(call); }
+    /// REQUIRES: Suits.
+    Status Launch(CUstream stream, BoundCall& call) const {
+      return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);
+    }
+    const std::uint64_t* words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+    std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  };
+
+  /// For keys of `num_words` words.
+  explicit HitTable(std::size_t num_words)
+      : num_words_(num_words),
+        lines_per_entry_((sizeof(Entry) + num_words * sizeof(std::uint64_t) + sizeof(Line) - 1) / sizeof(Line)),
+        slots_(NewSlots(kInitialSlots)) {}
 
   /// What `key` runs, or null.
-  const ResidentKernel* Find(const ResidentKey& key) const {
+  const Entry* Find(const ResidentKey& key) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (std::size_t i = key.hash & slots->mask;; i = (i + 1) & slots->mask) {
       const Slot& slot = slots->slots[i];
       const Entry* entry = slot.entry.load(std::memory_order_acquire);
       if (entry == nullptr) return nullptr;
-      if (slot.hash == key.hash && entry->Is(key)) return entry->kernel;
+      if (slot.hash == key.hash && HasWords(*entry, key)) return entry;
     }
   }
 
-  /// Publishes an entry. If its key is there already, what it runs stays, and is returned. REQUIRES: `kernel` outlives
-  /// the table.
-  const ResidentKernel* Insert(const ResidentKey& key, const ResidentKernel* kernel);
+  /// Publishes an entry with `entry`'s fields. If the key is there already, what it runs stays, and is returned.
+  /// REQUIRES: the kernel outlives the table.
+  const Entry* Insert(const ResidentKey& key, const Entry& entry);
 
  private:
   static constexpr std::size_t kInitialSlots = 64;
-  static constexpr std::size_t kInlineWords = 6;
-
-  /// One cache line for keys of up to kInlineWords words: context, role, and four parts of a recipe.
-  struct alignas(64) Entry {
-    const ResidentKernel* kernel;
-    std::array<std::uint64_t, kInlineWords> words;
-    std::unique_ptr<std::uint64_t[]> more;  // The other words; null if there are none.
-
-    /// REQUIRES: the hashes are equal, which with one recipe means that the counts are.
-    bool Is(const ResidentKey& key) const {
-      std::size_t inline_count = key.count < kInlineWords ? key.count : kInlineWords;
-      for (std::size_t i = 0; i < inline_count; ++i) {
-        if (words[i] != key.words[i]) return false;
-      }
-      for (std::size_t i = inline_count; i < key.count; ++i) {
-        if (more[i - kInlineWords] != key.words[i]) return false;
-      }
-      return true;
-    }
-  };
   /// Entries lie close together, so that few pages hold them all.
   static constexpr std::size_t kBlockEntries = 64;
-  using Block = std::array<Entry, kBlockEntries>;
+  struct alignas(64) Line {
+    unsigned char bytes[64];
+  };
+  using Block = std::unique_ptr<Line[]>;
 
   struct Slot {
     std::uint64_t hash = 0;  // Written before `entry`, and never again.
@@ -70,17 +73,29 @@ class HitTable {
     std::unique_ptr<Slot[]> slots;
   };
 
+  bool HasWords(const Entry& entry, const ResidentKey& key) const {
+    for (std::size_t i = 0; i < num_words_; ++i) {
+      if (entry.words()[i] != key.words[i]) return false;
+    }
+    return true;
+  }
   Slots* NewSlots(std::size_t count) {
     all_slots_.push_back(std::make_unique<Slots>(count));
     return all_slots_.back().get();
   }
-  Entry& At(std::size_t i) { return (*blocks_[i / kBlockEntries])[i % kBlockEntries]; }
+  Line* LinesOf(std::size_t i) { return &blocks_[i / kBlockEntries][(i % kBlockEntries) * lines_per_entry_]; }
   static void Place(Slots* slots, std::uint64_t hash, const Entry* entry);
 
+  const std::size_t num_words_;
+  const std::size_t lines_per_entry_;
   std::mutex mutex_;  // Of writers.
   std::vector<std::unique_ptr<Slots>> all_slots_;
-  std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<std::uint64_t> hashes_;  // Of the entries, in order.
+  std::vector<Block> blocks_;
+  struct Inserted {
+    std::uint64_t hash;
+    const Entry* entry;
+  };
+  std::vector<Inserted> inserted_;
   std::atomic<Slots*> slots_;
 };
 

@@ -3,7 +3,6 @@
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/launch.h"
 
 namespace tuneonce {
 
@@ -14,6 +13,13 @@ Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
   if (!geometry.IsLaunchable()) return geometry.Check();
   if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
   return FillAndLaunch(stream, call, geometry, nullptr);
+}
+
+bool ResidentKernel::CanPrepare(const Geometry& geometry) const {
+  if (layout->is_computed() || !geometry.IsLaunchable() || !setup_geometry) return false;
+  Geometry with_its_grid = *setup_geometry;
+  with_its_grid.grid = geometry.grid;
+  return with_its_grid == geometry;
 }
 
 Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,

@@ -7,8 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/callback.h"
+#include "tuneonce/kernel/launch.h"
 #include "tuneonce/kernel/parameter_block.h"
 #include "tuneonce/search/candidate.h"
 
@@ -18,12 +20,15 @@ namespace tuneonce {
 /// it.
 struct ResidentKernel {
   CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
+  const ParameterLayout* layout = nullptr;
+  const DriverApi* api = nullptr;
+  /// How it is launched but for the grid, if some key's launches are prepared.
+  std::optional<LaunchSetup> setup;
+  std::optional<Geometry> setup_geometry;  // What `setup` was made of.
   Config config;
   Target target;
   const Variant* variant = nullptr;
-  const ParameterLayout* layout = nullptr;
   const SearchSpace* space = nullptr;
-  const DriverApi* api = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
 
   /// True if the config may run for the call's dims.
@@ -34,6 +39,17 @@ struct ResidentKernel {
   }
   /// Launches. Sets the call's target. User functions' exceptions pass through: the caller catches them.
   Status Launch(CUstream stream, BoundCall& call) const;
+
+  /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
+  /// parameter is computed per launch.
+  bool CanPrepare(const Geometry& geometry) const;
+  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, Suits.
+  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
+    ParameterBlock block;
+    if (Status filled = layout->Fill(call, config, nullptr, &block); !filled.ok()) return filled;
+    CUresult result = setup->Launch(api->launch_path(), function, grid, stream, block.pointers());
+    return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
+  }
 
  private:
   Status FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,

@@ -9,8 +9,24 @@
 
 namespace tuneonce {
 
-/// Most words of a key: context, role, and the recipe's parts.
-inline constexpr std::size_t kMaxKeyWords = 2 + 2 * static_cast<std::size_t>(kMaxParameters);
+/// Most words of a key: one for context and role, and the recipe's parts.
+inline constexpr std::size_t kMaxKeyWords = 1 + 2 * static_cast<std::size_t>(kMaxParameters);
+
+/// Odd multipliers for ResidentKey::Seal, one per word: random numbers (splitmix64 from seed 1), made odd.
+struct KeyMultipliers {
+  constexpr KeyMultipliers() {
+    std::uint64_t state = 1;
+    for (std::uint64_t& value : values) {
+      state += 0x9e3779b97f4a7c15u;
+      std::uint64_t z = state;
+      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+      z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+      value = (z ^ (z >> 31)) | 1;
+    }
+  }
+  std::uint64_t values[kMaxKeyWords] = {};
+};
+inline constexpr KeyMultipliers kKeyMultipliers;
 
 /// What a launch is looked up by: the context, whether the tuned or the fallback config is wanted, and the recipe's
 /// words. On the stack of the launch.
@@ -21,14 +37,15 @@ struct ResidentKey {
 
   enum Role : std::uint64_t { kTuned, kFallback };
 
-  /// Multiply and fold each word (the constant is 2^64 / golden ratio, Knuth's multiplicative hashing).
+  /// The first word. A context is told by its id, since its address may come back after it was destroyed or reset.
+  static std::uint64_t ContextWord(std::uint64_t context_id, Role role) { return context_id << 1 | role; }
+
+  /// Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): the products do not wait for
+  /// each other. The high half is folded into the low one, which picks the slot.
   void Seal() {
-    std::uint64_t h = count;
-    for (std::size_t i = 0; i < count; ++i) {
-      h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
-      h ^= h >> 29;
-    }
-    hash = h;
+    std::uint64_t h = 0;
+    for (std::size_t i = 0; i < count; ++i) h += words[i] * kKeyMultipliers.values[i];
+    hash = h ^ (h >> 32);
   }
   bool operator==(const ResidentKey& other) const {
     if (hash != other.hash || count != other.count) return false;

@@ -47,7 +47,8 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
-      binder(*definition) {}
+      binder(*definition),
+      table(1 + binder.num_key_words()) {}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TunedKernel::~TunedKernel() = default;
@@ -56,9 +57,9 @@ TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
 
 Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
-  if (definition.key().size() + 2 > kMaxKeyWords) {
+  if (definition.key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
-                                             " key parts; at most ", kMaxKeyWords - 2, " are possible"));
+                                             " key parts; at most ", kMaxKeyWords - 1, " are possible"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   TUNEONCE_RETURN_IF_ERROR(definition.VariantsFor(Target::Of(identity)).status());
@@ -79,17 +80,28 @@ Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, 
   }
 }
 
-Status TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
-  CUcontext context = nullptr;
-  CUresult result = api.launch_path().CtxGetCurrent(&context);
-  if (result != CUDA_SUCCESS) return CudaStatus(api, result, "cuCtxGetCurrent");
-  if (context == nullptr) {
-    return FailedPreconditionError("this thread has no current CUDA context: make one current first");
+Status TunedKernel::Impl::NoContext(CUresult result) const {
+  switch (result) {
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return FailedPreconditionError("this thread has no current CUDA context: make one current first");
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return FailedPreconditionError("this thread's current CUDA context was destroyed: make another one current");
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return FailedPreconditionError(
+          "the CUDA driver cannot be used in this process: in a child of fork() nothing can be launched; start it with "
+          "exec, or fork before the first use of CUDA");
+    default:
+      return CudaStatus(api, result, "cuCtxGetId");
   }
-  key->words[0] = reinterpret_cast<std::uint64_t>(context);
-  key->words[1] = role;
-  binder.KeyWords(call, &key->words[2]);
-  key->count = 2 + binder.num_key_words();
+}
+
+Status TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
+  unsigned long long context_id = 0;
+  CUresult result = api.launch_path().CtxGetId(nullptr, &context_id);
+  if (result != CUDA_SUCCESS) return NoContext(result);
+  key->words[0] = ResidentKey::ContextWord(context_id, role);
+  binder.KeyWords(call, &key->words[1]);
+  key->count = 1 + binder.num_key_words();
   key->Seal();
   return Status();
 }
@@ -104,10 +116,10 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (disabled) return LaunchFallback(stream, call);
   ResidentKey key;
   if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const ResidentKernel* resident = table.Find(key);
-  if (resident == nullptr) return LaunchMiss(stream, call, key);
-  if (!resident->Suits(call)) return LaunchFallback(stream, call);
-  return resident->Launch(stream, call);
+  const HitTable::Entry* entry = table.Find(key);
+  if (entry == nullptr) return LaunchMiss(stream, call, key);
+  hits.Add();
+  return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
 }
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
@@ -121,6 +133,7 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
 Counters TunedKernel::counters() const {
   const Impl::AtomicCounters& from = impl_->counters;
   Counters counters;
+  counters.hits = impl_->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/hit_counter.h"
 #include "runtime/hit_table.h"
 #include "runtime/tune_once.h"
 #include "tuneonce/runtime/tuned_kernel.h"
@@ -27,6 +28,8 @@ struct TunedKernel::Impl {
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count);
   /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
   Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const;
+  /// Why there is no context id.
+  Status NoContext(CUresult result) const;
 
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
@@ -36,7 +39,7 @@ struct TunedKernel::Impl {
   /// Makes the key resident: from the store, else by a search.
   Status Tune(CUstream stream, const BoundCall& call, const ResidentKey& key);
   /// Makes the key's fallback resident.
-  Result<const ResidentKernel*> LoadFallback(const BoundCall& call, const ResidentKey& key);
+  Result<const HitTable::Entry*> LoadFallback(const BoundCall& call, const ResidentKey& key);
   /// Loads or tunes ahead of any launch: the key of `call`, and its fallback.
   Status Warm(CUstream stream, BoundCall& call);
 
@@ -46,6 +49,8 @@ struct TunedKernel::Impl {
   const bool disabled;
   const CallBinder binder;
   HitTable table;
+
+  HitCounter hits;
 
   struct AtomicCounters {
     std::atomic<std::int64_t> tunes{0};
@@ -76,8 +81,9 @@ struct TunedKernel::Impl {
   Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const Config& config, const BoundCall& call,
                                                              const std::string& preferred);
   friend class TunedKernel;
-  const ResidentKernel* Publish(const DeviceState& device, const ResidentKey& key, const Config& config,
-                                std::shared_ptr<const LoadedKernel> loaded);
+  /// Makes `loaded` what `key` runs, unless it runs something already. `call` has the key's dims, and a target.
+  const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
+                                 const Config& config, std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
   bool ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
                       const ResidentKey& key);

@@ -50,8 +50,16 @@ Result<const TunedKernel::Impl::DeviceState*> TunedKernel::Impl::CurrentDevice()
   return state.get();
 }
 
-const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, const ResidentKey& key,
-                                                 const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
+const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, const ResidentKey& key,
+                                                  const BoundCall& call, const Config& config,
+                                                  std::shared_ptr<const LoadedKernel> loaded) {
+  // What depends on nothing but the key is computed now, once.
+  std::optional<Geometry> geometry;
+  if (binder.key_decides_problem() && definition->space().CheckGuards(config, call.problem.dims).ok()) {
+    Result<Geometry> computed =
+        CallUser("the geometry function", [&] { return loaded->variant->geometry(config, call.problem); });
+    if (computed.ok() && computed->IsLaunchable()) geometry = *computed;
+  }
   std::lock_guard<std::mutex> lock(kernels_mutex_);
   // One library per context, config and code, however many keys chose it: the one just loaded goes if there is one.
   KernelId id{key.words[0], config.ToString(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
@@ -65,9 +73,20 @@ const ResidentKernel* TunedKernel::Impl::Publish(const DeviceState& device, cons
     resident->space = &definition->space();
     resident->api = &api;
     resident->function = loaded->kernel.get();
+    if (geometry) {
+      resident->setup.emplace(*geometry);
+      resident->setup_geometry = geometry;
+    }
     resident->loaded = std::move(loaded);
   }
-  return table.Insert(key, resident.get());
+  HitTable::Entry entry{resident.get(), false, {}};
+  if (geometry && resident->CanPrepare(*geometry)) {
+    entry.is_prepared = true;
+    entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
+    entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
+    entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
+  }
+  return table.Insert(key, entry);
 }
 
 Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(const Config& config,
@@ -95,20 +114,20 @@ Result<Config> TunedKernel::Impl::FallbackConfig(const DeviceState& device, cons
   return configs.front();
 }
 
-Result<const ResidentKernel*> TunedKernel::Impl::LoadFallback(const BoundCall& bound, const ResidentKey& key) {
+Result<const HitTable::Entry*> TunedKernel::Impl::LoadFallback(const BoundCall& bound, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
   BoundCall call = bound;
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
   TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(config, call, ""));
-  return Publish(*device, key, config, std::move(loaded));
+  return Publish(*device, key, call, config, std::move(loaded));
 }
 
 Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &key));
-  const ResidentKernel* resident = table.Find(key);
-  if (resident == nullptr) {
+  const HitTable::Entry* entry = table.Find(key);
+  if (entry == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
     if (capturing) {
       ++counters.capture_misses;
@@ -116,11 +135,13 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
           "kernel '", definition->name(), "', ", definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(resident, LoadFallback(call, key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry, LoadFallback(call, key));
   }
-  TUNEONCE_RETURN_IF_ERROR(resident->space->CheckGuards(resident->config, call.problem.dims));
+  if (!entry->is_prepared) {
+    TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
+  }
   ++counters.fallbacks;
-  return resident->Launch(stream, call);
+  return entry->Launch(stream, call);
 }
 
 Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited) {
@@ -175,9 +196,8 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     }
     return tuned;
   }
-  const ResidentKernel* resident = table.Find(key);
-  if (!resident->Suits(call)) return LaunchFallback(stream, call);
-  return resident->Launch(stream, call);
+  const HitTable::Entry* entry = table.Find(key);
+  return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
 }
 
 Status TunedKernel::Impl::Warm(CUstream stream, BoundCall& call) {
@@ -261,7 +281,7 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
     if (!compiled.ok()) return false;  // The search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
-  Publish(device, key, *config, std::move(loaded));
+  Publish(device, key, call, *config, std::move(loaded));
   ++counters.stored_hits;
   return true;
 }
@@ -308,11 +328,11 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(stream, call, &tuned_at));
   counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  Publish(device, key, result.best.config, result.best.kernel);
+  Publish(device, key, call, result.best.config, result.best.kernel);
   if (result.baseline) {
     ResidentKey fallback_key;
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
-    Publish(device, fallback_key, result.baseline->config, result.baseline->kernel);
+    Publish(device, fallback_key, call, result.baseline->config, result.baseline->kernel);
   }
   TuningRecord record;
   record.key = std::move(store_key);

@@ -52,7 +52,8 @@ struct InProcessRunner::Trial {
   std::shared_ptr<const LoadedKernel> loaded;
   Geometry geometry;
   std::vector<DeviceBuffer> workspaces;
-  ParameterBlock block;
+  std::vector<std::uint64_t> addresses;  // Of the workspaces.
+  ParameterBlock block;                  // Points into `call`, `addresses` and the caller's arguments.
   std::unique_ptr<PreparedRun> prepared;
   int prepared_in = 0;  // Which session: another one cannot use it.
   double warmup_us = 0;
@@ -155,14 +156,13 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> workspace_bytes, CallUser("a workspace function", [&] {
                               return layout.WorkspaceBytes(candidate.config, candidate.call.problem);
                             }));
-  std::vector<std::uint64_t> addresses;
   for (std::size_t bytes : workspace_bytes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer workspace, DeviceBuffer::Allocate(stream_, bytes));
-    addresses.push_back(workspace.get());
+    trial->addresses.push_back(workspace.get());
     trial->workspaces.push_back(std::move(workspace));
   }
   TUNEONCE_RETURN_IF_ERROR(CallUser("a derived parameter's function", [&] {
-    return layout.Fill(trial->call, candidate.config, addresses.data(), &trial->block);
+    return layout.Fill(trial->call, candidate.config, trial->addresses.data(), &trial->block);
   }));
   return trial;
 }

@@ -90,17 +90,18 @@ TEST(ScalarTest, EveryCppTypeHasItsDType) {
 class LayoutTest : public CallTest {
  protected:
   /// The words that a launch passes.
-  std::vector<std::uint64_t> Words(const KernelDefinition& definition, CallingConvention convention, int count) {
+  std::vector<std::uint64_t> Words(const KernelDefinition& definition, CallingConvention convention,
+                                   const std::vector<std::size_t>& bytes) {
     Result<ParameterLayout> layout = ParameterLayout::Create(definition, convention);
     EXPECT_OK(layout);
     ParameterBlock block;
     std::uint64_t workspaces[] = {0xabc};
     EXPECT_OK(layout->Fill(call_, Config(), workspaces, &block));
-    EXPECT_EQ(block.count(), count);
+    EXPECT_EQ(static_cast<std::size_t>(block.count()), bytes.size());
     std::vector<std::uint64_t> words;
-    for (int i = 0; i < block.count(); ++i) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
       std::uint64_t word = 0;
-      std::memcpy(&word, block.pointers()[i], 8);
+      std::memcpy(&word, block.pointers()[i], bytes[i]);
       words.push_back(word);
     }
     return words;
@@ -126,7 +127,7 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
   std::vector<Argument> arguments = {x_, eps_};
   ASSERT_OK(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call_));
   auto address = reinterpret_cast<std::uint64_t>(static_cast<void*>(memory_));
-  EXPECT_EQ(Words(definition, CallingConvention::kPlain, 6),
+  EXPECT_EQ(Words(definition, CallingConvention::kPlain, {4, 8, 4, 8, 8, 8}),
             (std::vector<std::uint64_t>{8, address, 0x3f000000, 6, 0xabc, address}));
   Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kPlain);
   EXPECT_EQ(layout->WorkspaceBytes(Config(), call_.problem), std::vector<std::size_t>{32});
@@ -149,7 +150,8 @@ TEST_F(LayoutTest, TheCutileConventionSpreadsArrays) {
   Argument argument(strided);
   ASSERT_OK(CallBinder(definition).Bind(&argument, 1, &call_));
   auto address = reinterpret_cast<std::uint64_t>(static_cast<void*>(memory_));
-  EXPECT_EQ(Words(definition, CallingConvention::kCutilePython, 5), (std::vector<std::uint64_t>{address, 3, 8, 16, 1}));
+  EXPECT_EQ(Words(definition, CallingConvention::kCutilePython, {8, 4, 4, 4, 4}),
+            (std::vector<std::uint64_t>{address, 3, 8, 16, 1}));
   Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kCutilePython);
   EXPECT_OK(layout->CheckAgainst({8, 4, 4, 4, 4, 128}));  // Hidden parameters of a cubin may follow.
   strided.strides[0] = std::int64_t{1} << 31;

@@ -20,62 +20,70 @@ ResidentKey Key(std::uint64_t a, std::uint64_t b) {
   return key;
 }
 
+HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, false, {}}; }
+
+/// What the key runs, or null.
+const ResidentKernel* FindIn(const HitTable& table, const ResidentKey& key) {
+  const HitTable::Entry* entry = table.Find(key);
+  return entry == nullptr ? nullptr : entry->kernel;
+}
+
 TEST(HitTableTest, FindsWhatWasInsertedThroughManyGrowths) {
-  HitTable table;
+  HitTable table(2);
   constexpr std::uint64_t kCount = 5000;
   std::vector<ResidentKernel> kernels(kCount);
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    EXPECT_EQ(table.Find(Key(i, 0)), nullptr);
-    EXPECT_EQ(table.Insert(Key(i, 0), &kernels[i]), &kernels[i]);
-    EXPECT_EQ(table.Find(Key(i, 0)), &kernels[i]);
+    EXPECT_EQ(FindIn(table, Key(i, 0)), nullptr);
+    EXPECT_EQ(table.Insert(Key(i, 0), Runs(kernels[i]))->kernel, &kernels[i]);
+    EXPECT_EQ(FindIn(table, Key(i, 0)), &kernels[i]);
   }
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    ASSERT_EQ(table.Find(Key(i, 0)), &kernels[i]);
-    EXPECT_EQ(table.Find(Key(i, 1)), nullptr);
+    ASSERT_EQ(FindIn(table, Key(i, 0)), &kernels[i]);
+    EXPECT_EQ(FindIn(table, Key(i, 1)), nullptr);
   }
 }
 
 TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
-  HitTable table;
+  HitTable table(2);
   ResidentKernel first, second;
-  EXPECT_EQ(table.Insert(Key(1, 2), &first), &first);
-  EXPECT_EQ(table.Insert(Key(1, 2), &second), &first);
-  EXPECT_EQ(table.Find(Key(1, 2)), &first);
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(first))->kernel, &first);
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(second))->kernel, &first);
+  EXPECT_EQ(FindIn(table, Key(1, 2)), &first);
 }
 
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
-  HitTable table;
+  HitTable table(2);
   ResidentKernel first, second;
   ResidentKey a = Key(1, 2);
   ResidentKey b = Key(3, 4);
   b.hash = a.hash;
-  table.Insert(a, &first);
-  EXPECT_EQ(table.Find(b), nullptr);
-  table.Insert(b, &second);
-  EXPECT_EQ(table.Find(a), &first);
-  EXPECT_EQ(table.Find(b), &second);
+  table.Insert(a, Runs(first));
+  EXPECT_EQ(FindIn(table, b), nullptr);
+  table.Insert(b, Runs(second));
+  EXPECT_EQ(FindIn(table, a), &first);
+  EXPECT_EQ(FindIn(table, b), &second);
 }
 
 TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
-  HitTable table;
   ResidentKernel first, second;
-  for (std::size_t count : {5u, 6u, 7u, 30u}) {
+  for (std::size_t count : {5u, 6u, 13u, 14u, 30u}) {
+    HitTable table(count);
     ResidentKey a = Key(count, 2);
     for (std::size_t i = 2; i < count; ++i) a.words[i] = i;
     a.count = count;
     a.Seal();
     ResidentKey b = a;
     b.words[count - 1] += 1;  // With the hash of `a`.
-    EXPECT_EQ(table.Insert(a, &first), &first);
-    EXPECT_EQ(table.Find(b), nullptr) << count;
-    EXPECT_EQ(table.Insert(b, &second), &second);
-    EXPECT_EQ(table.Find(a), &first);
-    EXPECT_EQ(table.Find(b), &second);
+    EXPECT_EQ(table.Insert(a, Runs(first))->kernel, &first);
+    EXPECT_EQ(FindIn(table, b), nullptr) << count;
+    EXPECT_EQ(table.Insert(b, Runs(second))->kernel, &second);
+    EXPECT_EQ(FindIn(table, a), &first);
+    EXPECT_EQ(FindIn(table, b), &second);
   }
 }
 
 TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
-  HitTable table;
+  HitTable table(2);
   ResidentKernel kernel;
   std::atomic<std::uint64_t> inserted{0};
   std::atomic<bool> missed{false};
@@ -92,7 +100,7 @@ TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
     });
   }
   for (std::uint64_t i = 0; i < kCount; ++i) {
-    table.Insert(Key(i, 5), &kernel);
+    table.Insert(Key(i, 5), Runs(kernel));
     inserted = i + 1;
   }
   for (std::thread& reader : readers) reader.join();

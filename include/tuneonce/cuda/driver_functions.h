@@ -28,6 +28,7 @@
   X(CtxPushCurrent, 4000, kRequired)                            \
   X(CtxPopCurrent, 4000, kRequired)                             \
   X(CtxGetDevice, 2000, kRequired)                              \
+  X(CtxGetId, 12000, kRequired)                                 \
   X(CtxSynchronize, 2000, kRequired)                            \
   /* memory */                                                  \
   X(MemGetInfo, 3020, kRequired)                                \

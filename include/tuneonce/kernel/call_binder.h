@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -38,35 +38,97 @@ class TUNEONCE_API CallBinder {
 
   /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
   /// what was expected.
-  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call) const;
+  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call) const {
+    if (count != expected_.size()) return WrongCount(count);
+    Dims& dims = call->problem.dims;
+    dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
+    for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Expected expected = expected_[i];
+      const Argument& argument = arguments[i];
+      if (argument.kind() != expected.kind) return Mismatch(i, argument);
+      if (expected.kind != Argument::kTensor) {
+        call->tensors[expected.parameter] = nullptr;
+        call->scalars[expected.parameter] = argument.scalar();
+        call->problem.dtypes[expected.parameter] = expected.dtype;
+        continue;
+      }
+      const TensorView& tensor = argument.tensor();
+      if ((expected.dtype != DType::kAny && tensor.dtype != expected.dtype) ||
+          (expected.has_rank && tensor.rank != expected.rank)) {
+        return Mismatch(i, argument);
+      }
+      if (tensor.data == nullptr) return NullPointer(i);
+      call->tensors[expected.parameter] = &tensor;
+      call->scalars[expected.parameter] = nullptr;
+      call->problem.dtypes[expected.parameter] = tensor.dtype;
+      for (std::size_t d = 0; d < expected.rank; ++d) {
+        std::int64_t& dim = dims[Dim{expected.dims[d]}];
+        std::int64_t extent = tensor.shape[d];
+        if (extent < 1) return BadExtent(i, d, tensor, 0);
+        if (((expected.bound_before >> d) & 1) != 0 && dim != extent) return BadExtent(i, d, tensor, dim);
+        dim = extent;
+      }
+    }
+    return Status();
+  }
 
   /// Number of arguments that the caller passes (tensors and scalars).
   std::size_t num_arguments() const { return expected_.size(); }
 
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
-  void KeyWords(const BoundCall& call, std::uint64_t* words) const;
+  void KeyWords(const BoundCall& call, std::uint64_t* words) const {
+    for (const KeyWord& word : key_) {
+      switch (word.kind) {
+        case KeyPart::Kind::kDim:
+          *words = static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
+          break;
+        case KeyPart::Kind::kDType:
+          *words = static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
+          break;
+        case KeyPart::Kind::kValue:
+          *words = 0;
+          std::memcpy(words, call.scalars[word.index], word.bytes);
+          break;
+      }
+      ++words;
+    }
+  }
   std::size_t num_key_words() const { return key_.size(); }
+  /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
+  /// be computed once per key.
+  bool key_decides_problem() const { return key_decides_problem_; }
 
  private:
   struct Expected {
-    int parameter;                           // Index in the definition.
-    std::uint32_t kind;                      // Argument::kind.
-    DType dtype;                             // kAny: not checked.
-    int rank;                                // -1: not checked.
-    std::array<std::int8_t, kMaxRank> dims;  // Index of each dimension's dim.
+    std::uint32_t kind;      // Argument::kind.
+    std::uint8_t parameter;  // Index in the definition.
+    DType dtype;             // kAny: not checked.
+    bool has_rank;           // False: raw memory of any shape, rank 0.
+    std::uint8_t rank;
+    std::uint8_t bound_before;                // Bit d: the dim of dimension d has its value from an earlier one.
+    std::array<std::uint8_t, kMaxRank> dims;  // Index of each dimension's dim.
   };
   struct KeyWord {
-    KeyPart part;
-    int index;  // Of the dim, or of the parameter.
+    KeyPart::Kind kind;
+    KeyPart::Bucket bucket;
+    std::uint8_t index;  // Of the dim, or of the parameter.
+    std::uint8_t bytes;  // kValue: of the scalar.
   };
+  static_assert(kMaxRank <= 8, "bound_before has 8 bits");
 
+  Status WrongCount(std::size_t count) const;
   Status Mismatch(std::size_t argument, const Argument& given) const;
+  Status NullPointer(std::size_t argument) const;
+  /// `bound`: the dim's value from before, or 0 if `tensor`'s extent is itself wrong.
+  Status BadExtent(std::size_t argument, std::size_t dimension, const TensorView& tensor, std::int64_t bound) const;
 
   const KernelDefinition* definition_;
   int num_dims_;
   std::vector<Expected> expected_;
   std::vector<int> not_passed_;  // Parameters that the caller does not pass.
   std::vector<KeyWord> key_;
+  bool key_decides_problem_ = false;
 };
 
 }  // namespace tuneonce

@@ -12,8 +12,8 @@ namespace tuneonce {
 /// One part of what decides which tuned config a launch gets: a dim (exact, or by bucket), a tensor's dtype, or the
 /// value of a scalar. Made by KeyOf, DTypeOf and ValueOf.
 struct TUNEONCE_API KeyPart {
-  enum class Kind { kDim, kDType, kValue };
-  enum class Bucket { kExact, kNextPow2 };
+  enum class Kind : std::uint8_t { kDim, kDType, kValue };
+  enum class Bucket : std::uint8_t { kExact, kNextPow2 };
 
   Kind kind = Kind::kDim;
   std::string name;  ///< Of the dim, tensor or scalar.
@@ -26,7 +26,8 @@ struct TUNEONCE_API KeyPart {
   }
 
   /// The bucket's upper bound for `value`: what goes into the key.
-  std::int64_t Round(std::int64_t value) const {
+  std::int64_t Round(std::int64_t value) const { return Round(bucket, value); }
+  static std::int64_t Round(Bucket bucket, std::int64_t value) {
     if (bucket == Bucket::kExact || value <= 1) return value;
     std::uint64_t power = std::uint64_t{1} << (64 - __builtin_clzll(static_cast<std::uint64_t>(value - 1)));
     return power > (std::uint64_t{1} << 62) ? value : static_cast<std::int64_t>(power);

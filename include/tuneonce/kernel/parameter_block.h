@@ -16,7 +16,8 @@ inline constexpr int kMaxKernelParameters = 128;
 /// Most descriptor parameters of one kernel.
 inline constexpr int kMaxDescriptors = 4;
 
-/// The values of one launch's kernel parameters, and the pointers to them that cuLaunchKernelEx takes. Lives on the
+/// The pointers to one launch's kernel parameters that cuLaunchKernelEx takes. Most point into the caller's own
+/// arguments, which are little-endian, as the device is; what is computed for the launch is kept here. Lives on the
 /// stack of the launch; not initialized beyond what is filled.
 class ParameterBlock {
  public:
@@ -27,16 +28,17 @@ class ParameterBlock {
   void** pointers() { return pointers_; }
   int count() const { return count_; }
 
-  void Add(std::uint64_t word) {
+  /// REQUIRES: the value outlives the launch call.
+  void AddPointer(const void* value) { pointers_[count_++] = const_cast<void*>(value); }
+  void AddWord(std::uint64_t word) {
     words_[count_] = word;
-    pointers_[count_] = &words_[count_];
-    ++count_;
+    AddPointer(&words_[count_]);
   }
   /// Room for a descriptor; nullptr if there is none left.
   void* AddDescriptor() {
     if (num_descriptors_ == kMaxDescriptors) return nullptr;
     void* bytes = descriptors_[num_descriptors_++];
-    pointers_[count_++] = bytes;
+    AddPointer(bytes);
     return bytes;
   }
 
@@ -61,32 +63,72 @@ class TUNEONCE_API ParameterLayout {
 
   /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order.
   /// Errors: InvalidArgument for an extent that does not fit int32, or from a descriptor's function.
+  /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
   Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-              ParameterBlock* block) const;
+              ParameterBlock* block) const {
+    for (const Entry& entry : entries_) {
+      switch (entry.kind) {
+        case Kind::kPointer:
+          block->AddPointer(&call.tensors[entry.parameter]->data);
+          break;
+        case Kind::kExtent:
+        case Kind::kStride: {
+          const TensorView& tensor = *call.tensors[entry.parameter];
+          const std::int64_t& value =
+              entry.kind == Kind::kExtent ? tensor.shape[entry.index] : tensor.strides[entry.index];
+          if (!FitsInt32(value)) return DoesNotFit(entry, value);
+          block->AddPointer(&value);
+          break;
+        }
+        case Kind::kScalar:
+          block->AddPointer(call.scalars[entry.parameter]);
+          break;
+        case Kind::kDim: {
+          const std::int64_t& value = call.problem.dims[Dim{entry.index}];
+          if (entry.bytes == 4 && !FitsInt32(value)) return DoesNotFit(entry, value);
+          block->AddPointer(&value);
+          break;
+        }
+        case Kind::kWorkspace:
+          block->AddPointer(workspaces++);
+          break;
+        case Kind::kDerived:
+        case Kind::kDescriptor:
+          TUNEONCE_RETURN_IF_ERROR(FillComputed(entry, call, config, block));
+          break;
+      }
+    }
+    return Status();
+  }
 
   /// Bytes that each workspace parameter needs, in order; empty if there is none.
   std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
   bool has_workspace() const { return num_workspaces_ > 0; }
+  /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
+  bool is_computed() const { return is_computed_; }
 
  private:
   enum class Kind : std::uint8_t { kPointer, kExtent, kStride, kScalar, kDim, kDerived, kWorkspace, kDescriptor };
   struct Entry {
     Kind kind;
-    std::uint8_t dimension;  // kExtent, kStride: which one.
-    DType dtype;             // kScalar, kDim, kDerived.
-    std::int16_t parameter;  // Index in the definition.
-    std::int16_t dim;        // kDim: index of the dim.
-    std::size_t bytes;       // Size of the kernel's parameter.
+    std::uint8_t parameter;  // Index in the definition.
+    std::uint8_t index;      // kExtent, kStride: of the dimension; kDim: of the dim.
+    std::uint8_t bytes;      // Size of the kernel's parameter.
   };
+  static_assert(kMaxDescriptorBytes <= 255, "bytes has 8 bits");
+
+  static bool FitsInt32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
 
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   Status DoesNotFit(const Entry& entry, std::int64_t value) const;
+  Status FillComputed(const Entry& entry, const BoundCall& call, const Config& config, ParameterBlock* block) const;
 
   const KernelDefinition* definition_;
   CallingConvention convention_;
   std::vector<Entry> entries_;
   int num_workspaces_ = 0;
+  bool is_computed_ = false;
 };
 
 }  // namespace tuneonce

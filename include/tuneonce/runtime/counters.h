@@ -5,9 +5,9 @@
 
 namespace tuneonce {
 
-/// What a TunedKernel did besides hits, since its Create. Hits are not counted: a shared counter would double their
-/// cost.
+/// What a TunedKernel did, since its Create.
 struct Counters {
+  std::int64_t hits = 0;           ///< Launches that found their key resident.
   std::int64_t tunes = 0;          ///< Searches made.
   std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
   std::int64_t waits = 0;          ///< Launches that waited for another thread's tune.

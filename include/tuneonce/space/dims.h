@@ -24,14 +24,16 @@ class Dims {
   Dims() = default;
   explicit Dims(int count) { Reset(count); }
 
-  /// `count` dims, all 0. Only those are touched: the hot path does not clear what it will not read.
+  /// `count` dims, not initialized: the hot path sets each of them anyway.
+  void SetCount(int count) { count_ = count; }
+  /// `count` dims, all 0.
   void Reset(int count) {
     count_ = count;
     for (int i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = 0;
   }
 
   int count() const { return count_; }
-  std::int64_t operator[](Dim dim) const { return values_[static_cast<std::size_t>(dim.index)]; }
+  const std::int64_t& operator[](Dim dim) const { return values_[static_cast<std::size_t>(dim.index)]; }
   std::int64_t& operator[](Dim dim) { return values_[static_cast<std::size_t>(dim.index)]; }
 
   friend bool operator==(const Dims& a, const Dims& b) {

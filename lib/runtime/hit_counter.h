@@ -1,0 +1,54 @@
+#ifndef TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
+#define TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace tuneonce {
+
+/// Counts from many threads without sharing a cache line: each of the process's first threads has a cell of its own,
+/// which it alone writes, so that adding is a plain load and store; all others share one.
+/// Thread-safe. Sum may miss what is being added at the moment.
+class HitCounter {
+ public:
+  HitCounter() : cells_(new Cell[kOwnCells + 1]) {}
+
+  void Add() {
+    std::uint32_t thread = ThisThread();
+    if (thread < kOwnCells) {
+      std::atomic<std::int64_t>& count = cells_[thread].count;
+      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    } else {
+      cells_[kOwnCells].count.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  std::int64_t Sum() const {
+    std::int64_t sum = 0;
+    for (std::uint32_t i = 0; i <= kOwnCells; ++i) sum += cells_[i].count.load(std::memory_order_relaxed);
+    return sum;
+  }
+
+ private:
+  static constexpr std::uint32_t kOwnCells = 63;
+  struct alignas(64) Cell {
+    std::atomic<std::int64_t> count{0};
+  };
+
+  /// The number of the calling thread, in the order in which threads first counted. Numbers are not used again: a
+  /// thread's end would need a destructor, and registering that allocates.
+  static std::uint32_t ThisThread() {
+    thread_local std::uint32_t number = kNone;
+    if (number == kNone) number = next_thread_.fetch_add(1, std::memory_order_relaxed);
+    return number;
+  }
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  inline static std::atomic<std::uint32_t> next_thread_{0};
+
+  std::unique_ptr<Cell[]> cells_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
