@@ -22,6 +22,11 @@ struct Tensor {
   TensorView view;
 };
 
+struct KeepResult : AutotuneObserver {
+  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
+  TuningResult result;
+};
+
 Result<std::int64_t> ElementCount(const std::vector<std::int64_t>& extents) {
   std::int64_t count = 1;
   constexpr std::int64_t kMost = std::int64_t{1} << 40;  // 4 TiB of float32: more than any device has.
@@ -125,7 +130,8 @@ Result<ExampleReport> RunExample(const Example& example, const Device& device, c
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
     ++num_launches;
   }
-  policy.on_tuned = [&](const TuningResult& result) { report.result = result; };
+  auto observer = std::make_shared<KeepResult>();
+  policy.observer = observer;
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, policy));
   TUNEONCE_RETURN_IF_ERROR(kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()));
   ++num_launches;
@@ -140,6 +146,7 @@ Result<ExampleReport> RunExample(const Example& example, const Device& device, c
   report.hit_host_us =
       std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kHits;
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+  report.result = std::move(observer->result);
   report.result.best.kernel = nullptr;  // Nothing of the report needs the context, which may end here.
   if (report.result.baseline) report.result.baseline->kernel = nullptr;
   return report;

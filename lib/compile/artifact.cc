@@ -5,7 +5,7 @@
 namespace tuneonce {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310001;  // "tuneo1", format 1.
+constexpr std::uint64_t kVersion = 0x74756e656f310002;  // "tuneo1", format 2.
 
 }  // namespace
 
@@ -14,7 +14,7 @@ std::string EncodeArtifact(const Artifact& artifact) {
   encoder.Add(kVersion).Add(std::string_view(artifact.image)).Add(std::string_view(artifact.symbol));
   encoder.Add(std::string_view(artifact.log)).Add(static_cast<std::uint64_t>(artifact.kernels.size()));
   for (const std::string& kernel : artifact.kernels) encoder.Add(std::string_view(kernel));
-  encoder.Add(artifact.seconds).Add(artifact.resources.registers);
+  encoder.Add(artifact.seconds).Add(std::string_view(artifact.toolchain)).Add(artifact.resources.registers);
   encoder.Add(artifact.resources.shared_bytes).Add(artifact.resources.local_bytes).Add(artifact.code_fingerprint);
   return encoder.Finish();
 }
@@ -29,6 +29,7 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   std::uint64_t num_kernels = decoder.Word();
   for (std::uint64_t i = 0; i < num_kernels && decoder.remaining() > 0; ++i) artifact.kernels.push_back(decoder.Text());
   artifact.seconds = decoder.Double();
+  artifact.toolchain = decoder.Text();
   artifact.resources.registers = static_cast<int>(decoder.Int());
   artifact.resources.shared_bytes = decoder.Int();
   artifact.resources.local_bytes = decoder.Int();

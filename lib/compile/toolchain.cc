@@ -9,6 +9,14 @@
 
 namespace tuneonce {
 
+Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hints, const Target& target,
+                                    const CompileLimits& limits) const {
+  Result<Artifact> artifact = DoCompile(source, hints, target, limits);
+  if (!artifact.ok()) return artifact;
+  if (Result<std::string> version = Version(); version.ok()) artifact->toolchain = *version;
+  return artifact;
+}
+
 Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hints& hints, const Target& target) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, Version());
   Fingerprinter key;

@@ -1,9 +1,7 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/runtime/tuned_kernel.h"
 
-#include <cstdio>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,39 +14,25 @@
 
 namespace tuneonce {
 
-void WarnUser(const AutotunePolicy& policy, const std::string& line) {
-  if (policy.on_warning) {
-    CallbackScope scope;
-    try {
-      policy.on_warning(line);
-    } catch (...) {  // An observer must not fail a launch.
-    }
-    return;
-  }
-  static auto* const mutex = new std::mutex;
-  static auto* const said = new std::set<std::string>;
-  std::lock_guard<std::mutex> lock(*mutex);
-  if (said->insert(line).second) std::fprintf(stderr, "tuneonce: %s\n", line.c_str());
-}
-
 TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
                         AutotunePolicy its_policy)
     : definition(std::move(its_definition)),
       api(its_api),
       policy([&] {
-        std::string warning;
+        if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
         bool is_disabled = its_policy.disabled.value_or(Environment::Get().disable_autotune);
         its_policy.disabled = is_disabled;
         // Disabled, nothing is looked up or stored: no file is opened for it.
         if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
-        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&warning);
-        if (!warning.empty()) WarnUser(its_policy, warning);
+        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
       binder(*definition),
-      table(1 + binder.num_key_words()) {}
+      table(1 + binder.num_key_words()) {
+  if (!store_warning.empty()) Warn(store_warning);
+}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TunedKernel::~TunedKernel() = default;

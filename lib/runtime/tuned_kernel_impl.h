@@ -17,9 +17,6 @@
 
 namespace tuneonce {
 
-/// Says one line to the policy's on_warning, else to stderr, there each line once per process.
-void WarnUser(const AutotunePolicy& policy, const std::string& line);
-
 /// The state of a TunedKernel. tuned_kernel.cc holds the hot path, tuned_kernel_miss.cc what happens on a miss.
 struct TunedKernel::Impl {
   Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
@@ -45,7 +42,8 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  const AutotunePolicy policy;
+  std::string store_warning;    // Why the default store is not on disk; set while `policy` is made.
+  const AutotunePolicy policy;  // Its observer is never null.
   const bool disabled;
   const CallBinder binder;
   HitTable table;
@@ -94,6 +92,15 @@ struct TunedKernel::Impl {
                            TuningKey store_key);
   std::string KeyText(const BoundCall& call) const;
   void Warn(const std::string& line) const;
+  /// Calls the observer; its exceptions are dropped.
+  template <typename Function>
+  void Tell(const Function& tell) const {
+    CallbackScope scope;
+    try {
+      tell(*policy.observer);
+    } catch (...) {
+    }
+  }
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/bucket_call.h"
+#include "runtime/profiler_range.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
@@ -154,6 +155,7 @@ Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, c
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
+    Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(definition->name(), KeyText(call)); });
     ResidentKey fallback_key;
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
     // Without a loaded fallback, LaunchFallback counts the miss and says so.
@@ -163,8 +165,9 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
   if (sealed.load(std::memory_order_relaxed)) {
     constexpr std::size_t kMostListed = 1000;
     ++counters.sealed_misses;
+    std::string text = KeyText(call);
+    Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(definition->name(), text); });
     {
-      std::string text = KeyText(call);
       std::lock_guard<std::mutex> lock(missed_mutex);
       bool listed = std::find(missed_keys.begin(), missed_keys.end(), text) != missed_keys.end();
       if (!listed && missed_keys.size() < kMostListed) missed_keys.push_back(std::move(text));
@@ -224,7 +227,7 @@ std::string TunedKernel::Impl::KeyText(const BoundCall& call) const {
 }
 
 void TunedKernel::Impl::Warn(const std::string& line) const {
-  WarnUser(policy, "kernel '" + definition->name() + "': " + line);
+  Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition->name() + "': " + line); });
 }
 
 Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const BoundCall& call) const {
@@ -239,7 +242,12 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   key.driver_version = device.identity.driver_version;
   // Of the whole space, whatever the guards say at these dims.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(device.target));
-  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*definition, configs, call.problem));
+  if (policy.shared_choice.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*definition, configs, call.problem));
+  } else {
+    key.kernel = policy.shared_choice;
+    key.kernel_fingerprint = SharedChoiceFingerprint(policy.shared_choice, configs);
+  }
   return key;
 }
 
@@ -274,8 +282,9 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
                              [&](const Config& c) { return c.ToString() == lookup->record->config; });
   if (config == configs->end()) return false;
   std::shared_ptr<const LoadedKernel> loaded;
-  // Another device's code need not run here.
-  if (lookup->match != RecordMatch::kOtherDevice) loaded = LoadStored(*lookup->record, *config, call);
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (lookup->match != RecordMatch::kOtherDevice && policy.shared_choice.empty())
+    loaded = LoadStored(*lookup->record, *config, call);
   if (loaded == nullptr) {
     Result<std::shared_ptr<const LoadedKernel>> compiled = CompileAndLoad(*config, call, lookup->record->variant);
     if (!compiled.ok()) return false;  // The search finds out what does work, and says why if nothing does.
@@ -283,6 +292,9 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
   }
   Publish(device, key, call, *config, std::move(loaded));
   ++counters.stored_hits;
+  Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredHit(definition->name(), store_key.key_text, config->ToString());
+  });
   return true;
 }
 
@@ -324,8 +336,17 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
 Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call,
                                             const ResidentKey& key, TuningKey store_key) {
   ++counters.tunes;
+  ProfilerRange range("tune " + definition->name() + " " + store_key.key_text);
+  Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(definition->name(), store_key.key_text); });
   Dims tuned_at;
-  TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(stream, call, &tuned_at));
+  Result<TuningResult> searched = Search(stream, call, &tuned_at);
+  if (!searched.ok()) {
+    Tell([&](AutotuneObserver& observer) {
+      observer.OnTuneFailed(definition->name(), store_key.key_text, searched.status());
+    });
+    return searched.status();
+  }
+  const TuningResult& result = *searched;
   counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
   Publish(device, key, call, result.best.config, result.best.kernel);
@@ -345,6 +366,7 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   if (result.baseline) record.baseline = result.baseline->config.ToString();
   record.timer = result.timer;
   record.is_certain = result.is_certain;
+  record.toolchain = result.best.toolchain;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
   if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !policy.store_under_profiler) {
@@ -352,13 +374,7 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   } else if (Status stored = policy.store->Put(record); !stored.ok()) {
     Warn(stored.message() + "; the choice holds for this process only");
   }
-  if (policy.on_tuned) {
-    CallbackScope scope;
-    try {
-      policy.on_tuned(result);
-    } catch (...) {  // An observer must not fail a launch.
-    }
-  }
+  Tell([&](AutotuneObserver& observer) { observer.OnTuned(definition->name(), record.key.key_text, result); });
   return Status();
 }
 

@@ -299,6 +299,7 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   success.geometry = group.candidate.geometry;
   success.resources = group.candidate.artifact.resources;
   success.artifact = group.candidate.artifact.key;
+  success.toolchain = group.candidate.artifact.toolchain;
   success.ties_with_fastest = group.ties;
   success.kernel = group.prepared->kernel;
   return success;

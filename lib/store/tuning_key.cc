@@ -33,4 +33,11 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   return fingerprinter.Finish();
 }
 
+Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add("shared choice").Add(shared_choice).Add(configs.size());
+  for (const Config& config : configs) fingerprinter.Add(config.ToString());
+  return fingerprinter.Finish();
+}
+
 }  // namespace tuneonce

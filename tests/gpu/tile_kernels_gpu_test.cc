@@ -50,6 +50,12 @@ struct Tensor {
   }
 };
 
+struct Listener : AutotuneObserver {
+  explicit Listener(std::optional<TuningResult>* its_result) : result(its_result) {}
+  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { *result = tuned; }
+  std::optional<TuningResult>* result;
+};
+
 class TileKernelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -62,7 +68,7 @@ class TileKernelsTest : public ::testing::Test {
     stream_.emplace(*Stream::Create(device_->api()));
     policy_.store = std::make_shared<MemoryStore>();
     policy_.search.quiet = true;
-    policy_.on_tuned = [this](const TuningResult& result) { tuned_ = result; };
+    policy_.observer = std::make_shared<Listener>(&tuned_);
   }
 
   Tensor Random(DType dtype, std::vector<std::int64_t> shape) {

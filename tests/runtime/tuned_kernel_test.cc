@@ -1,6 +1,7 @@
 #include "tuneonce/runtime/tuned_kernel.h"
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "testing/cpu_device_test.h"
@@ -14,16 +15,23 @@ namespace {
 
 using testing::View;
 
+struct Listener : AutotuneObserver {
+  void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    results.push_back(result);
+    results.back().best.kernel = nullptr;
+    if (results.back().baseline) results.back().baseline->kernel = nullptr;
+  }
+  std::mutex mutex;
+  std::vector<TuningResult> results;
+};
+
 class TunedKernelTest : public testing::CpuDeviceTest {
  protected:
   TunedKernelTest() {
     policy_.store = std::make_shared<MemoryStore>();
     policy_.disabled = false;
-    policy_.on_tuned = [this](const TuningResult& result) {
-      results_.push_back(result);
-      results_.back().best.kernel = nullptr;
-      if (results_.back().baseline) results_.back().baseline->kernel = nullptr;
-    };
+    policy_.observer = observer_;
   }
 
   TunedKernel Create(const KernelDefinition& definition) {
@@ -41,7 +49,8 @@ class TunedKernelTest : public testing::CpuDeviceTest {
 
   testing::ScaleKernel scale_;
   AutotunePolicy policy_;
-  std::vector<TuningResult> results_;
+  std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
+  std::vector<TuningResult>& results_ = observer_->results;
 };
 
 TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
@@ -293,6 +302,7 @@ TEST_F(TunedKernelTest, LaunchFromInsideACallbackIsAnError) {
   definition.Dims({"N"})
       .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
                    DimValue("N")})
+      .Key(KeyOf("N").NextPow2())  // The bucket does not decide the geometry, so the function is called on a hit.
       .Space(scale_.space)
       .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
         seen = inner->Launch(stream_->get(), View(x), View(x), 2.0f);
@@ -314,6 +324,7 @@ TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
   definition.Dims({"N"})
       .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
                    DimValue("N")})
+      .Key(KeyOf("N").NextPow2())
       .Space(scale_.space)
       .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
         if (thrown) throw std::runtime_error("too late");
@@ -325,6 +336,92 @@ TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
   thrown = true;
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
                "kernel 'thrower': a function of its definition threw: too late");
+}
+
+TEST_F(TunedKernelTest, WhatTheKeyDecidesIsComputedOncePerKey) {
+  int calls = 0;
+  testing::ScaleKernel scale;
+  scale.space.AddGuard("any", [&](const Config&, const Dims&) { return ++calls > 0; });
+  KernelDefinition definition("counted", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
+      .Space(scale.space)
+      .Variant(scale.Source(), nullptr, [&](const Config& config, const Problem& problem) {
+        ++calls;
+        Geometry geometry;
+        geometry.grid.x = (problem.dims[Dim{0}] + config[scale.tile] - 1) / config[scale.tile];
+        return geometry;
+      });
+  TunedKernel kernel = Create(definition);
+  ExpectWorks(kernel, 100);
+  ExpectWorks(kernel, 1000);
+  int before = calls;
+  for (int n : {100, 1000, 100}) ExpectWorks(kernel, n);
+  EXPECT_EQ(calls, before);
+  EXPECT_EQ(kernel.counters().hits, 3);
+}
+
+TEST_F(TunedKernelTest, KernelsCanShareOneChoice) {
+  policy_.shared_choice = "scale pair";
+  TunedKernel forward = Create(scale_.Definition("forward"));
+  TunedKernel backward = Create(scale_.Definition("backward"));
+  ExpectWorks(forward, 100);
+  ExpectWorks(backward, 100);
+  EXPECT_EQ(forward.counters().tunes, 1);
+  EXPECT_EQ(backward.counters().tunes, 0);
+  EXPECT_EQ(backward.counters().stored_hits, 1);
+  policy_.shared_choice.clear();
+  TunedKernel alone = Create(scale_.Definition("backward"));
+  ExpectWorks(alone, 100);
+  EXPECT_EQ(alone.counters().tunes, 1);
+}
+
+TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
+  struct Log : AutotuneObserver {
+    void OnTuneBegin(const std::string& kernel, const std::string& key) override { Say("begin", kernel, key); }
+    void OnTuned(const std::string& kernel, const std::string& key, const TuningResult&) override {
+      Say("tuned", kernel, key);
+      throw std::runtime_error("must not matter");
+    }
+    void OnTuneFailed(const std::string& kernel, const std::string& key, const Status&) override {
+      Say("failed", kernel, key);
+    }
+    void OnStoredHit(const std::string& kernel, const std::string& key, const std::string&) override {
+      Say("stored", kernel, key);
+    }
+    void OnRefusedMiss(const std::string& kernel, const std::string& key) override { Say("refused", kernel, key); }
+    void Say(const std::string& what, const std::string& kernel, const std::string& key) {
+      lines.push_back(what + " " + kernel + " " + key);
+    }
+    std::vector<std::string> lines;
+  };
+  auto log = std::make_shared<Log>();
+  policy_.observer = log;
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N"));
+  TunedKernel kernel = Create(definition);
+  ExpectWorks(kernel, 100);
+  ExpectWorks(kernel, 100);
+  TunedKernel again = Create(definition);
+  ExpectWorks(again, 100);
+  again.Seal();
+  ExpectWorks(again, 101);
+  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin scale N=100", "tuned scale N=100", "stored scale N=100",
+                                                  "refused scale N=101"}));
+  log->lines.clear();
+  KernelDefinition broken("broken", "1");
+  broken.Dims({"N"})
+      .Key(KeyOf("N"))
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
+      .Variant([](const Config&, const Problem&) { return KernelSource::HostCpp("int x = ;", "scale"); }, nullptr,
+               Grid::Fixed(1));
+  TunedKernel never = Create(broken);
+  DeviceBuffer x = Floats({1});
+  EXPECT_FALSE(never.Launch(stream_->get(), View(x), View(x), 2.0f).ok());
+  EXPECT_FALSE(never.Launch(stream_->get(), View(x), View(x), 2.0f).ok());
+  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin broken N=1", "failed broken N=1"}));
 }
 
 TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {

@@ -25,11 +25,16 @@ std::shared_ptr<SqliteStore> OpenStore(const std::string& path) {
   return store.ok() ? *store : nullptr;
 }
 
+struct Listener : AutotuneObserver {
+  void OnWarning(const std::string& line) override { warnings.push_back(line); }
+  std::vector<std::string> warnings;
+};
+
 class TunedStoreTest : public testing::CpuDeviceTest {
  protected:
   TunedStoreTest() : folder_(*TemporaryFolder::Create()) {
     policy_.disabled = false;
-    policy_.on_warning = [this](const std::string& line) { warnings_.push_back(line); };
+    policy_.observer = observer_;
   }
   TunedKernel Create() {
     Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), *device_, policy_);
@@ -48,7 +53,8 @@ class TunedStoreTest : public testing::CpuDeviceTest {
   std::string path_ = folder_.path() + "/cache/store.db";
   testing::ScaleKernel scale_;
   AutotunePolicy policy_;
-  std::vector<std::string> warnings_;
+  std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
+  std::vector<std::string>& warnings_ = observer_->warnings;
 };
 
 TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {

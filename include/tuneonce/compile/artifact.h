@@ -28,6 +28,7 @@ struct Artifact {
   std::vector<std::string> kernels;  ///< All kernels of a cubin, in the image's order.
   std::string log;                   ///< What the tool said, warnings included.
   double seconds = 0;                ///< Wall time of the compile.
+  std::string toolchain;             ///< Toolchain::Version of what made it.
   ResourceUse resources;             ///< Of `symbol`.
   /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
   /// artifacts with the same one do the same in the same time.

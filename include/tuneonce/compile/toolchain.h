@@ -34,9 +34,7 @@ class TUNEONCE_API Toolchain {
   /// bytecode), Unavailable (the tool is missing: where it was looked for), DeadlineExceeded, Cancelled,
   /// ResourceExhausted (no room for its files), Internal (it ended well and made nothing usable).
   Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target,
-                           const CompileLimits& limits = {}) const {
-    return DoCompile(source, hints, target, limits);
-  }
+                           const CompileLimits& limits = {}) const;
 
   /// What the artifact of a request is known by in caches: the content of everything that it depends on. Errors: as
   /// Version.

@@ -45,7 +45,8 @@ struct Variant {
 /// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
 ///
 /// Built by chained calls; mistakes are kept and returned by Validate, so that building needs no error handling.
-/// Copyable. Thread rule: build on one thread; const use from any. Its functions run on the caller's thread.
+/// Copyable. Thread rule: build on one thread; const use from any. Its functions run on the caller's thread. They must
+/// depend on their arguments only: where a key decides dims and dtypes, geometry and guards are computed once per key.
 class TUNEONCE_API KernelDefinition {
  public:
   /// `name` identifies the kernel in keys and records; `version` must change when a function below changes meaning in

@@ -1,10 +1,11 @@
 #ifndef TUNEONCE_RUNTIME_AUTOTUNE_POLICY_H_
 #define TUNEONCE_RUNTIME_AUTOTUNE_POLICY_H_
 
-#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "tuneonce/runtime/autotune_observer.h"
 #include "tuneonce/search/exhaustive_search.h"
 #include "tuneonce/store/record_store.h"
 
@@ -34,11 +35,12 @@ struct AutotunePolicy {
   /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the
   /// shape at hand.
   bool tune_at_bucket_bound = true;
-  /// Called on the tuning thread after each search with its result. Exceptions from it are dropped.
-  std::function<void(const TuningResult&)> on_tuned;
-  /// Called with one line about what does not work and what is done instead: a store that cannot be opened or written,
-  /// say. Exceptions from it are dropped. Null (default): the line goes to stderr, each line once per process.
-  std::function<void(const std::string&)> on_warning;
+  /// Told what happens on misses. Null (default): only warnings are said, on stderr.
+  std::shared_ptr<AutotuneObserver> observer;
+  /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key
+  /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the
+  /// forward's config. Empty (default): each kernel has choices of its own.
+  std::string shared_choice;
 
  private:
   static SearchOptions QuietSearch() {

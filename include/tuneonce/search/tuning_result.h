@@ -21,7 +21,8 @@ struct Success {
   Measurement measurement;
   Geometry geometry;
   ResourceUse resources;
-  Fingerprint artifact;  ///< Artifact::key.
+  Fingerprint artifact;   ///< Artifact::key.
+  std::string toolchain;  ///< Artifact::toolchain.
   /// False if it is surely slower than the fastest, by more than 1 %.
   bool ties_with_fastest = true;
   /// Empty unless the definition says what a run must move and compute.

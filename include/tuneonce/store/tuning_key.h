@@ -35,6 +35,9 @@ struct TuningKey {
 TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition,
                                                    const std::vector<Config>& configs, const Problem& problem);
 
+/// Instead of KernelFingerprint, for kernels that share choices: of the choice's name and the configs alone.
+TUNEONCE_API Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs);
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_STORE_TUNING_KEY_H_

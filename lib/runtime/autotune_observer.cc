@@ -1,0 +1,16 @@
+#include "tuneonce/runtime/autotune_observer.h"
+
+#include <cstdio>
+#include <mutex>
+#include <set>
+
+namespace tuneonce {
+
+void AutotuneObserver::OnWarning(const std::string& line) {
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::set<std::string>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  if (said->insert(line).second) std::fprintf(stderr, "tuneonce: %s\n", line.c_str());
+}
+
+}  // namespace tuneonce
