@@ -6,16 +6,14 @@
 //   RawLaunch / Hit            cuLaunchKernelEx by hand, and TunedKernel::Launch, on the device;
 //   RawNothing / HitNothing    the same with cuLaunchKernelEx and cuCtxGetId replaced by functions that only
 //                              return: what is left is our own part, without the driver's noise.
-// The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key. Every launch
-// goes to one stream, which is drained outside the timed part.
-#include <benchmark/benchmark.h>
-
-#include <cstdio>
-#include <cstdlib>
+// RawLaunch and Hit also from 16 threads, each with a stream of its own.
+// The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key.
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "device_benchmark.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/measure/cupti_timer.h"
@@ -25,23 +23,6 @@
 
 namespace tuneonce {
 namespace {
-
-std::string device_name = "cpu";
-
-template <typename T>
-T OrDie(Result<T> result) {
-  if (!result.ok()) {
-    std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
-    std::exit(1);
-  }
-  return *std::move(result);
-}
-void OrDie(const Status& status) {
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", status.ToString().c_str());
-    std::exit(1);
-  }
-}
 
 bool launch_nothing = false;
 
@@ -102,8 +83,11 @@ KernelDefinition OneConfig() {
   return definition;
 }
 
-/// A kernel with `num_keys` resident keys; made once for all runs of a benchmark.
+/// A kernel with `num_keys` resident keys; made once for all runs and threads of a benchmark.
 TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
+  static auto* const mutex = new std::mutex;
+  std::lock_guard<std::mutex> lock(*mutex);
+  ScopedContext current(GetBench().context.view());
   static auto* const kernels = new std::map<std::pair<const DriverApi*, std::int64_t>, std::unique_ptr<TunedKernel>>;
   std::unique_ptr<TunedKernel>& known = (*kernels)[{&api, num_keys}];
   if (known != nullptr) return *known;
@@ -122,59 +106,72 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   return *known;
 }
 
-/// Drains the stream now and then, outside the timed part: queues are not without end.
-class Drain {
+/// What each benchmark thread launches into: a stream of its own, drained now and then outside the timed part, since
+/// queues are not without end.
+class Lane {
  public:
-  explicit Drain(benchmark::State& state) : state_(state) {}
+  explicit Lane(benchmark::State& state)
+      : state_(state), current_(GetBench().context.view()), stream_(OrDie(Stream::Create(GetBench().device.api()))) {}
+  CUstream stream() const { return stream_.get(); }
   void Step() {
     if (launch_nothing || ++count_ % 256 != 0) return;
     state_.PauseTiming();
-    OrDie(GetBench().stream.view().Synchronize());
+    OrDie(stream_.view().Synchronize());
     state_.ResumeTiming();
   }
+  ~Lane() { OrDie(stream_.view().Synchronize()); }
 
  private:
   benchmark::State& state_;
+  ScopedContext current_;
+  Stream stream_;
   int count_ = 0;
 };
 
+/// The kernel that raw launches launch.
+const Success& RawKernel() {
+  static const auto* const best = [] {
+    Bench& bench = GetBench();
+    ScopedContext current(bench.context.view());
+    TensorView view = View(32);
+    return new Success(
+        OrDie(exhaustive_search(OneConfig(), bench.stream.view(), {view, view, view}, SearchOptions())).best);
+  }();
+  return *best;
+}
+
 void RunRaw(benchmark::State& state, const DriverApi& api) {
-  Bench& bench = GetBench();
-  TensorView view = View(32);
-  Success best = OrDie(exhaustive_search(OneConfig(), bench.stream.view(), {view, view, view}, SearchOptions())).best;
-  CUdeviceptr pointer = bench.buffer.get();
+  const Success& best = RawKernel();
+  CUdeviceptr pointer = GetBench().buffer.get();
   std::int64_t n = 32;
-  Drain drain(state);
+  Lane lane(state);
   for (auto _ : state) {
     void* parameters[] = {&pointer, &pointer, &pointer, &n};
     CUlaunchConfig config{};
     config.gridDimX = static_cast<unsigned>(best.geometry.grid.x);
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.blockDimX = static_cast<unsigned>(best.geometry.block.x);
-    config.hStream = bench.stream.get();
+    config.hStream = lane.stream();
     CUresult result = api.launch_path().LaunchKernelEx(&config, best.kernel->kernel.get(), parameters, nullptr);
     if (result != CUDA_SUCCESS) state.SkipWithError("the launch failed");
-    drain.Step();
+    lane.Step();
   }
-  OrDie(bench.stream.view().Synchronize());
 }
 
 void RunHit(benchmark::State& state, const DriverApi& api) {
-  Bench& bench = GetBench();
   TunedKernel& kernel = Resident(api, state.range(0));
   std::int64_t tunes = kernel.counters().tunes;
-  Drain drain(state);
+  Lane lane(state);
   std::int64_t i = 0;
   TensorView view = View(32);
   for (auto _ : state) {
     view.shape[0] = 32 + i;
     view.bytes = static_cast<std::size_t>(32 + i) * sizeof(float);
     if (++i == state.range(0)) i = 0;
-    Status status = kernel.Launch(bench.stream.get(), view, view, view);
+    Status status = kernel.Launch(lane.stream(), view, view, view);
     if (!status.ok()) state.SkipWithError(status.message().c_str());
-    drain.Step();
+    lane.Step();
   }
-  OrDie(bench.stream.view().Synchronize());
   if (kernel.counters().tunes != tunes) state.SkipWithError("not every launch was a hit");
 }
 
@@ -197,23 +194,12 @@ void BM_HitNothing(benchmark::State& state) {
 
 BENCHMARK(BM_RawLaunch);
 BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Arg(4096);
+BENCHMARK(BM_RawLaunch)->Threads(16)->UseRealTime();
+BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Threads(16)->UseRealTime();
 BENCHMARK(BM_RawNothing);
 BENCHMARK(BM_HitNothing)->Arg(1)->Arg(64)->Arg(4096);
 
 }  // namespace
 }  // namespace tuneonce
 
-int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (argument.rfind("--device=", 0) != 0) {
-      std::fprintf(stderr, "unknown argument %s; use --device=cpu|cuda and --benchmark_*\n", argv[i]);
-      return 2;
-    }
-    tuneonce::device_name = argument.substr(9);
-  }
-  benchmark::AddCustomContext("tuneonce_device", tuneonce::device_name);
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}
+int main(int argc, char** argv) { return tuneonce::RunDeviceBenchmarks(argc, argv); }

@@ -8,6 +8,8 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
   return UnimplementedError("this library was built without SQLite (TUNEONCE_WITH_SQLITE=OFF)");
 }
 
+Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void*, std::size_t) { return Open(); }
+
 std::shared_ptr<RecordStore> DefaultRecordStore(std::string*) { return MemoryStore::Process(); }
 
 }  // namespace tuneonce

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <mutex>
 
@@ -21,7 +23,7 @@ namespace {
 
 constexpr int kApplicationId = 0x74756e65;  // "tune"
 constexpr int kSchemaVersion = 1;
-/// How stale an artifact's time of use may be: so that a Get seldom writes.
+/// How wrong an artifact's time of use may be (also because the clock was set back): so that a Get seldom writes.
 constexpr std::int64_t kUseGranularitySeconds = 3600;
 
 constexpr char kSchema[] = R"(
@@ -137,6 +139,25 @@ struct SqliteStore::Impl {
     return CreateSchema();
   }
 
+  /// A database in memory that is a copy of these bytes.
+  Status Deserialize(const void* bytes, std::size_t size) {
+    TUNEONCE_RETURN_IF_ERROR(
+        SqliteStatus(sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr),
+                     database, options.path));
+    auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
+    if (copy == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
+    std::memcpy(copy, bytes, size);
+    // Bytes 18 and 19 of the header say 2 for a database in WAL mode, which one in memory cannot be; 1 is the other
+    // mode (SQLite's file format, 1.3.3).
+    copy[18] = copy[19] = 1;
+    auto bytes_64 = static_cast<sqlite3_int64>(size);
+    int result = sqlite3_deserialize(database, "main", copy, bytes_64, bytes_64,
+                                     SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+    if (result == SQLITE_OK) result = Execute("SELECT count(*) FROM sqlite_master");
+    TUNEONCE_RETURN_IF_ERROR(SqliteStatus(result, database, options.path));
+    return CheckVersion();
+  }
+
   int CreateSchema() {
     if (Pragma("PRAGMA user_version") != 0) return SQLITE_OK;
     int result = Execute("BEGIN IMMEDIATE");
@@ -227,6 +248,18 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions option
   return std::shared_ptr<SqliteStore>(new SqliteStore(std::move(impl)));
 }
 
+Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void* bytes, std::size_t size) {
+  constexpr std::size_t kHeader = 100;  // Of an SQLite file.
+  if (bytes == nullptr || size < kHeader) {
+    return InvalidArgumentError(absl::StrCat("the embedded store is not an SQLite file: it has ", size, " bytes"));
+  }
+  auto impl = std::make_unique<Impl>();
+  impl->options.path = "(embedded)";
+  impl->options.read_only = true;
+  if (Status opened = impl->Deserialize(bytes, size); !opened.ok()) return InvalidArgumentError(opened.message());
+  return std::shared_ptr<SqliteStore>(new SqliteStore(std::move(impl)));
+}
+
 Result<RecordLookup> SqliteStore::Lookup(const TuningKey& key) const {
   RecordLookup best;
   std::string kernel_key = Bytes(KernelKey(key));
@@ -307,7 +340,7 @@ Result<std::optional<Artifact>> SqliteStore::Get(const Fingerprint& key) {
   if (!found) return std::optional<Artifact>();
   Result<Artifact> artifact = UnsealArtifact(key, body);
   std::int64_t now = NowSeconds();
-  if (!impl_->options.read_only && (!artifact.ok() || now - used > kUseGranularitySeconds)) {
+  if (!impl_->options.read_only && (!artifact.ok() || std::abs(now - used) > kUseGranularitySeconds)) {
     // If it cannot be written the artifact is good all the same.
     (void)impl_->Write("marking an artifact", [&] {
       Statement statement(impl_->database, artifact.ok() ? "UPDATE artifacts SET used = ? WHERE key = ?"

@@ -50,15 +50,6 @@ Status CheckTrusted(const std::string& path, const struct stat& info, const char
   return Status();
 }
 
-/// SQLite's WAL and locks do not work between machines. Numbers of statfs(2).
-bool IsNetworkFileSystem(long type) {
-  for (unsigned long network : {0x6969ul /*NFS*/, 0x517Bul /*SMB*/, 0xFF534D42ul /*CIFS*/, 0xFE534D42ul /*SMB2*/,
-                                0x5346414Ful /*AFS*/, 0x00C36400ul /*Ceph*/, 0x0BD00BD0ul /*Lustre*/}) {
-    if (static_cast<unsigned long>(type) == network) return true;
-  }
-  return false;
-}
-
 Result<int> OpenLockFile(const std::string& path) {
   std::string name = path + ".lock";
   int file = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -79,6 +70,15 @@ constexpr std::int64_t kPlaceByte = 0;
 
 }  // namespace
 
+bool IsNetworkFileSystem(unsigned long type) {
+  for (unsigned long network : {0x6969ul /*NFS*/, 0x517Bul /*SMB*/, 0xFF534D42ul /*CIFS*/, 0xFE534D42ul /*SMB2*/,
+                                0x5346414Ful /*AFS*/, 0x00C36400ul /*Ceph*/, 0x0BD00BD0ul /*Lustre*/}) {
+    // f_type is signed, and on some systems 32 bits.
+    if ((type & 0xFFFFFFFFul) == network) return true;
+  }
+  return false;
+}
+
 Result<std::string> DefaultStorePath() {
   Environment environment = Environment::Get();
   if (!environment.store.empty()) return environment.store;
@@ -96,7 +96,7 @@ Status CheckStorePlace(const std::string& path) {
   }
   TUNEONCE_RETURN_IF_ERROR(CheckTrusted(folder, info, "folder"));
   struct statfs system {};
-  if (statfs(folder.c_str(), &system) == 0 && IsNetworkFileSystem(system.f_type)) {
+  if (statfs(folder.c_str(), &system) == 0 && IsNetworkFileSystem(static_cast<unsigned long>(system.f_type))) {
     return FailedPreconditionError(absl::StrCat("the store's folder ", folder,
                                                 " is on a network file system, where SQLite cannot share a file: "
                                                 "set TUNEONCE_STORE to a local path"));

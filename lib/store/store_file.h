@@ -16,6 +16,9 @@ Result<std::string> DefaultStorePath();
 /// or that others own or can write, or that lies on a network file system.
 Status CheckStorePlace(const std::string& path);
 
+/// Whether statfs(2)'s f_type is a file system of another machine, between which SQLite's WAL and locks do not work.
+bool IsNetworkFileSystem(unsigned long type);
+
 /// Keeps other processes from making, opening or setting aside the database at `path` while it lives. Null if the lock
 /// file cannot be written: nothing can be made then either.
 std::shared_ptr<void> LockPlace(const std::string& path);

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 
 namespace tuneonce {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/process.h"
 #include "compile/tool.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "testing/targets.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/ptxas_toolchain.h"

@@ -1,6 +1,6 @@
 #include "tuneonce/compile/toolchain.h"
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "testing/targets.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/cubin_toolchain.h"

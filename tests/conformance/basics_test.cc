@@ -1,5 +1,9 @@
 // What every driver must do: launches, parameters, memory, events, contexts, errors.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "driver_under_test.h"
@@ -208,6 +212,46 @@ TEST_F(DriverTest, AContextOfItsOwnWorksAndEndsCleanly) {
   CUresult foreign = Launch(fill_, stream, 1, parameters);
   EXPECT_TRUE(foreign == CUDA_ERROR_INVALID_HANDLE || foreign == CUDA_ERROR_INVALID_CONTEXT) << foreign;
   EXPECT_CUDA(CUDA_SUCCESS, driver_.CtxDestroy(own));
+}
+
+TEST_F(DriverTest, AContextsIdNeverComesBack) {
+  unsigned long long primary = 0, id = 0, again = 0;
+  ASSERT_CUDA(driver_.CtxGetId(nullptr, &primary));
+  ASSERT_CUDA(driver_.CtxGetId(context_, &id));
+  EXPECT_EQ(id, primary);
+  CUcontext own = nullptr;
+  ASSERT_CUDA(driver_.CtxCreate(&own, 0, 0));
+  ASSERT_CUDA(driver_.CtxGetId(nullptr, &id));
+  EXPECT_NE(id, primary);
+  std::thread([&] { EXPECT_CUDA(CUDA_SUCCESS, driver_.CtxDestroy(own)); }).join();
+  EXPECT_CUDA(CUDA_ERROR_CONTEXT_IS_DESTROYED, driver_.CtxGetId(nullptr, &again));
+  CUcontext popped = nullptr;
+  driver_.CtxPopCurrent(&popped);
+  CUcontext next = nullptr;
+  ASSERT_CUDA(driver_.CtxCreate(&next, 0, 0));
+  ASSERT_CUDA(driver_.CtxGetId(nullptr, &again));
+  EXPECT_NE(again, id) << (next == own ? "at the same address" : "");
+  ASSERT_CUDA(driver_.CtxDestroy(next));
+  ASSERT_CUDA(driver_.CtxSetCurrent(nullptr));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_CONTEXT, driver_.CtxGetId(nullptr, &again));
+  ASSERT_CUDA(driver_.CtxSetCurrent(context_));
+}
+
+TEST_F(DriverTest, AForkedChildCannotUseTheDriver) {
+  pid_t child = fork();
+  if (child == 0) {
+    unsigned long long id = 0;
+    bool refused = driver_.CtxGetId(nullptr, &id) == CUDA_ERROR_NOT_INITIALIZED;
+    float value = 0;
+    int count = 1;
+    void* parameters[] = {&memory_, &value, &count};
+    refused &= Launch(fill_, stream_, 1, parameters) == CUDA_ERROR_NOT_INITIALIZED;
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_CUDA(CUDA_SUCCESS, Fill(memory_, 1, 1, stream_));
 }
 
 TEST_F(DriverTest, WithoutAContextCallsSaySo) {

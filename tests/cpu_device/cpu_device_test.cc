@@ -1,11 +1,10 @@
 // What is special to the CPU device, beyond what the conformance suite asks of every driver.
-#include "testing/cpu_device_test.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "testing/device_test.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/kernel/launch.h"
 #include "tuneonce/search/candidate.h"

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/driver_api.h"

@@ -1,7 +1,7 @@
 // The owning handles and their views, on the CPU device.
 #include <thread>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/cuda/fault_injection.h"
 #include "tuneonce/cuda/graph.h"

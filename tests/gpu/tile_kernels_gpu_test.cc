@@ -9,7 +9,7 @@
 #include <random>
 
 #include "base/process.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
 
@@ -56,16 +56,12 @@ struct Listener : AutotuneObserver {
   std::optional<TuningResult>* result;
 };
 
-class TileKernelsTest : public ::testing::Test {
+class TileKernelsTest : public testing::GpuTest {
  protected:
   void SetUp() override {
-    Result<Device> device = OpenDevice("cuda");
-    if (!device.ok()) GTEST_SKIP() << "NO GPU: " << device.status().message();
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     if (kernels_folder.empty()) GTEST_SKIP() << "NO KERNELS: give --kernels=FOLDER";
-    device_.emplace(*device);
-    context_.emplace(*Context::RetainPrimary(*device_));
-    current_.emplace(context_->view());
-    stream_.emplace(*Stream::Create(device_->api()));
     policy_.store = std::make_shared<MemoryStore>();
     policy_.search.quiet = true;
     policy_.observer = std::make_shared<Listener>(&tuned_);
@@ -202,10 +198,6 @@ class TileKernelsTest : public ::testing::Test {
   static constexpr double kHalfTolerance = 2e-3;  // Two roundings to 11 bits.
   static constexpr double kFloatTolerance = 2e-6;
 
-  std::optional<Device> device_;
-  std::optional<Context> context_;
-  std::optional<ScopedContext> current_;
-  std::optional<Stream> stream_;
   AutotunePolicy policy_;
   std::optional<TuningResult> tuned_;
   std::mt19937 random_{1};

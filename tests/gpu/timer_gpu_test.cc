@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/kernel/launch.h"
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/measure/event_timer.h"
@@ -30,15 +30,11 @@ extern "C" __global__ void spin(float* y, int work, int n) {
 })";
 constexpr int kN = 132 * 256;
 
-class TimerGpuTest : public ::testing::Test {
+class TimerGpuTest : public testing::GpuTest {
  protected:
   void SetUp() override {
-    Result<Device> device = OpenDevice("cuda");
-    if (!device.ok()) GTEST_SKIP() << "NO GPU: " << device.status().message();
-    device_.emplace(*device);
-    context_.emplace(*Context::RetainPrimary(*device_));
-    current_.emplace(context_->view());
-    stream_.emplace(*Stream::Create(device_->api()));
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     y_.emplace(*DeviceBuffer::Allocate(stream_->view(), kN * sizeof(float)));
     Result<Artifact> artifact = (*ToolchainSet::Default().For(SourceKind::kCudaCpp))
                                     ->Compile(KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", 1), Hints(),
@@ -113,10 +109,6 @@ class TimerGpuTest : public ::testing::Test {
     return exhaustive_search(Definition(), stream_->view(), {y, work, n}, options);
   }
 
-  std::optional<Device> device_;
-  std::optional<Context> context_;
-  std::optional<ScopedContext> current_;
-  std::optional<Stream> stream_;
   std::optional<DeviceBuffer> y_;
   std::optional<Library> library_;
   std::optional<KernelHandle> kernel_;
@@ -146,7 +138,7 @@ TEST_F(TimerGpuTest, BothTimersAgreeFrom1MicrosecondTo1Millisecond) {
 
 TEST_F(TimerGpuTest, ALaunchCostsTheSameAfterASearch) {
   auto least = [&] { return std::min({LaunchNs(), LaunchNs(), LaunchNs()}); };  // The host's own speed varies.
-  LaunchNs();  // Clocks and caches settle.
+  LaunchNs();                                                                   // Clocks and caches settle.
   double before = least();
   Result<TuningResult> result = Search();
   ASSERT_OK(result);

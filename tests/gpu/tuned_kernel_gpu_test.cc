@@ -1,10 +1,13 @@
 // TunedKernel on a real GPU: capture, contexts, failing candidates, a foreign capture beside a tune.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "matmul.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/cuda/graph.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
@@ -13,40 +16,31 @@
 namespace tuneonce {
 namespace {
 
-class TunedKernelGpuTest : public ::testing::Test {
+using testing::View;
+
+class TunedKernelGpuTest : public testing::GpuTest {
  protected:
-  void SetUp() override {
-    Result<Device> device = OpenDevice("cuda");
-    if (!device.ok()) GTEST_SKIP() << "NO GPU: " << device.status().message();
-    device_.emplace(*device);
-    context_.emplace(*Context::RetainPrimary(*device_));
-    current_.emplace(context_->view());
-    stream_.emplace(*Stream::Create(device_->api()));
+  TunedKernelGpuTest() {
     policy_.store = std::make_shared<MemoryStore>();
+    policy_.disabled = false;
   }
-  const DriverApi& api() const { return device_->api(); }
-  DeviceBuffer Floats(std::size_t count, float value) {
-    std::vector<float> host(count, value);
-    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream_->view(), count * 4);
-    EXPECT_OK(buffer.CopyFromHost(host.data(), count * 4));
-    EXPECT_OK(stream_->view().Synchronize());
-    return buffer;
-  }
-  std::vector<float> Read(const DeviceBuffer& buffer) {
-    std::vector<float> host(buffer.bytes() / 4);
-    EXPECT_OK(buffer.CopyToHost(host.data(), buffer.bytes()));
-    EXPECT_OK(stream_->view().Synchronize());
-    return host;
+  DeviceBuffer Floats(std::size_t count, float value) { return GpuTest::Floats(std::vector<float>(count, value)); }
+  /// z = x + y in the current context, on a stream of its own.
+  Status LaunchIn(TunedKernel& kernel) {
+    TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api()));
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer x, DeviceBuffer::Allocate(stream.view(), 400));
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer z, DeviceBuffer::Allocate(stream.view(), 400));
+    std::vector<float> values(100, 3);
+    TUNEONCE_RETURN_IF_ERROR(x.CopyFromHost(values.data(), 400));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), View(x), View(x), View(z)));
+    TUNEONCE_RETURN_IF_ERROR(z.CopyToHost(values.data(), 400));
+    TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+    EXPECT_EQ(values, std::vector<float>(100, 6));
+    return Status();
   }
 
-  std::optional<Device> device_;
-  std::optional<Context> context_;
-  std::optional<ScopedContext> current_;
-  std::optional<Stream> stream_;
   AutotunePolicy policy_;
 };
-
-using testing::View;
 
 TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
   TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
@@ -100,6 +94,57 @@ TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
                  "another context");
   }
   stream_.emplace(std::move(primary_stream));
+}
+
+TEST_F(TunedKernelGpuTest, AContextAtADestroyedOnesAddressIsAnotherContext) {
+  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  std::vector<CUcontext> seen;
+  bool address_came_back = false;
+  for (int i = 0; i < 20 && !address_came_back; ++i) {
+    Result<Context> context = Context::Create(*device_);
+    ASSERT_OK(context);
+    address_came_back = std::find(seen.begin(), seen.end(), context->get()) != seen.end();
+    seen.push_back(context->get());
+    ScopedContext current(context->view());
+    ASSERT_OK(LaunchIn(kernel));
+    ASSERT_OK(LaunchIn(kernel));
+  }
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stored_hits, static_cast<std::int64_t>(seen.size()) - 1);
+  if (!address_came_back) GTEST_SKIP() << "no address came back in 20 contexts";
+}
+
+TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
+  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  ASSERT_OK(LaunchIn(kernel));
+  pid_t child = fork();
+  if (child == 0) {
+    float value = 0;
+    TensorView view = TensorView::Contiguous(&value, DType::kFloat32, {100});
+    Status status = kernel.Launch(stream_->get(), view, view, view);
+    _exit(status.message().find("in a child of fork() nothing can be launched") != std::string::npos ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_OK(LaunchIn(kernel));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(TunedKernelGpuTest, AfterAPrimaryContextResetKernelsAreLoadedAgain) {
+  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  ASSERT_OK(LaunchIn(kernel));
+  stream_.reset();
+  RelaxedDriver driver(api());
+  ASSERT_EQ(driver->DevicePrimaryCtxReset(device_->handle()), CUDA_SUCCESS);
+  TensorView view = TensorView::Contiguous(&driver, DType::kFloat32, {100});
+  EXPECT_ERROR(kernel.Launch(nullptr, view, view, view), StatusCode::kFailedPrecondition, "context was destroyed");
+  CUcontext again = nullptr;
+  ASSERT_EQ(driver->DevicePrimaryCtxRetain(&again, device_->handle()), CUDA_SUCCESS);
+  ASSERT_EQ(driver->CtxSetCurrent(again), CUDA_SUCCESS);
+  EXPECT_OK(LaunchIn(kernel));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
 }
 
 TEST_F(TunedKernelGpuTest, CandidatesThatAskForTooMuchFailAndTheRestGoOn) {

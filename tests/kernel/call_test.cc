@@ -1,5 +1,5 @@
 // From Launch's arguments to the kernel's parameters: CallBinder and ParameterLayout.
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/kernel/call_binder.h"
 #include "tuneonce/kernel/parameter_block.h"
 

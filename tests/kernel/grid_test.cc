@@ -1,6 +1,6 @@
 #include "tuneonce/kernel/grid.h"
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/kernel/geometry.h"
 
 namespace tuneonce {

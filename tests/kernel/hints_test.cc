@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "testing/targets.h"
 #include "tuneonce/space/search_space.h"
 

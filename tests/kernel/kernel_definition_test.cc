@@ -1,6 +1,6 @@
 #include "tuneonce/kernel/kernel_definition.h"
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 
 namespace tuneonce {
 namespace {

@@ -1,6 +1,6 @@
 #include "tuneonce/kernel/split_buffer.h"
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/cuda/fault_injection.h"
 
 namespace tuneonce {

@@ -6,7 +6,7 @@
 
 #include "base/process.h"
 #include "kernel/tile_ir_file.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "testing/tile_ir_property.h"
 
 namespace tuneonce {

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <map>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/cuda/event.h"
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/measure/event_timer.h"

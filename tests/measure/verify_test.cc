@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "measure/compare_element.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/compile/ptxas_toolchain.h"
 #include "verify_kernels_ptx.h"
 

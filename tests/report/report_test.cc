@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/report/json.h"
 #include "tuneonce/report/table.h"
 

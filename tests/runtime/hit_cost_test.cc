@@ -1,65 +1,171 @@
-// What a hit must not do, counted: no allocation. The driver's launch itself is replaced by nothing.
+// What a hit must not do, counted: no allocation, no lock, no system call. The driver's part is replaced by nothing.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
 
 namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<int> allocations{0};
+std::atomic<int> locks{0};
+
+/// The C library's function behind one that this program replaces.
+template <typename Function>
+Function Original(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+__attribute__((noinline)) void* operator new(std::size_t size) {
   if (counting.load(std::memory_order_relaxed)) ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+extern "C" {
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  if (counting.load(std::memory_order_relaxed)) ++locks;
+  static const auto original = Original<int (*)(pthread_mutex_t*)>("pthread_mutex_lock");
+  return original(mutex);
+}
+int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  if (counting.load(std::memory_order_relaxed)) ++locks;
+  static const auto original = Original<int (*)(pthread_rwlock_t*)>("pthread_rwlock_rdlock");
+  return original(lock);
+}
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  if (counting.load(std::memory_order_relaxed)) ++locks;
+  static const auto original = Original<int (*)(pthread_rwlock_t*)>("pthread_rwlock_wrlock");
+  return original(lock);
+}
+}
 
 namespace tuneonce {
 namespace {
 
 using testing::View;
 
-class HitCostTest : public testing::CpuDeviceTest {};
+std::atomic<bool> driver_does_nothing{false};
+DriverTable real_driver;
+CUresult LaunchOrNothing(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  if (driver_does_nothing.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
+  return real_driver.LaunchKernelEx(config, function, parameters, extra);
+}
+unsigned long long context_id = 0;
+CUresult IdOrKnown(CUcontext context, unsigned long long* id) {
+  if (!driver_does_nothing.load(std::memory_order_relaxed)) return real_driver.CtxGetId(context, id);
+  *id = context_id;
+  return CUDA_SUCCESS;
+}
 
-TEST_F(HitCostTest, AHitAllocatesNothing) {
-  DriverTable table = UnguardedTable(api());
-  static PFN_cuLaunchKernelEx_v11060 launch = table.LaunchKernelEx;
-  static std::atomic<bool> pass{true};
-  table.LaunchKernelEx = [](const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
-    return pass.load() ? launch(config, function, parameters, extra) : CUDA_SUCCESS;
-  };
-  DriverApi counted(table, "counted", true);
-  Result<Device> device = Device::Get(counted, 0);
-  testing::ScaleKernel scale;
-  scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
-  KernelDefinition definition = scale.Definition();
-  definition.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
-  Result<TunedKernel> kernel = TunedKernel::Create(definition, *device);
-  ASSERT_OK(kernel);
-  DeviceBuffer x = Floats(std::vector<float>(100, 1));
-  DeviceBuffer y = Floats(std::vector<float>(100, 1));
-  TensorView x_view = View(x);
-  TensorView y_view = View(y);
-  float factor = 2;
-  ASSERT_OK(kernel->Launch(stream_->get(), x_view, y_view, factor));
-  ASSERT_OK(stream_->view().Synchronize());
-  pass = false;
-  counting = true;
-  bool ok = true;
-  for (int i = 0; i < 1000; ++i) ok &= kernel->Launch(stream_->get(), x_view, y_view, factor).ok();
-  counting = false;
-  EXPECT_TRUE(ok);
-  EXPECT_EQ(allocations.load(), 0);
-  pass = true;
+/// A kernel with one resident key, whose driver calls can be switched off.
+class HitCostTest : public testing::CpuDeviceTest {
+ protected:
+  void MakeResident(KernelDefinition definition) {
+    real_driver = UnguardedTable(api());
+    ASSERT_EQ(real_driver.CtxGetId(nullptr, &context_id), CUDA_SUCCESS);
+    DriverTable table = real_driver;
+    table.LaunchKernelEx = LaunchOrNothing;
+    table.CtxGetId = IdOrKnown;
+    counted_.emplace(table, "counted", true);
+    AutotunePolicy policy;
+    policy.store = std::make_shared<MemoryStore>();
+    policy.disabled = false;
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *Device::Get(*counted_, 0), policy);
+    ASSERT_OK(kernel);
+    kernel_.emplace(*std::move(kernel));
+    x_.emplace(Floats(std::vector<float>(100, 1)));
+    y_.emplace(Floats(std::vector<float>(100, 1)));
+    x_view_ = View(*x_);
+    y_view_ = View(*y_);
+    ASSERT_OK(kernel_->Launch(stream_->get(), x_view_, y_view_, factor_));
+    ASSERT_OK(stream_->view().Synchronize());
+    driver_does_nothing = true;
+  }
+  void TearDown() override { driver_does_nothing = false; }
+
+  bool Hit() { return kernel_->Launch(stream_->get(), x_view_, y_view_, factor_).ok(); }
+
+  /// Both ways of a hit: everything computed before, or the definition's functions called.
+  static std::vector<KernelDefinition> Definitions() {
+    testing::ScaleKernel scale;
+    KernelDefinition prepared = scale.Definition();
+    scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+    KernelDefinition bucketed = scale.Definition();
+    bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
+    return {prepared, bucketed};
+  }
+
+  std::optional<DriverApi> counted_;
+  std::optional<TunedKernel> kernel_;
+  std::optional<DeviceBuffer> x_, y_;
+  TensorView x_view_, y_view_;
+  float factor_ = 2;
+};
+
+TEST_F(HitCostTest, AHitAllocatesNothingAndTakesNoLock) {
+  for (const KernelDefinition& definition : Definitions()) {
+    MakeResident(definition);
+    ASSERT_TRUE(Hit());
+    counting = true;
+    bool ok = true;
+    for (int i = 0; i < 1000; ++i) ok &= Hit();
+    counting = false;
+    EXPECT_TRUE(ok);
+    EXPECT_EQ(allocations.load(), 0);
+    EXPECT_EQ(locks.load(), 0);
+    driver_does_nothing = false;
+    // The counters do count.
+    allocations = locks = 0;
+    counting = true;
+    { std::vector<int> something(10); }
+    static_cast<void>(kernel_->counters());
+    counting = false;
+    EXPECT_GT(allocations.exchange(0), 0);
+    EXPECT_GT(locks.exchange(0), 0);
+    kernel_.reset();
+  }
+}
+
+TEST_F(HitCostTest, AHitMakesNoSystemCall) {
+  MakeResident(Definitions().front());
+  ASSERT_TRUE(Hit());
+  for (bool hit : {true, false}) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      // From here on every system call but read, write and exit kills.
+      if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) _exit(77);
+      bool ok = true;
+      for (int i = 0; i < 1000; ++i) ok &= hit ? Hit() : getppid() > 0;
+      syscall(SYS_exit, ok ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "seccomp is not allowed here";
+    if (hit) {
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    } else {
+      EXPECT_TRUE(WIFSIGNALED(status)) << "the trap does not work: " << status;
+    }
+  }
 }
 
 }  // namespace

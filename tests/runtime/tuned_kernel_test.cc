@@ -4,7 +4,7 @@
 #include <mutex>
 #include <thread>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/fault_injection.h"
 #include "tuneonce/cuda/graph.h"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/process.h"
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/cuda/graph.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
@@ -303,7 +303,8 @@ TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
 TEST_F(TunedStoreTest, ManyProcessesAskingForOneKeyTuneOnce) {
   std::atomic<int> tunes{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 6; ++i) {
+  constexpr int kProcesses = 64;
+  for (int i = 0; i < kProcesses; ++i) {
     threads.emplace_back([&] {
       ProcessOptions options;
       options.arguments = {"/proc/self/exe", "--gtest_filter=*TunesAsAChild", "--gtest_also_run_disabled_tests"};

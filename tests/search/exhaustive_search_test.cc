@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/fault_injection.h"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {

@@ -1,6 +1,6 @@
 #include "tuneonce/space/search_space.h"
 
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 
 namespace tuneonce {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -15,7 +16,8 @@
 #include <thread>
 
 #include "base/process.h"
-#include "testing/cpu_device_test.h"
+#include "store/store_file.h"
+#include "testing/device_test.h"
 #include "tuneonce/store/layered_store.h"
 #include "tuneonce/store/memory_store.h"
 
@@ -439,6 +441,57 @@ TEST_F(SqliteStoreTest, VerifyFindsWhatLookupsPassOver) {
   EXPECT_EQ(store->Lookup(Record(1).key)->match, RecordMatch::kNotFound);
   ASSERT_EQ(store->Verify()->problems.size(), 1u);
   EXPECT_EQ(store->Verify()->problems[0], "record 1: a stored record's checksum is wrong");
+}
+
+TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
+  // As if all of this had been written and used ten years from now.
+  {
+    std::shared_ptr<SqliteStore> store = Open();
+    TuningRecord record = Record(1, "TILE=1");
+    record.unix_seconds = std::int64_t{1} << 33;
+    ASSERT_OK(store->Put(record));
+    ASSERT_OK(store->Put(Fingerprint{1, 1}, ArtifactOf(1000)));
+  }
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "UPDATE artifacts SET used = 8589934592", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(database);
+  std::shared_ptr<SqliteStore> store = Open(/*max_bytes=*/2500);
+  ASSERT_OK(store->Put(Record(1, "TILE=2")));
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, "TILE=2") << "the last one put, whatever its time";
+  EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
+  ASSERT_OK(store->Put(Fingerprint{2, 2}, ArtifactOf(1000)));
+  EXPECT_TRUE(store->Get(Fingerprint{2, 2})->has_value()) << "what was just put is not what goes";
+}
+
+TEST_F(SqliteStoreTest, AStoreEmbeddedInAProgramIsRead) {
+  {
+    std::shared_ptr<SqliteStore> store = Open();
+    ASSERT_OK(store->Put(Record(1)));
+    ASSERT_OK(store->Put(Fingerprint{3, 1}, ArtifactOf(5000)));
+  }
+  std::ifstream file(path_, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  Result<std::shared_ptr<SqliteStore>> embedded = SqliteStore::FromBytes(bytes.data(), bytes.size());
+  ASSERT_OK(embedded);
+  EXPECT_EQ((*embedded)->Lookup(Record(1).key)->match, RecordMatch::kExact);
+  EXPECT_TRUE((*embedded)->Get(Fingerprint{3, 1})->has_value());
+  EXPECT_ERROR((*embedded)->Put(Record(2)), StatusCode::kFailedPrecondition, "for reading only");
+  LayeredStore layered(std::make_shared<MemoryStore>(), {*embedded});
+  EXPECT_EQ(layered.Lookup(Record(1).key)->match, RecordMatch::kExact);
+  for (std::size_t size : {std::size_t{0}, std::size_t{50}, std::size_t{100}, bytes.size() / 2}) {
+    Result<std::shared_ptr<SqliteStore>> cut = SqliteStore::FromBytes(bytes.data(), size);
+    EXPECT_TRUE(!cut.ok() || !(*cut)->Lookup(Record(1).key).ok() || (*cut)->Lookup(Record(1).key)->record) << size;
+  }
+  std::string noise(4096, 'n');
+  EXPECT_ERROR(SqliteStore::FromBytes(noise.data(), noise.size()), StatusCode::kInvalidArgument, "(embedded)");
+}
+
+TEST(StoreFileTest, NetworkFileSystemsAreKnownByTheirNumbers) {
+  EXPECT_TRUE(IsNetworkFileSystem(0x6969)) << "NFS";
+  EXPECT_TRUE(IsNetworkFileSystem(static_cast<unsigned long>(static_cast<int>(0xFF534D42)))) << "CIFS, sign-extended";
+  EXPECT_FALSE(IsNetworkFileSystem(0xEF53)) << "ext4";
+  EXPECT_FALSE(IsNetworkFileSystem(0x01021994)) << "tmpfs";
 }
 
 TEST(RecordEncodingTest, WhatIsCutOrChangedIsRefused) {

@@ -1,4 +1,4 @@
-#include "testing/cpu_device_test.h"
+#include "testing/device_test.h"
 #include "tuneonce/store/memory_store.h"
 
 namespace tuneonce {

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_STORE_SQLITE_STORE_H_
 #define TUNEONCE_STORE_SQLITE_STORE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -45,6 +46,10 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   /// version), Unavailable (cannot be opened or made), each naming the path and what to do.
   static Result<std::shared_ptr<SqliteStore>> Open(SqliteStoreOptions options = {});
   ~SqliteStore() override;
+
+  /// A store file that was embedded into a program, say: a copy is kept in memory, and nothing is written.
+  /// Errors: InvalidArgument if the bytes are no store of this version.
+  static Result<std::shared_ptr<SqliteStore>> FromBytes(const void* bytes, std::size_t size);
 
   const std::string& path() const;
 

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
-#define TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
+#ifndef TUNEONCE_TESTS_TESTING_DEVICE_TEST_H_
+#define TUNEONCE_TESTS_TESTING_DEVICE_TEST_H_
 
 #include <gtest/gtest.h>
 
@@ -49,11 +49,15 @@ Status StatusOf(const Result<T>& result) {
   return result.status();
 }
 
-/// The CPU device's primary context current on this thread, with a stream.
-class CpuDeviceTest : public ::testing::Test {
+/// A device's primary context current on this thread, with a stream. Tests of a GPU are skipped, loudly, where there is
+/// none.
+class DeviceTest : public ::testing::Test {
  protected:
+  explicit DeviceTest(const char* name) : device_name_(name) {}
+
   void SetUp() override {
-    Result<Device> device = OpenDevice("cpu");
+    Result<Device> device = OpenDevice(device_name_);
+    if (!device.ok() && device_name_ == "cuda") GTEST_SKIP() << "NO GPU: " << device.status().message();
     ASSERT_OK(device);
     device_.emplace(*device);
     Result<Context> context = Context::RetainPrimary(*device_);
@@ -83,10 +87,21 @@ class CpuDeviceTest : public ::testing::Test {
     return values;
   }
 
+  const std::string device_name_;
   std::optional<Device> device_;
   std::optional<Context> context_;
   std::optional<ScopedContext> current_;
   std::optional<Stream> stream_;
+};
+
+class CpuDeviceTest : public DeviceTest {
+ protected:
+  CpuDeviceTest() : DeviceTest("cpu") {}
+};
+
+class GpuTest : public DeviceTest {
+ protected:
+  GpuTest() : DeviceTest("cuda") {}
 };
 
 inline TensorView View(const DeviceBuffer& buffer) {
@@ -130,4 +145,4 @@ struct ScaleKernel {
 
 }  // namespace tuneonce::testing
 
-#endif  // TUNEONCE_TESTS_TESTING_CPU_DEVICE_TEST_H_
+#endif  // TUNEONCE_TESTS_TESTING_DEVICE_TEST_H_

@@ -1,0 +1,198 @@
+// Contexts that end, forks, exits and graphs: what a TunedKernel outlives, and what outlives it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "base/process.h"
+#include "testing/device_test.h"
+#include "tuneonce/cuda/graph.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class LifetimeTest : public testing::CpuDeviceTest {
+ protected:
+  LifetimeTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.disabled = false;
+    policy_.search.max_rounds = 1;
+  }
+  TunedKernel Create(const KernelDefinition& definition) {
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  TunedKernel Create() { return Create(scale_.Definition()); }
+  /// y = 2 x in the current context, on a stream of its own.
+  Status LaunchIn(TunedKernel& kernel, std::int64_t n) {
+    TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api()));
+    auto bytes = static_cast<std::size_t>(n) * sizeof(float);
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer x, DeviceBuffer::Allocate(stream.view(), bytes));
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer y, DeviceBuffer::Allocate(stream.view(), bytes));
+    std::vector<float> values(static_cast<std::size_t>(n), 3);
+    TUNEONCE_RETURN_IF_ERROR(x.CopyFromHost(values.data(), bytes));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), View(x), View(y), 2.0f));
+    TUNEONCE_RETURN_IF_ERROR(y.CopyToHost(values.data(), bytes));
+    TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
+    EXPECT_EQ(values, std::vector<float>(values.size(), 6));
+    return Status();
+  }
+
+  testing::ScaleKernel scale_;
+  AutotunePolicy policy_;
+};
+
+TEST_F(LifetimeTest, AfterAPrimaryContextResetKernelsAreLoadedAgain) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(LaunchIn(kernel, 100));
+  stream_.reset();
+  RelaxedDriver driver(api());
+  ASSERT_EQ(driver->DevicePrimaryCtxReset(0), CUDA_SUCCESS);
+  EXPECT_ERROR(kernel.Launch(nullptr, TensorView::Contiguous(&driver, DType::kFloat32, {100}),
+                             TensorView::Contiguous(&driver, DType::kFloat32, {100}), 2.0f),
+               StatusCode::kFailedPrecondition, "context was destroyed");
+  CUcontext again = nullptr;
+  ASSERT_EQ(driver->DevicePrimaryCtxRetain(&again, 0), CUDA_SUCCESS);
+  ASSERT_EQ(driver->CtxSetCurrent(again), CUDA_SUCCESS);
+  EXPECT_OK(LaunchIn(kernel, 100));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stored_hits, 1) << "the record serves the new context";
+}
+
+TEST_F(LifetimeTest, AContextAtADestroyedOnesAddressIsAnotherContext) {
+  TunedKernel kernel = Create();
+  bool address_came_back = false;
+  CUcontext first = nullptr;
+  constexpr int kMost = 100;
+  int made = 0;
+  for (; made < kMost && !address_came_back; ++made) {
+    Result<Context> context = Context::Create(*device_);
+    ASSERT_OK(context);
+    if (first == nullptr) first = context->get();
+    address_came_back = made > 0 && context->get() == first;
+    ScopedContext current(context->view());
+    ASSERT_OK(LaunchIn(kernel, 100));
+    ASSERT_OK(LaunchIn(kernel, 100));
+  }
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stored_hits, made - 1) << "each context loads for itself";
+  if (!address_came_back) GTEST_SKIP() << "no address came back in " << kMost << " contexts";
+}
+
+TEST_F(LifetimeTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(LaunchIn(kernel, 100));
+  int said[2];
+  ASSERT_EQ(pipe(said), 0);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    float value = 0;
+    TensorView view = TensorView::Contiguous(&value, DType::kFloat32, {100});
+    std::string text = kernel.Launch(stream_->get(), view, view, 2.0f).ToString();
+    ssize_t written = write(said[1], text.data(), text.size());
+    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  close(said[1]);
+  std::string text(1000, ' ');
+  ssize_t size = read(said[0], text.data(), text.size());
+  close(said[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  EXPECT_NE(text.find("in a child of fork() nothing can be launched"), std::string::npos) << text;
+  std::int64_t hits = kernel.counters().hits;
+  EXPECT_OK(LaunchIn(kernel, 100));
+  EXPECT_EQ(kernel.counters().hits, hits + 1);
+}
+
+TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
+  scale_.space = SearchSpace();
+  KernelDefinition one_config("scale", "1");
+  one_config.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
+      .Variant(
+          [](const Config&, const Problem&) {
+            return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
+          },
+          nullptr, Grid::OneD({"N", 64}));
+  TunedKernel kernel = Create(one_config);
+  DeviceBuffer x = Floats(std::vector<float>(100, 3));
+  DeviceBuffer y = Floats(std::vector<float>(100, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 4.0f); });
+  ASSERT_OK(graph);
+  std::vector<TunedKernel::Shape> shapes;
+  for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{n}, {}});
+  ASSERT_OK(kernel.Warmup(stream_->get(), shapes));
+  EXPECT_EQ(kernel.counters().tunes, 1001);
+  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "bounded by the space, not by the number of keys";
+  ASSERT_OK(y.Fill(0));
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(100, 12));
+}
+
+TEST_F(LifetimeTest, AKernelDiesWhileOtherThreadsLaunchOthers) {
+  TunedKernel stays = Create();
+  ASSERT_OK(LaunchIn(stays, 100));
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      ScopedContext current(context_->view());
+      while (!done) EXPECT_OK(LaunchIn(stays, 100));
+    });
+  }
+  for (int i = 0; i < 20; ++i) {
+    TunedKernel dies = Create(scale_.Definition("dies"));
+    ASSERT_OK(LaunchIn(dies, 100 + i % 2));
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(stays.counters().tunes, 1);
+}
+
+/// What the child of the next test does. The kernel is never destroyed, as it must be where threads are not joined.
+TEST_F(LifetimeTest, DISABLED_ExitsWhileThreadsLaunch) {
+  auto* kernel = new TunedKernel(Create());
+  auto* x = new DeviceBuffer(Floats(std::vector<float>(100, 3)));
+  ASSERT_OK(kernel->Launch(stream_->get(), View(*x), View(*x), 2.0f));
+  static std::atomic<int> launching{0};
+  for (int t = 0; t < 3; ++t) {
+    std::thread([kernel, x, device = *device_] {
+      Context context = *Context::RetainPrimary(device);
+      ScopedContext current(context.view());
+      Stream stream = *Stream::Create(device.api());
+      ++launching;
+      while (kernel->Launch(stream.get(), View(*x), View(*x), 2.0f).ok()) {
+      }
+      for (;;) pause();  // The driver is gone, and so will be the process.
+    }).detach();
+  }
+  while (launching < 3) std::this_thread::yield();
+  std::exit(42);
+}
+
+TEST_F(LifetimeTest, AProcessExitsWhileThreadsLaunch) {
+  ProcessOptions options;
+  options.arguments = {std::filesystem::read_symlink("/proc/self/exe"), "--gtest_filter=*ExitsWhileThreadsLaunch",
+                       "--gtest_also_run_disabled_tests"};
+  options.environment = {"PATH=" + Environment::Get().path};
+  Result<ProcessResult> child = RunProcess(options);
+  ASSERT_OK(child);
+  EXPECT_EQ(child->exit_code, 42) << child->output;
+}
+
+}  // namespace
+}  // namespace tuneonce
