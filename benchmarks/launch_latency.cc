@@ -4,9 +4,9 @@
 //   launch_latency_benchmark --device=cpu|cuda [--benchmark_format=json]
 //
 // Four threads launch at a steady pace for a second, each into a stream of its own, raw (cuLaunchKernelEx by hand) or
-// by TunedKernel hits; beside them nothing, or one thread that tunes new keys of another kernel without end, its
-// compiles coming from a cache. Counters: percentiles of a launch's host time, in microseconds; searches done
-// meanwhile.
+// by TunedKernel hits; beside them nothing, or one thread that tunes new keys of another kernel without end, timed
+// by CUPTI or by events, its compiles coming from a cache. Counters: percentiles of a launch's host time, in
+// microseconds; searches done meanwhile.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -17,6 +17,8 @@
 #include "device_benchmark.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/measure/event_timer.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
 #include "vector_add.h"
@@ -110,25 +112,33 @@ std::vector<double> LaunchForAWhile(bool raw) {
   return times;
 }
 
+enum class Beside { kNothing, kTuning, kTuningByEvents };
+
 /// Tunes key after key until `stop`. Returns the number of searches.
-int TuneWithoutEnd(const std::atomic<bool>& stop) {
+int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   Bench& bench = GetBench();
   ScopedContext current(bench.context.view());
   Stream stream = OrDie(Stream::Create(bench.device.api()));
-  TunedKernel kernel = OrDie(TunedKernel::Create(examples::DefineVectorAdd(), bench.device, InMemory()));
+  EventTimer events;
+  AutotunePolicy policy = InMemory();
+  if (by_events) policy.search.timer = &events;
+  TunedKernel kernel = OrDie(TunedKernel::Create(examples::DefineVectorAdd(), bench.device, policy));
+  TimingBurst burst(bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
   for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{2048 + 64 * searches}, {}}}));
   return searches;
 }
 
-void BM_Launch(benchmark::State& state, bool raw, bool beside_tuning) {
+void BM_Launch(benchmark::State& state, bool raw, Beside beside) {
   GetBench();
   std::vector<double> all;
   int searches = 0;
   for (auto _ : state) {
     std::atomic<bool> stop{false};
     std::thread tuner;
-    if (beside_tuning) tuner = std::thread([&] { searches += TuneWithoutEnd(stop); });
+    if (beside != Beside::kNothing) {
+      tuner = std::thread([&] { searches += TuneWithoutEnd(beside == Beside::kTuningByEvents, stop); });
+    }
     std::vector<std::vector<double>> times(kThreads);
     std::vector<std::thread> threads;
     for (std::vector<double>& mine : times) threads.emplace_back([&mine, raw] { mine = LaunchForAWhile(raw); });
@@ -146,10 +156,12 @@ void BM_Launch(benchmark::State& state, bool raw, bool beside_tuning) {
   state.counters["searches"] = searches;
 }
 
-BENCHMARK_CAPTURE(BM_Launch, raw_alone, true, false)->Iterations(3)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Launch, hit_alone, false, false)->Iterations(3)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Launch, raw_beside_tuning, true, true)->Iterations(3)->UseRealTime();
-BENCHMARK_CAPTURE(BM_Launch, hit_beside_tuning, false, true)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, raw_alone, true, Beside::kNothing)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, hit_alone, false, Beside::kNothing)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, raw_beside_tuning, true, Beside::kTuning)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, hit_beside_tuning, false, Beside::kTuning)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, raw_beside_tuning_by_events, true, Beside::kTuningByEvents)->Iterations(3)->UseRealTime();
+BENCHMARK_CAPTURE(BM_Launch, hit_beside_tuning_by_events, false, Beside::kTuningByEvents)->Iterations(3)->UseRealTime();
 
 }  // namespace
 }  // namespace tuneonce

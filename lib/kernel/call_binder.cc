@@ -57,6 +57,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
       if (part.kind == KeyPart::Kind::kDType) free_dtypes &= ~(1u << word.index);
     }
     key_.push_back(word);
+    bool is_declared = part.kind == KeyPart::Kind::kDType && definition.parameters()[word.index].dtype != DType::kAny;
+    if (!is_declared) varying_key_.push_back(word);
   }
   key_decides_problem_ = undecided == 0 && free_dtypes == 0;
 }

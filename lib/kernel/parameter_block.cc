@@ -77,19 +77,36 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
   return Status();
 }
 
-Status ParameterLayout::DoesNotFit(const Entry& entry, std::int64_t value) const {
+Status ParameterLayout::DoesNotFit(const Entry& entry, const BoundCall& call) const {
   const Parameter& parameter = definition_->parameters()[entry.parameter];
+  std::int64_t value = entry.kind == Kind::kDim      ? call.problem.dims[Dim{entry.index}]
+                       : entry.kind == Kind::kExtent ? call.tensors[entry.parameter]->shape[entry.index]
+                                                     : call.tensors[entry.parameter]->strides[entry.index];
   return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name,
                                            "': ", value, " does not fit the kernel's int32"));
 }
 
-Status ParameterLayout::FillComputed(const Entry& entry, const BoundCall& call, const Config& config,
-                                     ParameterBlock* block) const {
-  const Parameter& parameter = definition_->parameters()[entry.parameter];
-  if (entry.kind == Kind::kDescriptor) {
-    return parameter.describe(config, call.problem, call.tensors.data(), block->AddDescriptor());
+Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
+                             ParameterBlock* block) const {
+  for (const Entry& entry : entries_) {
+    const Parameter& parameter = definition_->parameters()[entry.parameter];
+    switch (entry.kind) {
+      case Kind::kWorkspace:
+        block->AddPointer(workspaces++);
+        break;
+      case Kind::kDerived:
+        block->AddWord(parameter.derive(config, call.problem));
+        break;
+      case Kind::kDescriptor:
+        TUNEONCE_RETURN_IF_ERROR(parameter.describe(config, call.problem, call.tensors.data(), block->AddDescriptor()));
+        break;
+      default: {
+        const void* value = PointerTo(entry, call);
+        if (value == nullptr) return DoesNotFit(entry, call);
+        block->AddPointer(value);
+      }
+    }
   }
-  block->AddWord(parameter.derive(config, call.problem));
   return Status();
 }
 

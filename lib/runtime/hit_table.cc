@@ -7,9 +7,8 @@ namespace tuneonce {
 
 void HitTable::Place(Slots* slots, std::uint64_t hash, const Entry* entry) {
   std::size_t i = hash & slots->mask;
-  while (slots->slots[i].entry.load(std::memory_order_relaxed) != nullptr) i = (i + 1) & slots->mask;
-  slots->slots[i].hash = hash;
-  slots->slots[i].entry.store(entry, std::memory_order_release);
+  while (slots->slots[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & slots->mask;
+  slots->slots[i].store((hash & kTagMask) | reinterpret_cast<std::uint64_t>(entry), std::memory_order_release);
 }
 
 const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
@@ -20,7 +19,7 @@ const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& ent
   std::copy_n(key.words.begin(), num_words_, made->words());
   inserted_.push_back(Inserted{key.hash, made});
   Slots* slots = slots_.load(std::memory_order_relaxed);
-  if (2 * inserted_.size() <= slots->mask) {
+  if (2 * inserted_.size() <= slots->mask + 1) {
     Place(slots, key.hash, made);
     return made;
   }

@@ -43,10 +43,11 @@ class HitTable {
   const Entry* Find(const ResidentKey& key) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (std::size_t i = key.hash & slots->mask;; i = (i + 1) & slots->mask) {
-      const Slot& slot = slots->slots[i];
-      const Entry* entry = slot.entry.load(std::memory_order_acquire);
-      if (entry == nullptr) return nullptr;
-      if (slot.hash == key.hash && HasWords(*entry, key)) return entry;
+      std::uint64_t slot = slots->slots[i].load(std::memory_order_acquire);
+      if (slot == 0) return nullptr;
+      if (((slot ^ key.hash) & kTagMask) != 0) continue;
+      const Entry* entry = EntryOf(slot);
+      if (HasWords(*entry, key)) return entry;
     }
   }
 
@@ -63,12 +64,14 @@ class HitTable {
   };
   using Block = std::unique_ptr<Line[]>;
 
-  struct Slot {
-    std::uint64_t hash = 0;  // Written before `entry`, and never again.
-    std::atomic<const Entry*> entry{nullptr};
-  };
+  /// An entry's address, with the highest bits of its key's hash in the 16 that addresses of user space leave free (on
+  /// x86-64 and AArch64, unless a program asks for more at mmap); 0: empty. Small, so that many slots stay in the
+  /// cache.
+  using Slot = std::atomic<std::uint64_t>;
+  static constexpr std::uint64_t kTagMask = ~std::uint64_t{0} << 48;
+  static const Entry* EntryOf(std::uint64_t slot) { return reinterpret_cast<const Entry*>(slot & ~kTagMask); }
   struct Slots {
-    explicit Slots(std::size_t count) : mask(count - 1), slots(new Slot[count]) {}
+    explicit Slots(std::size_t count) : mask(count - 1), slots(new Slot[count]()) {}
     std::size_t mask;
     std::unique_ptr<Slot[]> slots;
   };

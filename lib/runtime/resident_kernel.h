@@ -45,9 +45,9 @@ struct ResidentKernel {
   bool CanPrepare(const Geometry& geometry) const;
   /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, Suits.
   Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
-    ParameterBlock block;
-    if (Status filled = layout->Fill(call, config, nullptr, &block); !filled.ok()) return filled;
-    CUresult result = setup->Launch(api->launch_path(), function, grid, stream, block.pointers());
+    void* parameters[kMaxKernelParameters];
+    if (Status filled = layout->FillPointers(call, parameters); !filled.ok()) return filled;
+    CUresult result = setup->Launch(api->launch_path(), function, grid, stream, parameters);
     return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
   }
 

@@ -30,7 +30,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       }()),
       disabled(*policy.disabled),
       binder(*definition),
-      table(1 + binder.num_key_words()) {
+      table(1 + binder.num_varying_key_words()) {
   if (!store_warning.empty()) Warn(store_warning);
 }
 
@@ -77,17 +77,6 @@ Status TunedKernel::Impl::NoContext(CUresult result) const {
     default:
       return CudaStatus(api, result, "cuCtxGetId");
   }
-}
-
-Status TunedKernel::Impl::KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
-  unsigned long long context_id = 0;
-  CUresult result = api.launch_path().CtxGetId(nullptr, &context_id);
-  if (result != CUDA_SUCCESS) return NoContext(result);
-  key->words[0] = ResidentKey::ContextWord(context_id, role);
-  binder.KeyWords(call, &key->words[1]);
-  key->count = 1 + binder.num_key_words();
-  key->Seal();
-  return Status();
 }
 
 Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count) {

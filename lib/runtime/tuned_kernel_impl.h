@@ -24,7 +24,16 @@ struct TunedKernel::Impl {
   // The hot path.
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count);
   /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
-  Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const;
+  Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
+    unsigned long long context_id = 0;
+    CUresult result = api.launch_path().CtxGetId(nullptr, &context_id);
+    if (result != CUDA_SUCCESS) return NoContext(result);
+    key->words[0] = ResidentKey::ContextWord(context_id, role);
+    binder.VaryingKeyWords(call, &key->words[1]);
+    key->count = 1 + binder.num_varying_key_words();
+    key->Seal();
+    return Status();
+  }
   /// Why there is no context id.
   Status NoContext(CUresult result) const;
 

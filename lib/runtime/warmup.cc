@@ -3,6 +3,7 @@
 #include "base/callback.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/measure/cupti_timer.h"
 
 namespace tuneonce {
 namespace {
@@ -72,6 +73,8 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
   if (InsideCallback()) return FailedPreconditionError("Warmup was called from inside a callback of this library");
   Status first_failure;
+  // Where one shape needed a search others will: they share one claim of CUPTI.
+  std::optional<TimingBurst> burst;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Result<WarmupCall> warmup = MakeCall(*impl_->definition, shapes[i], StreamView(impl_->api, stream));
     Status outcome = warmup.status();
@@ -92,6 +95,8 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       }
     }
     if (outcome.sticky()) break;
+    bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
+    if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
   }
   return first_failure;
 }

@@ -77,24 +77,11 @@ class TUNEONCE_API CallBinder {
   std::size_t num_arguments() const { return expected_.size(); }
 
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
-  void KeyWords(const BoundCall& call, std::uint64_t* words) const {
-    for (const KeyWord& word : key_) {
-      switch (word.kind) {
-        case KeyPart::Kind::kDim:
-          *words = static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
-          break;
-        case KeyPart::Kind::kDType:
-          *words = static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
-          break;
-        case KeyPart::Kind::kValue:
-          *words = 0;
-          std::memcpy(words, call.scalars[word.index], word.bytes);
-          break;
-      }
-      ++words;
-    }
-  }
+  void KeyWords(const BoundCall& call, std::uint64_t* words) const { Write(key_, call, words); }
   std::size_t num_key_words() const { return key_.size(); }
+  /// Those of them that can differ between calls (a declared dtype cannot): what tells resident keys apart.
+  void VaryingKeyWords(const BoundCall& call, std::uint64_t* words) const { Write(varying_key_, call, words); }
+  std::size_t num_varying_key_words() const { return varying_key_.size(); }
   /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
   /// be computed once per key.
   bool key_decides_problem() const { return key_decides_problem_; }
@@ -117,6 +104,24 @@ class TUNEONCE_API CallBinder {
   };
   static_assert(kMaxRank <= 8, "bound_before has 8 bits");
 
+  static void Write(const std::vector<KeyWord>& key, const BoundCall& call, std::uint64_t* words) {
+    for (const KeyWord& word : key) {
+      switch (word.kind) {
+        case KeyPart::Kind::kDim:
+          *words = static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
+          break;
+        case KeyPart::Kind::kDType:
+          *words = static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
+          break;
+        case KeyPart::Kind::kValue:
+          *words = 0;
+          std::memcpy(words, call.scalars[word.index], word.bytes);
+          break;
+      }
+      ++words;
+    }
+  }
+
   Status WrongCount(std::size_t count) const;
   Status Mismatch(std::size_t argument, const Argument& given) const;
   Status NullPointer(std::size_t argument) const;
@@ -128,6 +133,7 @@ class TUNEONCE_API CallBinder {
   std::vector<Expected> expected_;
   std::vector<int> not_passed_;  // Parameters that the caller does not pass.
   std::vector<KeyWord> key_;
+  std::vector<KeyWord> varying_key_;
   bool key_decides_problem_ = false;
 };
 
