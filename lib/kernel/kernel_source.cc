@@ -18,6 +18,14 @@ std::string_view SourceKindName(SourceKind kind) {
   return "unknown";
 }
 
+std::optional<SourceKind> SourceKindNamed(std::string_view name) {
+  for (SourceKind kind :
+       {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
+    if (SourceKindName(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
 Fingerprint KernelSource::Fingerprint() const {
   Fingerprinter fingerprinter;
   fingerprinter.Add(static_cast<std::uint64_t>(kind)).Add(content).Add(symbol);

@@ -1,5 +1,7 @@
 #include "tuneonce/kernel/tensor_view.h"
 
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
@@ -22,6 +24,13 @@ constexpr DTypeInfo kDTypes[] = {
 std::size_t DTypeBytes(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].bytes; }
 
 std::string_view DTypeName(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)].name; }
+
+std::optional<DType> DTypeNamed(std::string_view name) {
+  for (std::size_t i = 1; i < std::size(kDTypes); ++i) {
+    if (kDTypes[i].name == name) return static_cast<DType>(i);
+  }
+  return std::nullopt;
+}
 
 TensorView TensorView::Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape) {
   return Contiguous(data, dtype, shape.begin(), static_cast<int>(shape.size()));

@@ -24,7 +24,9 @@ class HitTable {
     bool is_prepared;       ///< A launch of this key needs no more than `grid`: guards hold, geometry is known.
     std::uint32_t grid[3];  ///< In blocks, if is_prepared.
 
-    bool Suits(const BoundCall& call) const { return is_prepared || kernel->Suits(call); }
+    bool Suits(const BoundCall& call) const {
+      return kernel->assumptions->Hold(call) && (is_prepared || kernel->GuardsHold(call));
+    }
     /// REQUIRES: Suits.
     Status Launch(CUstream stream, BoundCall& call) const {
       return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/callback.h"
+#include "tuneonce/kernel/assumption.h"
 #include "tuneonce/kernel/launch.h"
 #include "tuneonce/kernel/parameter_block.h"
 #include "tuneonce/search/candidate.h"
@@ -21,6 +22,7 @@ namespace tuneonce {
 struct ResidentKernel {
   CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
   const ParameterLayout* layout = nullptr;
+  const AssumptionChecks* assumptions = nullptr;
   const DriverApi* api = nullptr;
   /// How it is launched but for the grid, if some key's launches are prepared.
   std::optional<LaunchSetup> setup;
@@ -32,7 +34,7 @@ struct ResidentKernel {
   std::shared_ptr<const LoadedKernel> loaded;
 
   /// True if the config may run for the call's dims.
-  bool Suits(const BoundCall& call) const {
+  bool GuardsHold(const BoundCall& call) const {
     if (!space->has_guards()) return true;
     CallbackScope scope;
     return space->GuardsHold(config, call.problem.dims);
@@ -43,7 +45,7 @@ struct ResidentKernel {
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.
   bool CanPrepare(const Geometry& geometry) const;
-  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, Suits.
+  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold.
   Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
     if (Status filled = layout->FillPointers(call, parameters); !filled.ok()) return filled;

@@ -51,6 +51,17 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Devic
   return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
 }
 
+Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
+  return Create(bundle.definition(), device, std::move(policy));
+}
+
+Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, const Device& device,
+                                            AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
+  return Create(bundle.definition(), device, std::move(policy));
+}
+
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
   // The user's functions (geometry, guards, derived parameters) run in here: no exception crosses the API.
   try {

@@ -40,6 +40,8 @@ struct TunedKernel::Impl {
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchFallback(CUstream stream, BoundCall& call);
+  /// OK if some variant's assumptions hold. Errors: those of the first that do not.
+  Status CheckAssumptions(const BoundCall& call);
   /// Makes the key resident, or waits for the thread that does. `*waited` says which.
   Status MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited);
   /// Makes the key resident: from the store, else by a search.
@@ -75,11 +77,15 @@ struct TunedKernel::Impl {
   std::vector<std::string> missed_keys;  // After Seal; the first ones.
 
  private:
-  /// What is fixed per device: target, identity, and a layout for each variant that runs there.
+  struct VariantState {
+    std::optional<ParameterLayout> layout;  // Always set: ParameterLayout has no empty form.
+    AssumptionChecks assumptions;
+  };
+  /// What is fixed per device: target, identity, and the variants that run there.
   struct DeviceState {
     DeviceIdentity identity;
     Target target;
-    std::map<const Variant*, ParameterLayout> layouts;
+    std::map<const Variant*, VariantState> variants;
   };
 
   Result<const DeviceState*> CurrentDevice();

@@ -43,8 +43,11 @@ Result<const TunedKernel::Impl::DeviceState*> TunedKernel::Impl::CurrentDevice()
     made->target = Target::Of(made->identity);
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition->VariantsFor(made->target));
     for (const Variant* variant : variants) {
-      TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, ParameterLayout::Create(*definition, variant->convention));
-      made->layouts.emplace(variant, std::move(layout));
+      VariantState of_variant;
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.layout,
+                                ParameterLayout::Create(*definition, variant->convention, variant->parameters));
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions, AssumptionChecks::Create(*definition, *variant));
+      made->variants.emplace(variant, std::move(of_variant));
     }
     state = std::move(made);
   }
@@ -70,7 +73,9 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
     resident->config = config;
     resident->target = device.target;
     resident->variant = loaded->variant;
-    resident->layout = &device.layouts.at(loaded->variant);
+    const VariantState& of_variant = device.variants.at(loaded->variant);
+    resident->layout = &*of_variant.layout;
+    resident->assumptions = &of_variant.assumptions;
     resident->space = &definition->space();
     resident->api = &api;
     resident->function = loaded->kernel.get();
@@ -138,11 +143,23 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, LoadFallback(call, key));
   }
+  TUNEONCE_RETURN_IF_ERROR(entry->kernel->assumptions->Verify(call));
   if (!entry->is_prepared) {
     TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
   }
   ++counters.fallbacks;
   return entry->Launch(stream, call);
+}
+
+Status TunedKernel::Impl::CheckAssumptions(const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
+  Status first;
+  for (const auto& [variant, state] : device->variants) {
+    Status suits = state.assumptions.Verify(call);
+    if (suits.ok()) return suits;
+    if (first.ok()) first = std::move(suits);
+  }
+  return first;
 }
 
 Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited) {
@@ -174,6 +191,7 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     }
     return LaunchFallback(stream, call);
   }
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   TuneOnce::Key flight = FlightOf(key);
   {
     std::unique_lock<std::mutex> lock(failed_mutex_);
@@ -369,8 +387,13 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   record.toolchain = result.best.toolchain;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
+  bool all_suit = std::all_of(device.variants.begin(), device.variants.end(),
+                              [&](const auto& variant) { return variant.second.assumptions.Hold(call); });
   if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !policy.store_under_profiler) {
     Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
+  } else if (!all_suit) {
+    // Another launch of this key may suit the variants that were left out now.
+    Warn("tuned without the variants that these arguments do not suit: the choice is used, but not stored");
   } else if (Status stored = policy.store->Put(record); !stored.ok()) {
     Warn(stored.message() + "; the choice holds for this process only");
   }

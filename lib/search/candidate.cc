@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "tuneonce/base/environment.h"
-#include "tuneonce/kernel/parameter_block.h"
+#include "tuneonce/kernel/assumption.h"
 
 namespace tuneonce {
 namespace {
@@ -78,7 +78,10 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
   planned.config = config;
   for (const Variant* variant : variants) {
     TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
-    if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
+    TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant));
+    if (Status suits = assumptions.Verify(call); !suits.ok()) {
+      planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
+    } else if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
     } else {
       planned.alternatives.push_back(std::move(candidate));
@@ -96,11 +99,16 @@ CompileJob CompileJobOf(const PlannedConfig& planned) {
   return job;
 }
 
+Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
+  static const std::vector<std::string> kAll;
+  return ParameterLayout::Create(*candidate.definition, candidate.convention,
+                                 candidate.variant == nullptr ? kAll : candidate.variant->parameters);
+}
+
 Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate) {
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
-  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
-                            ParameterLayout::Create(*candidate.definition, candidate.convention));
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
     TUNEONCE_RETURN_IF_ERROR(layout.CheckAgainst(*sizes));

@@ -151,8 +151,7 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   for (std::size_t i = 0; i < candidate.definition->parameters().size(); ++i) {
     trial->call.tensors[i] = trial->scratch->split.trial_call().tensors[i];
   }
-  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
-                            ParameterLayout::Create(*candidate.definition, candidate.convention));
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> workspace_bytes, CallUser("a workspace function", [&] {
                               return layout.WorkspaceBytes(candidate.config, candidate.call.problem);
                             }));

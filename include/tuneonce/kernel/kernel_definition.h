@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_KERNEL_KERNEL_DEFINITION_H_
 #define TUNEONCE_KERNEL_KERNEL_DEFINITION_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -24,7 +25,39 @@ enum class CallingConvention {
   kPlain,
   /// cutile_python_v1: a tensor of rank n is base, n extents, n strides (in elements), int32 each.
   kCutilePython,
+  /// As kPlain, and two null pointers behind: the global and profile scratch that kernels compiled by Triton 3.4 and
+  /// newer take, for kernels that use neither.
+  kTriton,
 };
+
+/// Something that code was compiled for, and that a launch's arguments must therefore be.
+struct Assumption {
+  enum class Kind : std::uint8_t { kAligned, kStrideIs, kStrideDivisibleBy, kExtentDivisibleBy, kNoOverlap };
+
+  Kind kind = Kind::kAligned;
+  std::string tensor;
+  int dimension = 0;       ///< Of `tensor`; not for kAligned and kNoOverlap.
+  std::int64_t value = 1;  ///< Bytes for kAligned, elements for the others.
+  std::string other;       ///< kNoOverlap: the other tensor.
+};
+/// The tensor's address is a multiple of `bytes`.
+inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
+  return Assumption{Assumption::Kind::kAligned, std::move(tensor), 0, bytes, ""};
+}
+/// The stride of a dimension is this, or its extent is 1.
+inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t elements) {
+  return Assumption{Assumption::Kind::kStrideIs, std::move(tensor), dimension, elements, ""};
+}
+inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
+  return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
+  return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+/// The memory of the two tensors does not overlap.
+inline Assumption NoOverlap(std::string tensor, std::string other) {
+  return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
+}
 
 /// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
@@ -40,6 +73,11 @@ struct Variant {
   HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
+  /// What its code takes for granted. A search leaves a config out of which no variant suits the arguments; a launch
+  /// that does not suit runs the baseline, or is an error.
+  std::vector<Assumption> assumptions;
+  /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
+  std::vector<std::string> parameters;
 };
 
 /// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
@@ -59,6 +97,11 @@ class TUNEONCE_API KernelDefinition {
   template <typename... Parts>
   KernelDefinition& Key(Parts... parts) {
     key_ = {std::move(parts)...};
+    has_key_ = true;
+    return *this;
+  }
+  KernelDefinition& Key(std::vector<KeyPart> parts) {
+    key_ = std::move(parts);
     has_key_ = true;
     return *this;
   }

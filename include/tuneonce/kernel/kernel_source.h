@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_KERNEL_KERNEL_SOURCE_H_
 #define TUNEONCE_KERNEL_KERNEL_SOURCE_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +22,8 @@ enum class SourceKind {
 
 /// "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp".
 TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
+/// The kind that SourceKindName calls so; empty if there is none.
+TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 
 /// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
 struct TUNEONCE_API KernelSource {

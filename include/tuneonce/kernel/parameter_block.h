@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -54,8 +55,10 @@ class ParameterBlock {
 /// REQUIRES: the definition outlives it. Thread rule: immutable; any thread.
 class TUNEONCE_API ParameterLayout {
  public:
-  /// Errors: InvalidArgument if there are more kernel parameters than fit.
-  static Result<ParameterLayout> Create(const KernelDefinition& definition, CallingConvention convention);
+  /// `names`: Variant::parameters. Errors: InvalidArgument if there are more kernel parameters than fit, or a name is
+  /// no parameter's.
+  static Result<ParameterLayout> Create(const KernelDefinition& definition, CallingConvention convention,
+                                        const std::vector<std::string>& names = {});
 
   /// Checks number and sizes against what the loaded kernel says of itself (bytes of each parameter, in order). Hidden
   /// parameters behind the declared ones are allowed for Tile IR. Errors: InvalidArgument, naming the parameter.
@@ -80,12 +83,24 @@ class TUNEONCE_API ParameterLayout {
 
   /// Bytes that each workspace parameter needs, in order; empty if there is none.
   std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
+  /// Of the kernel itself, with those that the convention hides.
+  std::size_t num_parameters() const { return entries_.size(); }
   bool has_workspace() const { return num_workspaces_ > 0; }
   /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
   bool is_computed() const { return is_computed_; }
 
  private:
-  enum class Kind : std::uint8_t { kPointer, kExtent, kStride, kScalar, kDim, kDerived, kWorkspace, kDescriptor };
+  enum class Kind : std::uint8_t {
+    kPointer,
+    kExtent,
+    kStride,
+    kScalar,
+    kDim,
+    kNull,
+    kDerived,
+    kWorkspace,
+    kDescriptor
+  };
   struct Entry {
     Kind kind;
     std::uint8_t parameter;  // Index in the definition.
@@ -108,16 +123,20 @@ class TUNEONCE_API ParameterLayout {
         return IfItFits(entry, call.tensors[entry.parameter]->strides[entry.index]);
       case Kind::kDim:
         return IfItFits(entry, call.problem.dims[Dim{entry.index}]);
+      case Kind::kNull:
+        return &kNullPointer;
       default:
         return nullptr;
     }
   }
+  static constexpr std::uint64_t kNullPointer = 0;
   static const void* IfItFits(const Entry& entry, const std::int64_t& value) {
     return entry.bytes == 8 || value == static_cast<std::int32_t>(value) ? &value : nullptr;
   }
 
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
+  void Add(std::size_t index);
   Status DoesNotFit(const Entry& entry, const BoundCall& call) const;
 
   const KernelDefinition* definition_;

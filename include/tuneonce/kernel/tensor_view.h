@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,8 @@ enum class DType : std::uint8_t {
 TUNEONCE_API std::size_t DTypeBytes(DType dtype);
 /// "float32", "bfloat16", ..., "any".
 TUNEONCE_API std::string_view DTypeName(DType dtype);
+/// The dtype that DTypeName calls so; empty if there is none.
+TUNEONCE_API std::optional<DType> DTypeNamed(std::string_view name);
 
 /// Most dimensions a tensor can have.
 inline constexpr int kMaxRank = 8;

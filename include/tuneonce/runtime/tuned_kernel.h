@@ -14,6 +14,7 @@
 #include "tuneonce/base/result.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/kernel/argument.h"
+#include "tuneonce/kernel/bundle.h"
 #include "tuneonce/kernel/kernel_definition.h"
 #include "tuneonce/runtime/autotune_policy.h"
 #include "tuneonce/runtime/counters.h"
@@ -33,6 +34,9 @@ class TUNEONCE_API TunedKernel {
   /// Checks the definition. `device` names the driver and a device the kernel must have a variant for; launches use the
   /// calling thread's current context, whichever device of that driver it is on.
   static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
+  /// Bundle::Load, then Create.
+  static Result<TunedKernel> FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy = {});
+  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, const Device& device, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;

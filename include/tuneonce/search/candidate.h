@@ -10,6 +10,7 @@
 #include "tuneonce/cuda/library.h"
 #include "tuneonce/kernel/call_binder.h"
 #include "tuneonce/kernel/kernel_definition.h"
+#include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
 
@@ -58,6 +59,9 @@ struct LoadedKernel {
   Fingerprint code;                      ///< Artifact::code_fingerprint.
   std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
 };
+
+/// How a launch of the candidate passes its parameters.
+TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's. Errors: as Library::Load; InvalidArgument for parameters
