@@ -18,7 +18,9 @@ import cuda.tile as ct  # noqa: E402
 import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
-from matmul import matmul  # noqa: E402
+from export import KERNELS  # noqa: E402
+
+matmul, _, _ = KERNELS["matmul"]
 
 SPACE = [dict(TILE_M=m, TILE_N=n, TILE_K=k, occupancy=o)
          for m in (64, 128) for n in (64, 128) for k in (32, 64) for o in (1, 2)]

@@ -11,7 +11,9 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "../docs/examples/kernels/cutile"))
 from cuda.tile.compilation import CallingConvention, ConstantConstraint, KernelSignature, export_kernel  # noqa: E402
-from export import MATMUL, matmul  # noqa: E402
+from export import KERNELS  # noqa: E402
+
+matmul, MATMUL, _ = KERNELS["matmul"]
 
 seconds = []
 for config in [(m, n, k) for m in (64, 128) for n in (64, 128) for k in (32, 64)]:

@@ -1,9 +1,11 @@
-// tuneonce tune EXAMPLE
+// tuneonce tune EXAMPLE|BUNDLE
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "example.h"
+#include "tune_bundle.h"
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/measure/event_timer.h"
 #include "tuneonce/report/json.h"
@@ -18,6 +20,7 @@ struct Options {
   std::string example;
   std::string device = "cuda";
   std::vector<std::string> shape;
+  std::vector<std::string> scalars;
   bool json = false;
   bool quiet = false;
   std::string timer;
@@ -49,9 +52,44 @@ std::unique_ptr<Timer> TimerNamed(const std::string& name) {
   return nullptr;
 }
 
-Status Tune(const Options& options) {
+void PrintResult(const std::string& name, const TuningResult& result, const std::string& device,
+                 const std::string& shape, bool json) {
+  if (json) {
+    std::printf("%s\n", ResultJson(result, device, shape).c_str());
+  } else {
+    std::printf("%s on %s, %s\n%s", name.c_str(), device.c_str(), shape.c_str(), SummaryTable(result).c_str());
+  }
+}
+
+Status TuneExample(const Options& options, const Device& device, const AutotunePolicy& policy) {
+  if (!options.scalars.empty()) return InvalidArgumentError("an example's scalars are fixed: --scalar is for bundles");
   TUNEONCE_ASSIGN_OR_RETURN(const examples::Example* example, examples::FindExample(options.example));
   TUNEONCE_ASSIGN_OR_RETURN(examples::Shape shape, examples::ParseShape(*example, options.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, device, shape, policy));
+  PrintResult(example->name, report.result, report.device_name, report.shape, options.json);
+  if (options.json) return Status();
+  std::printf("output checked against the reference: largest relative error %.1e\n", report.max_error);
+  std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
+  return Status();
+}
+
+Status TuneBundleFolder(const Options& options, const Device& device, const AutotunePolicy& policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(options.example));
+  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, TuneBundle(bundle, device, options.shape, options.scalars, policy));
+  PrintResult(bundle.definition().name(), report.result, report.device_name, report.shape, options.json);
+  if (options.json) return Status();
+  std::printf("candidates' outputs were compared with the baseline's; the first call took %.1f ms\n",
+              report.first_call_ms);
+  std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
+  return Status();
+}
+
+Status Tune(const Options& options) {
+  std::error_code ignored;
+  bool is_bundle = std::filesystem::is_directory(options.example, ignored);
+  if (!is_bundle) {  // Before a device is looked for: a wrong name is the first thing to say.
+    TUNEONCE_RETURN_IF_ERROR(examples::FindExample(options.example).status());
+  }
   Result<Device> device = OpenDevice(options.device);
   if (!device.ok()) {
     bool no_gpu = device.status().code() == StatusCode::kUnavailable && options.device.compare(0, 4, "cuda") == 0;
@@ -72,16 +110,7 @@ Status Tune(const Options& options) {
   }
   std::unique_ptr<Timer> timer = TimerNamed(options.timer);
   policy.search.timer = timer.get();
-  TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, *device, shape, policy));
-  if (options.json) {
-    std::printf("%s\n", ResultJson(report.result, report.device_name, report.shape).c_str());
-    return Status();
-  }
-  std::printf("%s on %s, %s\n%s", example->name.c_str(), report.device_name.c_str(), report.shape.c_str(),
-              SummaryTable(report.result).c_str());
-  std::printf("output checked against the reference: largest relative error %.1e\n", report.max_error);
-  std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
-  return Status();
+  return is_bundle ? TuneBundleFolder(options, *device, policy) : TuneExample(options, *device, policy);
 }
 
 }  // namespace
@@ -91,12 +120,13 @@ void AddTune(CLI::App& app, Command* command) {
   for (const examples::Example& example : examples::AllExamples()) {
     names += "\n  " + example.name + ": " + example.summary;
   }
-  CLI::App* tune =
-      app.add_subcommand("tune", "Tune an example on random data, check its output, and launch it:" + names);
+  CLI::App* tune = app.add_subcommand(
+      "tune", "Tune a bundle (a folder with a manifest.json) or an example on random data, and launch it:" + names);
   auto options = std::make_shared<Options>();
-  tune->add_option("example", options->example, "Which example")->required();
+  tune->add_option("bundle", options->example, "A bundle's folder, or an example's name")->required();
   tune->add_option("--device", options->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
   tune->add_option("--shape", options->shape, "Value of one dim, as M=4096; may be repeated");
+  tune->add_option("--scalar", options->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
   tune->add_option("--timer", options->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
   tune->add_option("--store", options->store, "Keep the record and the code in this store (default: nowhere)");

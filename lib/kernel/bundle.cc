@@ -283,13 +283,44 @@ class BundleReader {
     return pattern;
   }
 
-  /// {"dim": "N", "at_most": "TILE_N"}, {"dim": "N", "divisible_by": 8}.
+  /// A sum of products: [[2, "M", "N"], [4, "M"]] is 2 M N + 4 M.
+  struct SumOfProducts {
+    std::vector<std::pair<double, std::vector<Dim>>> products;
+    double Value(const Dims& dims) const {
+      double sum = 0;
+      for (const auto& [factor, factors] : products) {
+        double product = factor;
+        for (Dim dim : factors) product *= static_cast<double>(dims[dim]);
+        sum += product;
+      }
+      return sum;
+    }
+  };
+  Result<SumOfProducts> ReadSum(const ManifestNode& node) const {
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
+    SumOfProducts formula;
+    for (const ManifestNode& product : *list) {
+      TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, product.Array());
+      if (factors->empty()) return product.Error("expected [number, dim, ...]");
+      std::pair<double, std::vector<Dim>> term;
+      TUNEONCE_ASSIGN_OR_RETURN(term.first, factors->front().Number());
+      for (std::size_t i = 1; i < factors->size(); ++i) {
+        TUNEONCE_ASSIGN_OR_RETURN(std::string dim, (*factors)[i].String());
+        TUNEONCE_RETURN_IF_ERROR(CheckDim((*factors)[i], dim));
+        term.second.push_back(Dim{static_cast<int>(std::find(dims_.begin(), dims_.end(), dim) - dims_.begin())});
+      }
+      formula.products.push_back(std::move(term));
+    }
+    return formula;
+  }
+
+  /// {"dim": "N", "at_most": "TILE_N"}, {"dim": "N", "divisible_by": 8}, {"dim": "D", "is": [[2, "R"]]}.
   Status ReadGuards(const ManifestNode& root) {
     const ManifestNode* guards = root.Find("guards");
     if (guards == nullptr) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array());
     for (const ManifestNode& guard : *list) {
-      TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "at_most", "at_least", "divisible_by"}));
+      TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "at_most", "at_least", "divisible_by", "is"}));
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, guard.Get("dim"));
       TUNEONCE_ASSIGN_OR_RETURN(std::string dim_name, dim_node->String());
       TUNEONCE_RETURN_IF_ERROR(CheckDim(*dim_node, dim_name));
@@ -321,7 +352,15 @@ class BundleReader {
                           return holds(dims[dim], axis ? config[*axis] : constant);
                         });
       }
-      if (!any) return guard.Error("expected one of the fields at_most, at_least and divisible_by");
+      if (const ManifestNode* product = guard.Find("is")) {
+        any = true;
+        TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, ReadSum(*product));
+        space_.AddGuard(absl::StrCat(dim_name, " is what the bundle says"),
+                        [dim, formula](const Config&, const Dims& dims) {
+                          return static_cast<double>(dims[dim]) == formula.Value(dims);
+                        });
+      }
+      if (!any) return guard.Error("expected one of the fields at_most, at_least, divisible_by and is");
     }
     return Status();
   }
@@ -637,37 +676,11 @@ class BundleReader {
     return Status();
   }
 
-  /// A sum of products: [[2, "M", "N"], [4, "M"]] is 2 M N + 4 M.
-  struct Work {
-    std::vector<std::pair<double, std::vector<Dim>>> products;
-    double operator()(const Problem& problem) const {
-      double sum = 0;
-      for (const auto& [factor, dims] : products) {
-        double product = factor;
-        for (Dim dim : dims) product *= static_cast<double>(problem.dims[dim]);
-        sum += product;
-      }
-      return sum;
-    }
-  };
   Result<KernelDefinition::WorkFn> ReadWorkField(const ManifestNode& work, std::string_view field) const {
     const ManifestNode* node = work.Find(field);
     if (node == nullptr) return KernelDefinition::WorkFn();
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array());
-    Work formula;
-    for (const ManifestNode& product : *list) {
-      TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, product.Array());
-      if (factors->empty()) return product.Error("expected [number, dim, ...]");
-      std::pair<double, std::vector<Dim>> term;
-      TUNEONCE_ASSIGN_OR_RETURN(term.first, factors->front().Number());
-      for (std::size_t i = 1; i < factors->size(); ++i) {
-        TUNEONCE_ASSIGN_OR_RETURN(std::string dim, (*factors)[i].String());
-        TUNEONCE_RETURN_IF_ERROR(CheckDim((*factors)[i], dim));
-        term.second.push_back(Dim{static_cast<int>(std::find(dims_.begin(), dims_.end(), dim) - dims_.begin())});
-      }
-      formula.products.push_back(std::move(term));
-    }
-    return KernelDefinition::WorkFn(formula);
+    TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, ReadSum(*node));
+    return KernelDefinition::WorkFn([formula](const Problem& problem) { return formula.Value(problem.dims); });
   }
   Status ReadWork(const ManifestNode& root, KernelDefinition* definition) const {
     const ManifestNode* node = root.Find("work");

@@ -35,6 +35,9 @@ class Argument {
   Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
       : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
 
+  /// A scalar whose dtype is known at run time only. `value`: DTypeBytes(dtype) bytes.
+  static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
+
   std::uint32_t kind() const { return kind_; }
   bool is_tensor() const { return kind_ == kTensor; }
   /// REQUIRES: is_tensor().
@@ -44,6 +47,8 @@ class Argument {
   DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
 
  private:
+  Argument(std::uint32_t kind, const void* value) : kind_(kind), value_(value) {}
+
   std::uint32_t kind_;
   const void* value_;
 };

@@ -1,47 +1,36 @@
 #!/usr/bin/env python3
-"""Exports the bytecode of these kernels, each for several configs; needs PyPI's cuda-tile, no GPU.
+"""Exports the bytecode of the kernels of docs/examples/bundles, each for its structural configs, and with hints baked in as
+cuTile does it: what tests and benchmarks compare our patched hints with. Needs PyPI's cuda-tile, no GPU.
 
 export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--bytecode-version 13.3] [--only NAME ...]
 
 Writes OUT/NAME.CONFIG.tileir, and for each --hints also OUT/NAME.CONFIG@HINTS.tileir, exported by cuTile with those
-hints. CONFIG names the structural values: matmul.64x64x32. What each export assumes of its arguments (alignment,
-contiguity, aliasing) stands in `array` below and must hold at every launch.
+hints. CONFIG names the structural values: matmul.64x64x32.
 """
 import argparse
 import pathlib
+import sys
 
-import cuda.tile as ct
-from cuda.tile.compilation import (ArrayConstraint, CallingConvention, ConstantConstraint, KernelSignature,
+here = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(here / "../../../../bindings/python"))
+import cuda.tile as ct  # noqa: E402
+from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
+from tuneonce.export.__main__ import load  # noqa: E402
+from tuneonce.export.cutile import array_constraint  # noqa: E402
 
-from matmul import matmul
-from persistent_matmul import persistent_matmul
-from rms_norm import rms_norm
-from rope import rope
-from silu_and_mul import silu_and_mul
-from softmax import softmax
+NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul")
 
 
-def array(dtype, ndim, alias_groups=()):
-    """A C-contiguous array, 16-byte aligned, its rows too; it aliases only what shares an alias group."""
-    row_divisor = 16 * 8 // dtype.bitwidth
-    return ArrayConstraint(dtype, ndim, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=alias_groups,
-                           may_alias_internally=False, stride_constant=[None] * (ndim - 1) + [1],
-                           stride_divisible_by=[row_divisor] * (ndim - 1) + [1], base_addr_divisible_by=16)
+def declared(name):
+    """(kernel, run-time parameters, configs: constants in the order of the function's parameters)"""
+    kernel, _, declaration, _ = load(f"{here}/../../bundles/{name}/{name}.py:{name}")
+    parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(getattr(ct, p["dtype"]))
+                  for p in declaration.parameters if p["kind"] != "dim"]
+    return kernel, parameters, [tuple(config.values()) for config in declaration.structural_configs()]
 
 
-HALF, FLOAT = ct.float16, ct.float32
-MATMUL = [array(HALF, 2)] * 3
-# name -> (kernel, run-time parameters, configs: constants in the order of the function's parameters)
-KERNELS = {
-    "rms_norm": (rms_norm, [array(HALF, 2), array(HALF, 1), array(HALF, 2), ScalarConstraint(ct.float32)],
-                 [(1024,), (4096,)]),
-    "softmax": (softmax, [array(FLOAT, 2), array(FLOAT, 2)], [(1024,), (4096,)]),
-    "silu_and_mul": (silu_and_mul, [array(HALF, 2), array(HALF, 2)], [(512,), (2048,)]),
-    "rope": (rope, [array(HALF, 3, ("x",)), array(FLOAT, 2), array(FLOAT, 2), array(HALF, 3, ("x",))], [(4, 64), (16, 64)]),
-    "matmul": (matmul, MATMUL, [(m, n, k) for m in (64, 128) for n in (64, 128) for k in (32, 64)]),
-    "persistent_matmul": (persistent_matmul, MATMUL, [(64, 64, 64), (128, 128, 64)]),
-}
+KERNELS = {name: declared(name) for name in NAMES}
 
 
 def parse_hints(text):

@@ -1,0 +1,29 @@
+#ifndef TUNEONCE_BINDINGS_CLI_TUNE_BUNDLE_H_
+#define TUNEONCE_BINDINGS_CLI_TUNE_BUNDLE_H_
+
+#include <string>
+#include <vector>
+
+#include "tuneonce/cuda/device.h"
+#include "tuneonce/kernel/bundle.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+
+namespace tuneonce::cli {
+
+struct BundleReport {
+  TuningResult result;
+  std::string device_name;
+  std::string shape;         ///< "M=64, N=32"
+  double first_call_ms = 0;  ///< Wall time of the first launch: compile, search, store.
+  double hit_host_us = 0;    ///< Host time of a launch once tuned.
+};
+
+/// Tunes a bundle on random data and launches it: on its example's shape, `shape` ("M=4096") and `scalars` ("eps=1e-5")
+/// put in. Its candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting that names
+/// nothing or a dim without a value; what tuning fails with.
+Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
+                                const std::vector<std::string>& scalars, AutotunePolicy policy);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_TUNE_BUNDLE_H_

@@ -1,0 +1,11 @@
+"""Exporters: from kernels written in Python to bundles that C++ tunes and launches without Python.
+
+    python -m tuneonce.export cutile FILE.py:kernel [...] -o DIR
+    python -m tuneonce.export triton FILE.py:kernel [...] -o DIR
+
+Needed at build time only, without a GPU. A kernel `k` is exported as its declaration `k_bundle` in the same file says: a
+`Declaration`. Both exporters may write into one bundle, whose variants then stand in for each other, or race.
+"""
+from tuneonce.export.declaration import Declaration, dim, scalar, tensor
+
+__all__ = ["Declaration", "dim", "scalar", "tensor"]

@@ -1,0 +1,99 @@
+"""python -m tuneonce.export: see the package's docstring."""
+import argparse
+import importlib.util
+import json
+import pathlib
+import shutil
+import sys
+from typing import Any, Dict, Tuple
+
+from tuneonce.export.declaration import Declaration
+
+
+def load(spec: str) -> Tuple[Any, str, Declaration, pathlib.Path]:
+    """From FILE.py:kernel to the kernel, its name, its declaration, and the file."""
+    path_text, _, name = spec.rpartition(":")
+    path = pathlib.Path(path_text)
+    if not path_text or not path.is_file():
+        raise SystemExit(f"'{spec}' is not FILE.py:kernel, or there is no such file")
+    sys.path.insert(0, str(path.parent))
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(module_spec)
+    module_spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise SystemExit(f"{path} has no '{name}'")
+    declaration = getattr(module, name + "_bundle", None)
+    if not isinstance(declaration, Declaration):
+        raise SystemExit(f"{path} does not say how to export '{name}': "
+                         f"give it {name}_bundle = tuneonce.export.Declaration(...)")
+    return getattr(module, name), name, declaration, path
+
+
+def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathlib.Path,
+          variant: Dict[str, Any]) -> None:
+    """Writes the manifest, keeping the variants of other exporters that it has."""
+    manifest_path = folder / "manifest.json"
+    variants = [variant]
+    if manifest_path.exists():
+        known = json.loads(manifest_path.read_text())
+        variants = [v for v in known["variants"] if v["name"] not in (variant["name"], "cpu")] + variants
+        order = {"tile": 0, "triton": 1}
+        variants.sort(key=lambda v: order.get(v["name"], 2))
+    if declaration.cpu is not None:
+        source = file.parent / declaration.cpu
+        if source.resolve().parent != folder.resolve():
+            shutil.copy(source, folder / source.name)
+        variants.append(declaration.cpu_variant(name, source))
+    manifest_path.write_text(to_json(declaration.manifest(name, variants)) + "\n")
+
+
+def to_json(manifest: Dict[str, Any]) -> str:
+    """JSON with one line per entry of a list, so that a person can read and compare it."""
+    lines = []
+    for field, value in manifest.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict) and field != "variants":
+            entries = ",\n".join("    " + json.dumps(v) for v in value)
+            lines.append(f'  "{field}": [\n{entries}\n  ]')
+        elif field == "variants":
+            lines.append('  "variants": [\n' + ",\n".join(variant_json(v) for v in value) + "\n  ]")
+        else:
+            lines.append(f'  "{field}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def variant_json(variant: Dict[str, Any]) -> str:
+    lines = []
+    for field, value in variant.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            entries = ",\n".join("        " + json.dumps(v) for v in value)
+            lines.append(f'      "{field}": [\n{entries}\n      ]')
+        else:
+            lines.append(f'      "{field}": {json.dumps(value)}')
+    return "    {\n" + ",\n".join(lines) + "\n    }"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tuneonce.export", description=__doc__)
+    parser.add_argument("language", choices=["cutile", "triton"])
+    parser.add_argument("kernels", nargs="+", metavar="FILE.py:kernel")
+    parser.add_argument("-o", "--out", type=pathlib.Path, required=True,
+                        help="the bundle's folder; with several kernels, each gets OUT/KERNEL")
+    parser.add_argument("--bytecode-version", default="13.3", help="cuTile: of the Tile IR (default: 13.3)")
+    parser.add_argument("--capability", type=int, default=90, help="Triton: compute capability (default: 90)")
+    arguments = parser.parse_args()
+    for spec in arguments.kernels:
+        kernel, name, declaration, file = load(spec)
+        folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        if arguments.language == "cutile":
+            from tuneonce.export import cutile
+            variant = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
+        else:
+            from tuneonce.export import triton
+            variant = triton.export(kernel, name, declaration, folder, arguments.capability)
+        write(folder, name, declaration, file, variant)
+        print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What a bundle says of its kernel beside the code: the manifest's fields, as Python values (docs/bundles.md)."""
+import dataclasses
+import itertools
+import pathlib
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+
+def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in") -> Dict[str, Any]:
+    """A tensor parameter; `access`: in, out or inout."""
+    return {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
+
+
+def scalar(name: str, dtype: str) -> Dict[str, Any]:
+    """A number that the caller passes."""
+    return {"name": name, "kind": "scalar", "dtype": dtype}
+
+
+def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:
+    """The value of a dim, for kernels that take it as a parameter."""
+    return {"kind": "dim", "dim": name, "dtype": dtype}
+
+
+@dataclasses.dataclass
+class Declaration:
+    """A kernel's bundle. Field names and values are the manifest's, but for those explained here.
+
+    axes: structural axes by name; a kernel's constants of the same names get their values.
+    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages.
+    configs: the structural configs to export, if not all combinations: one value per structural axis each.
+    grid: for all variants; `grids` by variant name overrides it.
+    cpu: file (beside the kernel's) with the C++ kernel for the CPU device, of the same symbol.
+    parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims for Tile IR.
+    alias_groups: sets of tensors that may overlap; all others are assumed not to overlap with one that is written.
+    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too.
+    """
+    dims: Sequence[str]
+    parameters: Sequence[Dict[str, Any]]
+    grid: Dict[str, Any]
+    axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    configs: Optional[Sequence[Dict[str, int]]] = None
+    baseline: Optional[Dict[str, int]] = None
+    version: str = "1"
+    key: Optional[List[Dict[str, str]]] = None
+    guards: Sequence[Dict[str, Any]] = ()
+    grids: Dict[str, Dict[str, Any]] = dataclasses.field(default_factory=dict)
+    cpu: Optional[str] = None
+    parameters_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    alias_groups: Sequence[Sequence[str]] = ()
+    alignment: int = 16
+    tolerance: Optional[Dict[str, float]] = None
+    work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
+    example: Optional[Dict[str, Any]] = None
+    max_configs: Optional[int] = None
+
+    def structural_configs(self) -> List[Dict[str, int]]:
+        """One dict per artifact."""
+        if self.configs is not None:
+            return [dict(config) for config in self.configs]
+        return [dict(zip(self.axes, values)) for values in itertools.product(*self.axes.values())]
+
+    def all_configs(self) -> List[Dict[str, int]]:
+        """Structural configs with every combination of the hint axes."""
+        hints = [dict(zip(self.hint_axes, values)) for values in itertools.product(*self.hint_axes.values())]
+        return [{**config, **hint} for config in self.structural_configs() for hint in hints]
+
+    def tensors(self) -> List[Dict[str, Any]]:
+        return [p for p in self.parameters if p["kind"] == "tensor"]
+
+    def names_of(self, variant: str, with_dims: bool) -> List[str]:
+        """Names of the parameters that a variant's kernel takes."""
+        if variant in self.parameters_of:
+            return list(self.parameters_of[variant])
+        return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] != "dim"]
+
+    def alias_group_of(self, name: str) -> int:
+        """A number per alias group; -1 for a tensor in none."""
+        for number, group in enumerate(self.alias_groups):
+            if name in group:
+                return number
+        return -1
+
+    def assumptions(self) -> List[Dict[str, Any]]:
+        """What `alignment` and `alias_groups` say, in the manifest's words; contiguous along the last dimension."""
+        result: List[Dict[str, Any]] = []
+        tensors = self.tensors()
+        for each in tensors:
+            name, rank = each["name"], len(each["dims"])
+            row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
+            result.append({"tensor": name, "aligned": self.alignment})
+            result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
+            if row_divisor > 1:
+                result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
+        for a, b in itertools.combinations(tensors, 2):
+            written = a["access"] != "in" or b["access"] != "in"
+            group = self.alias_group_of(a["name"])
+            if written and (group < 0 or group != self.alias_group_of(b["name"])):
+                result.append({"tensor": a["name"], "no_overlap": b["name"]})
+        return result
+
+    def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
+        axes = [{"name": n, "values": list(v)} for n, v in self.axes.items()]
+        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items()]
+        result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
+        if self.key is not None:
+            result["key"] = self.key
+        result["parameters"] = list(self.parameters)
+        result["axes"] = axes
+        if self.configs is not None:
+            result["configs"] = self.all_configs()
+        optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
+                    "tolerance": self.tolerance, "work": self.work, "example": self.example}
+        result.update({field: value for field, value in optional.items() if value is not None})
+        result["variants"] = list(variants)
+        return result
+
+    def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
+        """The variant for the CPU device; `source` was copied into the bundle."""
+        return {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
+                "defines": list(self.axes), "grid": self.grids.get("cpu", self.grid),
+                "artifacts": [{"file": source.name}]}
+
+
+DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
+               "uint64": 8, "float8_e4m3": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}

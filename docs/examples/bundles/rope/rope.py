@@ -1,0 +1,27 @@
+"""Rotary embedding in place, of x (tokens, heads, 2 * HALF): grid (tokens,), TILE_H heads at a time."""
+import cuda.tile as ct
+from tuneonce.export import Declaration, dim, tensor
+
+
+@ct.kernel
+def rope(x, cos, sin, TILE_H: ct.Constant[int], HALF: ct.Constant[int]):
+    token = ct.bid(0)
+    c = ct.reshape(ct.load(cos, index=(token, 0), shape=(1, HALF)), (1, 1, HALF))
+    s = ct.reshape(ct.load(sin, index=(token, 0), shape=(1, HALF)), (1, 1, HALF))
+    for block in range(ct.cdiv(x.shape[1], TILE_H)):
+        low = ct.astype(ct.load(x, index=(token, block, 0), shape=(1, TILE_H, HALF)), ct.float32)
+        high = ct.astype(ct.load(x, index=(token, block, 1), shape=(1, TILE_H, HALF)), ct.float32)
+        ct.store(x, index=(token, block, 0), tile=ct.astype(low * c - high * s, x.dtype))
+        ct.store(x, index=(token, block, 1), tile=ct.astype(high * c + low * s, x.dtype))
+
+
+rope_bundle = Declaration(
+    dims=["T", "H", "D", "R"],
+    parameters=[tensor("x", "float16", ["T", "H", "D"], "inout"), tensor("cos", "float32", ["T", "R"]),
+                tensor("sin", "float32", ["T", "R"]), dim("T"), dim("H")],
+    axes={"TILE_H": [4, 8, 16], "HALF": [64]}, hint_axes={"occupancy": [1, 2, 4]},
+    baseline={"TILE_H": 8, "HALF": 64, "occupancy": 1},
+    guards=[{"dim": "R", "at_least": "HALF", "at_most": "HALF"}, {"dim": "D", "is": [[2, "R"]]}],
+    grid={"pattern": "tile_coverage", "tiles": [["T", 1]]},
+    cpu="rope.cpu.cc", work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
+    example={"dims": {"T": 4096, "H": 32, "D": 128, "R": 64}})

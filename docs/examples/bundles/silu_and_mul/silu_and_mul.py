@@ -1,0 +1,25 @@
+"""y[:, j] = silu(x[:, j]) * x[:, N + j] for x of N * 2 columns: grid (M, ceil(N / TILE_N))."""
+import cuda.tile as ct
+from tuneonce.export import Declaration, dim, tensor
+
+
+@ct.kernel
+def silu_and_mul(x, y, TILE_N: ct.Constant[int]):
+    row = ct.bid(0)
+    columns = ct.bid(1) * TILE_N + ct.arange(TILE_N, dtype=ct.int32)
+    n = y.shape[1]
+    inside = columns < n
+    gate = ct.astype(ct.gather(x, (row, columns), mask=inside, padding_value=0), ct.float32)
+    up = ct.astype(ct.gather(x, (row, columns + n), mask=inside, padding_value=0), ct.float32)
+    silu = gate / (1.0 + ct.exp(-gate))
+    ct.scatter(y, (row, columns), ct.astype(silu * up, y.dtype), mask=inside)
+
+
+silu_and_mul_bundle = Declaration(
+    dims=["M", "N", "N2"],
+    parameters=[tensor("x", "float16", ["M", "N2"]), tensor("y", "float16", ["M", "N"], "out"), dim("M"), dim("N")],
+    axes={"TILE_N": [512, 1024, 2048]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 1024, "occupancy": 1},
+    guards=[{"dim": "N2", "is": [[2, "N"]]}],
+    grid={"pattern": "tile_coverage", "tiles": [["M", 1], ["N", {"axis": "TILE_N"}]]},
+    cpu="silu_and_mul.cpu.cc", work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
+    example={"dims": {"M": 4096, "N": 4096, "N2": 8192}})
