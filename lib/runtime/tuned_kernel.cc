@@ -63,15 +63,23 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, cons
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  return impl_->LaunchSafely(stream, arguments, count, nullptr);
+}
+
+Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
+  *missed = false;
+  return impl_->LaunchSafely(stream, arguments, count, missed);
+}
+
+Status TunedKernel::Impl::LaunchSafely(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   // The user's functions (geometry, guards, derived parameters) run in here: no exception crosses the API.
   try {
-    return impl_->Launch(stream, arguments, count);
+    return Launch(stream, arguments, count, missed);
   } catch (const std::exception& e) {
     return InvalidArgumentError(
-        absl::StrCat("kernel '", impl_->definition->name(), "': a function of its definition threw: ", e.what()));
+        absl::StrCat("kernel '", definition->name(), "': a function of its definition threw: ", e.what()));
   } catch (...) {
-    return InvalidArgumentError(
-        absl::StrCat("kernel '", impl_->definition->name(), "': a function of its definition threw"));
+    return InvalidArgumentError(absl::StrCat("kernel '", definition->name(), "': a function of its definition threw"));
   }
 }
 
@@ -90,7 +98,7 @@ Status TunedKernel::Impl::NoContext(CUresult result) const {
   }
 }
 
-Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count) {
+Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
@@ -101,7 +109,11 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   ResidentKey key;
   if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = table.Find(key);
-  if (entry == nullptr) return LaunchMiss(stream, call, key);
+  if (entry == nullptr) {
+    if (missed == nullptr) return LaunchMiss(stream, call, key);
+    *missed = true;
+    return Status();
+  }
   hits.Add();
   return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
 }

@@ -22,7 +22,9 @@ struct TunedKernel::Impl {
   Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
 
   // The hot path.
-  Status Launch(CUstream stream, const Argument* arguments, std::size_t count);
+  Status LaunchSafely(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
+  /// `missed`: null, or where to say that the key is not resident instead of doing something about it.
+  Status Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
   /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
   Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
     unsigned long long context_id = 0;

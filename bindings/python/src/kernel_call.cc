@@ -1,0 +1,285 @@
+#include "kernel_call.h"
+
+#include <cstring>
+#include <new>
+
+#include "python_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce::python {
+
+class KernelCaller::Arguments {
+ public:
+  Arguments() = default;
+  ~Arguments() {
+    for (std::size_t i = 0; i < num_tensors; ++i) tensor(i).~TensorRef();
+  }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  /// Room for one more tensor: made as needed, since most kernels have few.
+  TensorRef& AddTensor() { return *new (&storage[num_tensors++ * sizeof(TensorRef)]) TensorRef(); }
+  TensorRef& tensor(std::size_t i) { return *reinterpret_cast<TensorRef*>(&storage[i * sizeof(TensorRef)]); }
+  void Add(const Argument& argument) { new (&list_storage[count++ * sizeof(Argument)]) Argument(argument); }
+  const Argument* list() const { return reinterpret_cast<const Argument*>(list_storage); }
+
+  std::size_t num_tensors = 0;
+  std::size_t count = 0;
+  std::uint64_t words[kMaxParameters];
+  alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
+  alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];
+};
+
+Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinition& definition, const Device& device,
+                                                           AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
+  std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));
+  caller->is_cpu_ = device.api().is_cpu_device();
+  TUNEONCE_ASSIGN_OR_RETURN(int num_devices, Device::Count(device.api()));
+  caller->has_many_devices_ = num_devices > 1;
+  for (const Parameter& parameter : caller->kernel_.definition().parameters()) {
+    bool is_tensor = parameter.kind == ParameterKind::kTensor;
+    if (is_tensor || parameter.kind == ParameterKind::kScalar) caller->expected_.push_back({&parameter, is_tensor});
+  }
+  if (caller->is_cpu_) {
+    ScopedContext current(caller->primary_.view());
+    TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
+    caller->cpu_stream_.emplace(std::move(stream));
+  }
+  return caller;
+}
+
+bool KernelCaller::ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const {
+  auto put = [&](auto value) {
+    *word = 0;
+    std::memcpy(word, &value, sizeof(value));
+    return PyErr_Occurred() == nullptr;
+  };
+  auto fail = [&](const char* expected) {
+    if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': expected %s, got %s",
+                   kernel_.definition().name().c_str(), parameter.name.c_str(), expected, Py_TYPE(object)->tp_name);
+    }
+    return false;
+  };
+  switch (parameter.dtype) {
+    case DType::kFloat32:
+    case DType::kFloat64: {
+      double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
+      if (value == -1 && PyErr_Occurred() != nullptr) return fail("a number");
+      return parameter.dtype == DType::kFloat32 ? put(static_cast<float>(value)) : put(value);
+    }
+    case DType::kBool: {
+      int truth = PyObject_IsTrue(object);
+      return truth < 0 ? fail("a truth value") : put(truth != 0);
+    }
+    case DType::kUInt64: {
+      unsigned long long value = PyLong_AsUnsignedLongLong(object);
+      return PyErr_Occurred() != nullptr ? fail("an int") : put(static_cast<std::uint64_t>(value));
+    }
+    default:
+      break;
+  }
+  std::size_t bytes = DTypeBytes(parameter.dtype);
+  long long value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred() != nullptr) return fail("an int");
+  bool is_unsigned =
+      parameter.dtype == DType::kUInt8 || parameter.dtype == DType::kUInt16 || parameter.dtype == DType::kUInt32;
+  long long most = bytes >= 8 ? INT64_MAX : (1ll << (8 * bytes - (is_unsigned ? 0 : 1))) - 1;
+  long long least = is_unsigned ? 0 : -most - 1;
+  if (value < least || value > most) {
+    PyErr_Format(PyExc_OverflowError, "kernel '%s', parameter '%s': %lld does not fit %s",
+                 kernel_.definition().name().c_str(), parameter.name.c_str(), value,
+                 std::string(DTypeName(parameter.dtype)).c_str());
+    return false;
+  }
+  *word = 0;
+  std::memcpy(word, &value, bytes);  // Little-endian.
+  return true;
+}
+
+bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const {
+  if (static_cast<std::size_t>(count) != expected_.size()) {
+    PyErr_Format(PyExc_TypeError, "kernel '%s' takes %zu arguments, got %zd", kernel_.definition().name().c_str(),
+                 expected_.size(), count);
+    return false;
+  }
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const Parameter& parameter = *expected_[i].parameter;
+    if (!expected_[i].is_tensor) {
+      if (!ReadScalar(parameter, arguments[i], &read->words[i])) return false;
+      read->Add(Argument::Scalar(parameter.dtype, &read->words[i]));
+      continue;
+    }
+    TensorRef& tensor = read->AddTensor();
+    if (!tensor.Read(arguments[i])) {
+      if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+        PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
+                     parameter.name.c_str(), value);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+      }
+      return false;
+    }
+    if (tensor.on_cuda() == is_cpu_) {
+      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
+                   kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
+                   is_cpu_ ? "the CPU device" : "a CUDA device");
+      return false;
+    }
+    read->Add(Argument(tensor.view()));
+  }
+  return true;
+}
+
+Result<ContextView> KernelCaller::PrimaryOf(int device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto it = contexts_.find(device);
+  if (it == contexts_.end()) {
+    TUNEONCE_ASSIGN_OR_RETURN(Device other, Device::Get(device_.api(), device));
+    TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(other));
+    it = contexts_.emplace(device, std::move(context)).first;
+  }
+  return it->second.view();
+}
+
+Status KernelCaller::LaunchIn(CUstream stream, Arguments& arguments) {
+  bool missed = false;
+  Status status = kernel_.LaunchIfResident(stream, arguments.list(), arguments.count, &missed);
+  if (!missed) return status;
+  // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
+  Py_BEGIN_ALLOW_THREADS;
+  status = kernel_.LaunchArguments(stream, arguments.list(), arguments.count);
+  Py_END_ALLOW_THREADS;
+  return status;
+}
+
+PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given) {
+  int device = -1;
+  void* stream = given.value_or(nullptr);
+  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
+    TensorRef& tensor = arguments.tensor(i);
+    if (tensor.device_id() < 0) continue;
+    if (device < 0) {
+      device = tensor.device_id();
+      if (!given && !tensor.CurrentStream(&stream)) {
+        if (PyErr_Occurred() != nullptr) return nullptr;
+        stream = nullptr;  // The legacy stream, which orders itself behind all others.
+      }
+    } else if (tensor.device_id() != device) {
+      PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
+                   kernel_.definition().name().c_str(), device, tensor.device_id());
+      return nullptr;
+    }
+  }
+  Status status;
+  std::optional<ScopedContext> scoped;
+  if (has_many_devices_ && device >= 0) {
+    Result<Device> current = Device::OfCurrentContext(device_.api());
+    if (!current.ok() || current->index() != device) {
+      Result<ContextView> primary = PrimaryOf(device);
+      if (!primary.ok()) return SetException(primary.status());
+      scoped.emplace(*primary);
+    }
+  }
+  status = LaunchIn(static_cast<CUstream>(stream), arguments);
+  if (status.code() == StatusCode::kFailedPrecondition && !ContextView::Current(device_.api()).ok()) {
+    // This thread has not used CUDA yet: as the CUDA runtime does, make the device's primary context its current one.
+    Result<ContextView> primary = PrimaryOf(device < 0 ? device_.index() : device);
+    if (!primary.ok()) return SetException(primary.status());
+    RelaxedDriver driver(device_.api());
+    driver->CtxSetCurrent(primary->get());
+    status = LaunchIn(static_cast<CUstream>(stream), arguments);
+  }
+  if (!status.ok()) return SetException(status);
+  Py_RETURN_NONE;
+}
+
+/// Host arrays are copied to the CPU device's memory and back: its driver, as CUDA's, launches on device memory only.
+Status KernelCaller::LaunchStaged(Arguments& arguments) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  ScopedContext current(primary_.view());
+  TUNEONCE_RETURN_IF_ERROR(current.status());
+  std::vector<DeviceBuffer> buffers;
+  std::vector<TensorView> staged;
+  staged.reserve(arguments.num_tensors);
+  std::vector<Argument> list;
+  std::size_t tensor = 0;
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    if (!expected_[i].is_tensor) {
+      list.push_back(arguments.list()[i]);
+      continue;
+    }
+    TensorView view = arguments.tensor(tensor++).view();
+    if (view.bytes == 0)
+      return kernel_.LaunchArguments(cpu_stream_->get(), arguments.list(), arguments.count);  // Says why not.
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(cpu_stream_->view(), view.bytes));
+    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(view.data, view.bytes));
+    view.data = buffer.data();
+    buffers.push_back(std::move(buffer));
+    staged.push_back(view);
+    list.emplace_back(staged.back());
+  }
+  TUNEONCE_RETURN_IF_ERROR(kernel_.LaunchArguments(cpu_stream_->get(), list.data(), list.size()));
+  tensor = 0;
+  for (const Expected& expected : expected_) {
+    if (!expected.is_tensor) continue;
+    const TensorView& view = arguments.tensor(tensor).view();
+    if (expected.parameter->access != Access::kIn) {
+      TUNEONCE_RETURN_IF_ERROR(buffers[tensor].CopyToHost(view.data, view.bytes));
+    }
+    ++tensor;
+  }
+  return cpu_stream_->view().Synchronize();
+}
+
+PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments) {
+  std::size_t tensor = 0;
+  for (const Expected& expected : expected_) {
+    if (!expected.is_tensor) continue;
+    if (!arguments.tensor(tensor++).is_writable() && expected.parameter->access != Access::kIn) {
+      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
+                   kernel_.definition().name().c_str(), expected.parameter->name.c_str());
+      return nullptr;
+    }
+  }
+  Status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = LaunchStaged(arguments);
+  Py_END_ALLOW_THREADS;
+  if (!status.ok()) return SetException(status);
+  Py_RETURN_NONE;
+}
+
+PyObject* KernelCaller::Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream) {
+  Arguments read;
+  if (!Read(arguments, count, &read)) return nullptr;
+  return is_cpu_ ? CallOnCpuDevice(read) : CallOnCuda(read, stream);
+}
+
+int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
+  Arguments read;
+  if (!Read(arguments, count, &read)) return -1;
+  std::optional<ScopedContext> current;
+  if (is_cpu_) current.emplace(primary_.view());
+  Result<bool> tuned = kernel_.IsTunedArguments(read.list(), read.count);
+  if (!tuned.ok()) {
+    SetException(tuned.status());
+    return -1;
+  }
+  return *tuned ? 1 : 0;
+}
+
+Status KernelCaller::Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
+                            const std::function<void(std::size_t, const Status&)>& on_done) {
+  std::optional<ScopedContext> current;
+  if (is_cpu_ || !ContextView::Current(device_.api()).ok()) current.emplace(primary_.view());
+  if (is_cpu_) stream = cpu_stream_->get();
+  return kernel_.Warmup(stream, shapes, on_done);
+}
+
+}  // namespace tuneonce::python

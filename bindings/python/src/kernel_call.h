@@ -1,0 +1,70 @@
+#ifndef TUNEONCE_BINDINGS_PYTHON_KERNEL_CALL_H_
+#define TUNEONCE_BINDINGS_PYTHON_KERNEL_CALL_H_
+
+#include <Python.h>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensor_reader.h"
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/cuda/stream.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+
+namespace tuneonce::python {
+
+/// A TunedKernel and what its calls from Python need. Thread rule: any thread that holds the GIL.
+class KernelCaller {
+ public:
+  static Result<std::unique_ptr<KernelCaller>> Create(const KernelDefinition& definition, const Device& device,
+                                                      AutotunePolicy policy);
+
+  /// One launch. `stream`: given by the caller, or empty for the framework's current one. Null with a Python exception
+  /// set; else a new reference to None.
+  PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
+  /// True if Call would be a hit. -1 with an exception set.
+  int IsTuned(PyObject* const* arguments, Py_ssize_t count);
+  Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
+                const std::function<void(std::size_t, const Status&)>& on_done);
+
+  TunedKernel& kernel() { return kernel_; }
+  bool is_cpu_device() const { return is_cpu_; }
+
+ private:
+  struct Expected {
+    const Parameter* parameter;
+    bool is_tensor;
+  };
+  /// One call's arguments, read. Not movable: `list` points into it.
+  class Arguments;
+
+  KernelCaller(TunedKernel kernel, const Device& device, Context primary)
+      : kernel_(std::move(kernel)), device_(device), primary_(std::move(primary)) {}
+
+  bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
+  bool ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const;
+  PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream);
+  PyObject* CallOnCpuDevice(Arguments& arguments);
+  Status LaunchStaged(Arguments& arguments);
+  /// The primary context of a device of the driver; retained once, kept for ever.
+  Result<ContextView> PrimaryOf(int device);
+  Status LaunchIn(CUstream stream, Arguments& arguments);
+
+  TunedKernel kernel_;
+  Device device_;
+  Context primary_;
+  bool is_cpu_ = false;
+  bool has_many_devices_ = false;
+  std::vector<Expected> expected_;
+  std::mutex mutex_;  // Of contexts_, and of the CPU device's stream. Never waited for with the GIL held.
+  std::map<int, Context> contexts_;
+  std::optional<Stream> cpu_stream_;
+};
+
+}  // namespace tuneonce::python
+
+#endif  // TUNEONCE_BINDINGS_PYTHON_KERNEL_CALL_H_

@@ -1,0 +1,84 @@
+// The extension module tuneonce._tuneonce.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <map>
+#include <string>
+
+#include "callable_search.h"
+#include "python_status.h"
+#include "tuned_kernel_type.h"
+#include "tuneonce/base/environment.h"
+#include "tuneonce/kernel/bundle.h"
+#include "tuneonce/report/doctor.h"
+#include "tuneonce/report/json.h"
+#include "tuneonce/report/records_json.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+py::dict ParametersOf(const KernelDefinition& definition) {
+  py::dict parameters;
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kTensor && parameter.kind != ParameterKind::kScalar) continue;
+    py::dict each;
+    each["kind"] = parameter.kind == ParameterKind::kTensor ? "tensor" : "scalar";
+    each["dtype"] = std::string(DTypeName(parameter.dtype));
+    if (parameter.kind == ParameterKind::kTensor) {
+      each["dims"] = parameter.dims;
+      each["access"] = parameter.access == Access::kIn ? "in" : parameter.access == Access::kOut ? "out" : "inout";
+    }
+    parameters[parameter.name.c_str()] = each;
+  }
+  return parameters;
+}
+
+std::string RecordsJson(const std::string& path) {
+  SqliteStoreOptions options;
+  options.path = path;
+  auto store = ValueOrThrow(SqliteStore::Open(options));
+  return RecordsToJson(ValueOrThrow(store->List()));
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_tuneonce, module) {
+  module.doc() = "The C++ part of tuneonce.";
+  AddExceptions(module);
+  py::class_<Bundle>(module, "Bundle", "A kernel with its space and code, as a folder with a manifest.json.")
+      .def(py::init([](const py::object& folder) { return ValueOrThrow(Bundle::Load(py::str(folder))); }),
+           py::arg("folder"))
+      .def_property_readonly("name", [](const Bundle& bundle) { return bundle.definition().name(); })
+      .def_property_readonly("dims",
+                             [](const Bundle& bundle) { return py::tuple(py::cast(bundle.definition().dims())); })
+      .def_property_readonly(
+          "parameters", [](const Bundle& bundle) { return ParametersOf(bundle.definition()); },
+          "What a call takes, in order: {name: {kind, dtype, dims, access}}.")
+      .def_property_readonly("variants",
+                             [](const Bundle& bundle) {
+                               std::vector<std::string> names;
+                               for (const Variant& variant : bundle.definition().variants())
+                                 names.push_back(variant.name);
+                               return names;
+                             })
+      .def_property_readonly("example", [](const Bundle& bundle) {
+        py::dict example;
+        example["dims"] = bundle.example().dims;
+        example["scalars"] = bundle.example().scalars;
+        return example;
+      });
+  AddTunedKernel(module);
+  AddCallableSearch(module);
+  module.def("_doctor_json", [] {
+    py::gil_scoped_release release;
+    return DoctorJson(RunDoctor());
+  });
+  module.def("_records_json", &RecordsJson, py::arg("path"), py::call_guard<py::gil_scoped_release>());
+  module.def("disable_autotune", &Environment::SetDisableAutotune, py::arg("disable") = true,
+             "Kernels made from now on launch their baselines: nothing is measured or stored.");
+}
+
+}  // namespace tuneonce::python

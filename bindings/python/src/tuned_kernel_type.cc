@@ -1,0 +1,326 @@
+#include "tuned_kernel_type.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+#include <structmember.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "kernel_call.h"
+#include "python_status.h"
+#include "tuneonce/kernel/bundle.h"
+#include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/measure/event_timer.h"
+#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+struct TunedKernelObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  KernelCaller* caller;
+};
+
+KernelCaller& CallerOf(PyObject* self) { return *reinterpret_cast<TunedKernelObject*>(self)->caller; }
+
+/// Runs what may throw pybind11's or C++ exceptions, for C functions.
+template <typename Function>
+PyObject* Guarded(Function function) {
+  try {
+    return function().release().ptr();
+  } catch (py::error_already_set& e) {
+    e.restore();
+  } catch (const py::builtin_exception& e) {
+    e.set_error();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
+PyObject* Vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  std::optional<CUstream> stream;
+  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
+    if (PyTuple_GET_SIZE(keywords) != 1 ||
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") != 0) {
+      PyErr_SetString(PyExc_TypeError, "a tuned kernel takes its arguments by position; the only keyword is stream");
+      return nullptr;
+    }
+    PyObject* given = arguments[count];
+    if (given != Py_None) {
+      try {
+        stream = StreamOf(given);
+      } catch (py::error_already_set& e) {
+        e.restore();
+        return nullptr;
+      }
+    }
+  }
+  return CallerOf(self).Call(arguments, count, stream);
+}
+
+AutotunePolicy::OnMiss OnMissNamed(const std::string& name) {
+  if (name == "wait") return AutotunePolicy::OnMiss::kWait;
+  if (name == "use_baseline") return AutotunePolicy::OnMiss::kUseBaseline;
+  throw py::value_error("on_miss is 'wait' or 'use_baseline', not '" + name + "'");
+}
+
+RecordMatch MatchNamed(const std::string& name) {
+  if (name == "exact") return RecordMatch::kExact;
+  if (name == "other_driver") return RecordMatch::kOtherDriver;
+  if (name == "other_device") return RecordMatch::kOtherDevice;
+  throw py::value_error("weakest_match is 'exact', 'other_driver' or 'other_device', not '" + name + "'");
+}
+
+/// Lives as long as the process: a policy keeps a pointer only.
+Timer* TimerNamed(const std::string& name) {
+  static auto* const cupti = new CuptiTimer;
+  static auto* const events = new EventTimer;
+  if (name == "cupti") return cupti;
+  if (name == "events") return events;
+  throw py::value_error("timer is 'cupti' or 'events', not '" + name + "'");
+}
+
+std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
+                                         const py::object& store, const std::optional<bool>& disabled,
+                                         const std::optional<std::string>& timer, bool warm, const std::string& on_miss,
+                                         const std::string& weakest_match, const std::string& shared_choice,
+                                         bool quiet) {
+  AutotunePolicy policy;
+  policy.disabled = disabled;
+  policy.search.quiet = quiet;
+  policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
+  policy.on_miss = OnMissNamed(on_miss);
+  policy.weakest_match = MatchNamed(weakest_match);
+  policy.shared_choice = shared_choice;
+  if (timer) policy.search.timer = TimerNamed(*timer);
+  if (!store.is_none()) {
+    std::string path = py::str(store);
+    if (path == "memory") {
+      policy.store = std::make_shared<MemoryStore>();
+    } else {
+      SqliteStoreOptions options;
+      options.path = path;
+      policy.store = ValueOrThrow(SqliteStore::Open(options));
+    }
+  }
+  std::optional<Bundle> loaded;
+  const Bundle* which = nullptr;
+  if (py::isinstance<Bundle>(bundle)) {
+    which = &bundle.cast<const Bundle&>();
+  } else {
+    which = &loaded.emplace(ValueOrThrow(Bundle::Load(py::str(bundle))));
+  }
+  Device device = ValueOrThrow(OpenDevice(device_name));
+  return ValueOrThrow(KernelCaller::Create(which->definition(), device, std::move(policy)));
+}
+
+PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  return Guarded([&]() -> py::object {
+    static const py::object* const make = [] {
+      // pybind11 reads the keywords; what it returns is a raw pointer in a capsule, taken over below.
+      auto function = [](const py::object& bundle, const std::string& device, const py::object& store,
+                         const std::optional<bool>& disabled, const std::optional<std::string>& timer, bool warm,
+                         const std::string& on_miss, const std::string& weakest_match, const std::string& shared_choice,
+                         bool quiet) {
+        return py::capsule(
+            MakeCaller(bundle, device, store, disabled, timer, warm, on_miss, weakest_match, shared_choice, quiet)
+                .release());
+      };
+      return new py::object(
+          py::cpp_function(function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda",
+                           py::kw_only(), py::arg("store") = py::none(), py::arg("disabled") = py::none(),
+                           py::arg("timer") = py::none(), py::arg("warm") = false, py::arg("on_miss") = "wait",
+                           py::arg("weakest_match") = "exact", py::arg("shared_choice") = "", py::arg("quiet") = true));
+    }();
+    py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
+    if (!capsule) throw py::error_already_set();
+    auto* caller = static_cast<KernelCaller*>(capsule.cast<py::capsule>().get_pointer());
+    PyObject* self = type->tp_alloc(type, 0);
+    if (self == nullptr) {
+      delete caller;
+      throw py::error_already_set();
+    }
+    auto* object = reinterpret_cast<TunedKernelObject*>(self);
+    object->vectorcall = Vectorcall;
+    object->caller = caller;
+    return py::reinterpret_steal<py::object>(self);
+  });
+}
+
+void Dealloc(PyObject* self) {
+  KernelCaller* caller = reinterpret_cast<TunedKernelObject*>(self)->caller;
+  // Unloading may wait for the device.
+  Py_BEGIN_ALLOW_THREADS;
+  delete caller;
+  Py_END_ALLOW_THREADS;
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  int tuned = CallerOf(self).IsTuned(arguments, count);
+  return tuned < 0 ? nullptr : PyBool_FromLong(tuned);
+}
+
+TunedKernel::Shape ShapeOf(const KernelDefinition& definition, const py::handle& given) {
+  TunedKernel::Shape shape;
+  for (const std::string& dim : definition.dims()) {
+    if (py::isinstance<py::dict>(given)) {
+      auto by_name = given.cast<py::dict>();
+      if (!by_name.contains(dim.c_str())) throw py::value_error("a shape has no value for the dim '" + dim + "'");
+      shape.dims.push_back(by_name[dim.c_str()].cast<std::int64_t>());
+    } else {
+      auto in_order = given.cast<py::sequence>();
+      if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
+      shape.dims.push_back(in_order[shape.dims.size()].cast<std::int64_t>());
+    }
+  }
+  return shape;
+}
+
+PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shapes", "dtypes", "stream", "on_done", nullptr};
+  PyObject *shapes = nullptr, *dtypes = Py_None, *stream = Py_None, *on_done = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOO:warmup", const_cast<char**>(kNames), &shapes, &dtypes,
+                                  &stream, &on_done) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    const KernelDefinition& definition = CallerOf(self).kernel().definition();
+    std::vector<DType> types;
+    if (dtypes != Py_None) {
+      auto by_name = py::cast<std::map<std::string, std::string>>(py::handle(dtypes));
+      for (const Parameter& parameter : definition.parameters()) {
+        if (parameter.kind != ParameterKind::kTensor) continue;
+        auto given = by_name.find(parameter.name);
+        std::optional<DType> type = given == by_name.end() ? DType::kAny : DTypeNamed(given->second);
+        if (!type) throw py::value_error("unknown dtype '" + given->second + "'");
+        types.push_back(*type);
+      }
+    }
+    std::vector<TunedKernel::Shape> list;
+    for (py::handle each : py::reinterpret_borrow<py::iterable>(shapes)) {
+      list.push_back(ShapeOf(definition, each));
+      list.back().dtypes = types;
+    }
+    std::function<void(std::size_t, const Status&)> callback;
+    if (on_done != Py_None) {
+      callback = [&](std::size_t done, const Status& outcome) {
+        py::gil_scoped_acquire gil;
+        py::object error = outcome.ok() ? py::object(py::none()) : py::object(py::str(outcome.message()));
+        py::reinterpret_borrow<py::function>(on_done)(done, error);
+      };
+    }
+    CUstream where = StreamOf(stream);
+    Status status;
+    {
+      py::gil_scoped_release release;
+      status = CallerOf(self).Warmup(where, list, callback);
+    }
+    ThrowIfError(status);
+    return py::none();
+  });
+}
+
+PyObject* Seal(PyObject* self, PyObject*) {
+  CallerOf(self).kernel().Seal();
+  Py_RETURN_NONE;
+}
+
+PyObject* SealedMisses(PyObject* self, PyObject*) {
+  return Guarded([&] { return py::object(py::cast(CallerOf(self).kernel().sealed_misses())); });
+}
+
+PyObject* CountersOf(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    Counters counters = CallerOf(self).kernel().counters();
+    py::dict result;
+    result["hits"] = counters.hits;
+    result["tunes"] = counters.tunes;
+    result["stored_hits"] = counters.stored_hits;
+    result["waits"] = counters.waits;
+    result["fallbacks"] = counters.fallbacks;
+    result["sealed_misses"] = counters.sealed_misses;
+    result["failed_tunes"] = counters.failed_tunes;
+    result["capture_misses"] = counters.capture_misses;
+    result["loaded_kernels"] = counters.loaded_kernels;
+    result["tuning_seconds"] = counters.tuning_seconds;
+    result["tuning_gpu_seconds"] = counters.tuning_gpu_seconds;
+    return result;
+  });
+}
+
+PyObject* GetName(PyObject* self, void*) {
+  return PyUnicode_FromString(CallerOf(self).kernel().definition().name().c_str());
+}
+
+PyObject* GetDims(PyObject* self, void*) {
+  return Guarded([&] { return py::object(py::tuple(py::cast(CallerOf(self).kernel().definition().dims()))); });
+}
+
+PyMethodDef methods[] = {
+    {"is_tuned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(IsTuned)), METH_FASTCALL,
+     "is_tuned(*args) -> bool\n\nTrue if a call with such arguments would launch at once, without a search."},
+    {"warmup", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Warmup)), METH_VARARGS | METH_KEYWORDS,
+     "warmup(shapes, dtypes=None, stream=None, on_done=None)\n\nTunes or loads ahead: `shapes` are dicts {dim: extent} "
+     "or "
+     "sequences in the order of `dims`; `dtypes` {tensor: dtype} for tensors that the bundle leaves open; "
+     "`on_done(number_done, error_or_None)` after each."},
+    {"seal", Seal, METH_NOARGS, "seal()\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},
+    {"sealed_misses", SealedMisses, METH_NOARGS, "sealed_misses() -> list of keys missed since seal()"},
+    {"counters", CountersOf, METH_NOARGS, "counters() -> dict of what happened since the kernel was made"},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {{"name", GetName, nullptr, "The kernel's name.", nullptr},
+                            {"dims", GetDims, nullptr, "The names of its dims.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(TunedKernelObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+constexpr char kDoc[] =
+    "TunedKernel(bundle, device='cuda', *, store=None, disabled=None, timer=None, warm=False, on_miss='wait', "
+    "weakest_match='exact', shared_choice='', quiet=True)\n\n"
+    "A kernel that tunes itself once per key and then launches at the cost of a plain launch.\n\n"
+    "bundle: a Bundle or its folder. store: a file, 'memory', or None for the user's default store. Call it with the "
+    "tensors and scalars of the bundle, in order, and optionally stream=: by default the framework's current stream.";
+
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
+                       {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {Py_tp_doc, const_cast<char*>(kDoc)},
+                       {0, nullptr}};
+PyType_Spec spec = {"tuneonce.TunedKernel", sizeof(TunedKernelObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+}  // namespace
+
+CUstream StreamOf(py::handle object) {
+  if (object.is_none()) return nullptr;
+  if (PyLong_Check(object.ptr()) != 0) return reinterpret_cast<CUstream>(PyLong_AsVoidPtr(object.ptr()));
+  if (py::hasattr(object, "__cuda_stream__")) {
+    auto pair = object.attr("__cuda_stream__")().cast<std::pair<int, std::uintptr_t>>();
+    return reinterpret_cast<CUstream>(pair.second);
+  }
+  if (py::hasattr(object, "cuda_stream")) {
+    return reinterpret_cast<CUstream>(object.attr("cuda_stream").cast<std::uintptr_t>());
+  }
+  throw py::type_error("a stream is an int, or an object with __cuda_stream__ or cuda_stream");
+}
+
+void AddTunedKernel(py::module_& module) {
+  PyObject* type = PyType_FromSpec(&spec);
+  if (type == nullptr) throw py::error_already_set();
+  module.add_object("TunedKernel", py::reinterpret_steal<py::object>(type));
+}
+
+}  // namespace tuneonce::python

@@ -1,0 +1,18 @@
+#ifndef TUNEONCE_BINDINGS_PYTHON_TUNED_KERNEL_TYPE_H_
+#define TUNEONCE_BINDINGS_PYTHON_TUNED_KERNEL_TYPE_H_
+
+#include <cuda.h>
+#include <pybind11/pybind11.h>
+
+namespace tuneonce::python {
+
+/// Adds the class TunedKernel to the module: a C type of its own, not pybind11's, since its call is the hot path
+/// (vectorcall: no argument tuple, no dictionary).
+void AddTunedKernel(pybind11::module_& module);
+
+/// A stream argument: None, an int, or an object with `__cuda_stream__` or `cuda_stream` (torch). Throws TypeError.
+CUstream StreamOf(pybind11::handle object);
+
+}  // namespace tuneonce::python
+
+#endif  // TUNEONCE_BINDINGS_PYTHON_TUNED_KERNEL_TYPE_H_
