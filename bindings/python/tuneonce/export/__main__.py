@@ -5,7 +5,7 @@ import json
 import pathlib
 import shutil
 import sys
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
 from tuneonce.export.declaration import Declaration
 
@@ -30,15 +30,16 @@ def load(spec: str) -> Tuple[Any, str, Declaration, pathlib.Path]:
 
 
 def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathlib.Path,
-          variant: Dict[str, Any]) -> None:
+          exported: List[Dict[str, Any]]) -> None:
     """Writes the manifest, keeping the variants of other exporters that it has."""
     manifest_path = folder / "manifest.json"
-    variants = [variant]
+    variants = list(exported)
     if manifest_path.exists():
         known = json.loads(manifest_path.read_text())
-        variants = [v for v in known["variants"] if v["name"] not in (variant["name"], "cpu")] + variants
-        order = {"tile": 0, "triton": 1}
-        variants.sort(key=lambda v: order.get(v["name"], 2))
+        replaced = {"cpu", *(v["name"] for v in exported)}
+        variants = [v for v in known["variants"] if v["name"] not in replaced] + variants
+        order = {"tile": 0, "tile_any": 1, "triton": 2}
+        variants.sort(key=lambda v: order.get(v["name"], 3))
     if declaration.cpu is not None:
         source = file.parent / declaration.cpu
         if source.resolve().parent != folder.resolve():
@@ -87,12 +88,13 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if arguments.language == "cutile":
             from tuneonce.export import cutile
-            variant = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
+            exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
         else:
             from tuneonce.export import triton
-            variant = triton.export(kernel, name, declaration, folder, arguments.capability)
-        write(folder, name, declaration, file, variant)
-        print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
+            exported = triton.export(kernel, name, declaration, folder, arguments.capability)
+        write(folder, name, declaration, file, exported)
+        for variant in exported:
+            print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
 
 
 if __name__ == "__main__":

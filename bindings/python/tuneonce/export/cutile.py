@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 from tuneonce.export.declaration import DTYPE_BYTES, Declaration
 
 
-def array_constraint(declaration: Declaration, parameter: Dict[str, Any]) -> Any:
+def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisible: bool = False) -> Any:
     """What Declaration.assumptions says of a tensor, in cuTile's words."""
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
@@ -17,12 +17,22 @@ def array_constraint(declaration: Declaration, parameter: Dict[str, Any]) -> Any
                            alias_groups=() if group < 0 else (f"group{group}",), may_alias_internally=False,
                            stride_constant=[None] * (rank - 1) + [1],
                            stride_divisible_by=[row_divisor] * (rank - 1) + [1],
+                           shape_divisible_by=[declaration.divisible.get(d, 1) if divisible else 1
+                                               for d in parameter["dims"]],
                            base_addr_divisible_by=declaration.alignment)
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,
-           bytecode_version: str) -> Dict[str, Any]:
-    """Writes the bytecode into `folder`. Returns the manifest's variant."""
+           bytecode_version: str) -> List[Dict[str, Any]]:
+    """Writes the bytecode into `folder`. Returns the manifest's variants, the preferred one first."""
+    if not declaration.divisible:
+        return [export_variant(kernel, name, declaration, folder, bytecode_version, "tile", divisible=False)]
+    return [export_variant(kernel, name, declaration, folder, bytecode_version, variant, divisible)
+            for variant, divisible in (("tile", True), ("tile_any", False))]
+
+
+def export_variant(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, bytecode_version: str,
+                   variant: str, divisible: bool) -> Dict[str, Any]:
     import cuda.tile as ct
     from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature, ScalarConstraint,
                                        export_kernel)
@@ -35,15 +45,16 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         constraints = []
         for parameter in (by_name[n] for n in taken):
             if parameter["kind"] == "tensor":
-                constraints.append(array_constraint(declaration, parameter))
+                constraints.append(array_constraint(declaration, parameter, divisible))
             else:
                 constraints.append(ScalarConstraint(getattr(ct, parameter["dtype"])))
         constraints += [ConstantConstraint(config[n]) for n in constants]
         signature = KernelSignature(constraints, CallingConvention.cutile_python_v1(), symbol=name)
-        file = folder / f"{name}.{'x'.join(str(v) for v in config.values())}.tileir"
+        infix = ".any" if variant == "tile_any" else ""
+        file = folder / f"{name}.{'x'.join(str(v) for v in config.values())}{infix}.tileir"
         export_kernel(kernel, [signature], str(file), output_format="tileir_bytecode",
                       bytecode_version=bytecode_version)
         artifacts.append({"config": config, "file": file.name})
-    return {"name": "tile", "source": "tile_ir", "symbol": name, "parameters": taken,
-            "grid": declaration.grids.get("tile", declaration.grid), "assumptions": declaration.assumptions(),
+    return {"name": variant, "source": "tile_ir", "symbol": name, "parameters": taken,
+            "grid": declaration.grids.get("tile", declaration.grid), "assumptions": declaration.assumptions(divisible),
             "artifacts": artifacts}

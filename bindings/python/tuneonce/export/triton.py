@@ -11,8 +11,8 @@ TYPES = {"bool": "i1", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u
          "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 
 
-def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capability: int) -> Dict[str, Any]:
-    """Writes the PTX into `folder`. Returns the manifest's variant. The PTX runs on `capability` (90 for 9.0) and newer
+def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capability: int) -> List[Dict[str, Any]]:
+    """Writes the PTX into `folder`. Returns the manifest's variants: one. The PTX runs on `capability` (90 for 9.0) and newer
     of the same family only, as Triton writes it for one architecture."""
     import triton
     from triton.backends.compiler import GPUTarget
@@ -41,7 +41,7 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         file.write_text(compiled.asm["ptx"])
         artifacts.append({"config": config, "file": file.name, "symbol": compiled.metadata.name,
                           "block": 32 * compiled.metadata.num_warps, "shared_memory": compiled.metadata.shared})
-    return {"name": "triton", "source": "ptx", "convention": "triton", "parameters": taken,
+    return [{"name": "triton", "source": "ptx", "convention": "triton", "parameters": taken,
             "targets": {"min_capability": capability, "max_capability": capability},
             "grid": declaration.grids.get("triton", declaration.grid), "assumptions": declaration.assumptions(),
-            "artifacts": artifacts}
+            "artifacts": artifacts}]

@@ -21,5 +21,5 @@ matmul_bundle = Declaration(
     axes={"TILE_M": [64, 128], "TILE_N": [64, 128], "TILE_K": [32, 64]}, hint_axes={"occupancy": [1, 2]},
     baseline={"TILE_M": 128, "TILE_N": 128, "TILE_K": 64, "occupancy": 1},
     grid={"pattern": "tile_coverage", "tiles": [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]},
-    cpu="matmul.cpu.cc", work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
+    divisible={"M": 16, "N": 16, "K": 16}, cpu="matmul.cpu.cc", work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 4096, "K": 4096}})

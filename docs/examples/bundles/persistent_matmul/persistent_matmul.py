@@ -25,5 +25,5 @@ persistent_matmul_bundle = Declaration(
     baseline={"TILE_M": 128, "TILE_N": 128, "TILE_K": 64, "occupancy": 1},
     grid={"pattern": "persistent_tiles", "tiles": [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]],
           "num_ctas": 1, "occupancy": {"axis": "occupancy"}},
-    cpu="persistent_matmul.cpu.cc", work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
+    divisible={"M": 16, "N": 16, "K": 16}, cpu="persistent_matmul.cpu.cc", work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 4096, "K": 4096}})

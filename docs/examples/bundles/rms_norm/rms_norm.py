@@ -19,5 +19,5 @@ rms_norm_bundle = Declaration(
                 tensor("y", "float16", ["M", "N"], "out"), scalar("eps", "float32"), dim("M"), dim("N")],
     axes={"TILE_N": [1024, 4096]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 4096, "occupancy": 1},
     guards=[{"dim": "N", "at_most": "TILE_N"}], grid={"pattern": "tile_coverage", "tiles": [["M", 1]]},
-    cpu="rms_norm.cpu.cc", work={"bytes": [[4, "M", "N"], [2, "N"]], "operations": [[4, "M", "N"]]},
+    divisible={"N": 16}, cpu="rms_norm.cpu.cc", work={"bytes": [[4, "M", "N"], [2, "N"]], "operations": [[4, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096}, "scalars": {"eps": 1e-5}})

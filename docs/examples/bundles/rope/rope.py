@@ -23,5 +23,5 @@ rope_bundle = Declaration(
     baseline={"TILE_H": 8, "HALF": 64, "occupancy": 1},
     guards=[{"dim": "R", "at_least": "HALF", "at_most": "HALF"}, {"dim": "D", "is": [[2, "R"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["T", 1]]},
-    cpu="rope.cpu.cc", work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
+    divisible={"H": 16, "D": 16, "R": 16}, cpu="rope.cpu.cc", work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
     example={"dims": {"T": 4096, "H": 32, "D": 128, "R": 64}})

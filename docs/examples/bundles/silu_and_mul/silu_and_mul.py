@@ -21,5 +21,5 @@ silu_and_mul_bundle = Declaration(
     axes={"TILE_N": [512, 1024, 2048]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 1024, "occupancy": 1},
     guards=[{"dim": "N2", "is": [[2, "N"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["M", 1], ["N", {"axis": "TILE_N"}]]},
-    cpu="silu_and_mul.cpu.cc", work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
+    divisible={"N": 16, "N2": 16}, cpu="silu_and_mul.cpu.cc", work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096, "N2": 8192}})

@@ -16,5 +16,5 @@ softmax_bundle = Declaration(
     parameters=[tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "N"], "out"), dim("M"), dim("N")],
     axes={"TILE_N": [1024, 4096]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 4096, "occupancy": 1},
     guards=[{"dim": "N", "at_most": "TILE_N"}], grid={"pattern": "tile_coverage", "tiles": [["M", 1]]},
-    cpu="softmax.cpu.cc", work={"bytes": [[8, "M", "N"]], "operations": [[5, "M", "N"]]},
+    divisible={"N": 16}, cpu="softmax.cpu.cc", work={"bytes": [[8, "M", "N"]], "operations": [[5, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096}})

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""For each example bundle: our winner, the baseline, what cuTile's own search chooses from the same configs, and torch's
+operator where there is one, raced against each other in one run (graphs of each timed by events, cold L2 cache).
+
+bundle_table.py BUNDLES_FOLDER > JSON. Needs tuneonce, torch, PyPI's cuda-tile, tileiras where both find it.
+"""
+import importlib.util
+import json
+import pathlib
+import sys
+
+import torch
+
+import tuneonce
+from tuneonce import _tuneonce
+
+import cuda.tile as ct
+
+folder = pathlib.Path(sys.argv[1])
+HALF = torch.float16
+
+
+def module_of(name):
+    spec = importlib.util.spec_from_file_location(name, folder / name / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rand(*shape, dtype=HALF):
+    return torch.rand(shape, device="cuda").to(dtype) - 0.5
+
+
+def cases():
+    """name -> (arguments of the bundle, arguments of the cuTile kernel, grid by config, torch's operator or None)"""
+    x, w, y = rand(4096, 4096), rand(4096), rand(4096, 4096)
+    yield ("rms_norm", (x, w, y, 1e-5), lambda c: (x, w, y, 1e-5, c["TILE_N"]), lambda c: (4096,),
+           lambda: torch.nn.functional.rms_norm(x, (4096,), w, 1e-5))
+    f, g = rand(4096, 4096, dtype=torch.float32), rand(4096, 4096, dtype=torch.float32)
+    yield ("softmax", (f, g), lambda c: (f, g, c["TILE_N"]), lambda c: (4096,), lambda: torch.softmax(f, 1, out=g))
+    both = rand(4096, 8192)
+    yield ("silu_and_mul", (both, y), lambda c: (both, y, c["TILE_N"]), lambda c: (4096, ct.cdiv(4096, c["TILE_N"])), None)
+    q, cos, sin = rand(4096, 32, 128), rand(4096, 64, dtype=torch.float32), rand(4096, 64, dtype=torch.float32)
+    yield ("rope", (q, cos, sin), lambda c: (q, cos, sin, c["TILE_H"], c["HALF"]), lambda c: (4096,), None)
+    a, b, p = rand(4096, 4096), rand(4096, 4096), rand(4096, 4096)
+    tiles = lambda c: (ct.cdiv(4096, c["TILE_M"]), ct.cdiv(4096, c["TILE_N"]))  # noqa: E731
+    constants = lambda c: (a, b, p, c["TILE_M"], c["TILE_N"], c["TILE_K"])  # noqa: E731
+    yield "matmul", (a, b, p), constants, tiles, lambda: torch.mm(a, b, out=p)
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    yield ("persistent_matmul", (a, b, p), constants,
+           lambda c: (min(sms, tiles(c)[0] * tiles(c)[1]) * c["occupancy"],), lambda: torch.mm(a, b, out=p))
+
+
+rows = []
+for name, arguments, constants, grid, operator in cases():
+    module = module_of(name)
+    kernel, declaration = getattr(module, name), getattr(module, name + "_bundle")
+    shape_fits = lambda c: all(4096 <= c[g["at_most"]] for g in declaration.guards if g.get("at_most") in c and g["dim"] == "N")  # noqa: E731
+    configs = [c for c in declaration.all_configs() if shape_fits(c)]
+    tuned = tuneonce.TunedKernel(folder / name, store="memory")
+    baseline = tuneonce.TunedKernel(folder / name, store="memory", disabled=True)
+    tuned(*arguments)
+    baseline(*arguments)
+    searched = ct.tune.exhaustive_search(configs, torch.cuda.current_stream(), grid, kernel, constants,
+                                         lambda c: {"occupancy": c["occupancy"]}, quiet=True)
+    choice = searched.best.config
+    variant = kernel.replace_hints(occupancy=choice["occupancy"])
+    launches = {"tuned": lambda on: tuned(*arguments, stream=on), "baseline": lambda on: baseline(*arguments, stream=on),
+                "cutile_search": lambda on: ct.launch(on, grid(choice), variant, constants(choice))}
+    if operator is not None:
+        launches["torch"] = lambda on: operator()
+    order = list(launches)
+
+    def launch(index, on):
+        stream = torch.cuda.ExternalStream(on)
+        with torch.cuda.stream(stream):
+            launches[order[index]](stream)
+
+    raced = _tuneonce._race(len(order), launch, None, "cuda", "events")
+    row = {"bundle": name, "configs": len(configs), "cutile_choice": choice}
+    for which, outcome in zip(order, raced["configs"]):
+        row[which + "_us"] = outcome.get("mean_us", outcome["error"])
+    rows.append(row)
+    print(row, file=sys.stderr)
+print(json.dumps({"device": torch.cuda.get_device_name(), "bundles": rows}, indent=1))

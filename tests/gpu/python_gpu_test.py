@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER. Needs tuneonce, torch, tileiras."""
+import pathlib
+import sys
+import threading
+import traceback
+
+import torch
+
+import tuneonce
+import tuneonce.torch
+
+folder = pathlib.Path(sys.argv[1])
+HALF = torch.float16
+
+
+def kernel_of(name, **options):
+    return tuneonce.TunedKernel(folder / name, store="memory", **options)
+
+
+def reference_rms_norm(x, w, eps):
+    f = x.float()
+    return (f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + eps) * w.float()).half()
+
+
+def rms_norm_arguments(m=256, n=1024):
+    return torch.randn(m, n, dtype=HALF, device="cuda"), torch.randn(n, dtype=HALF, device="cuda")
+
+
+def expect(error, part, call):
+    try:
+        call()
+    except error as e:
+        assert part in str(e), f"'{part}' is not in '{e}'"
+        return
+    raise AssertionError(f"no {error.__name__}")
+
+
+def test_every_bundle_computes_what_torch_computes():
+    x, w = rms_norm_arguments(300, 1000)
+    y = torch.empty_like(x)
+    kernel_of("rms_norm")(x, w, y, 1e-5)
+    torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
+    f = torch.randn(300, 1000, device="cuda")
+    g = torch.empty_like(f)
+    kernel_of("softmax")(f, g)
+    torch.testing.assert_close(g, torch.softmax(f, 1))
+    both, out = torch.randn(300, 2000, dtype=HALF, device="cuda"), torch.empty(300, 1000, dtype=HALF, device="cuda")
+    kernel_of("silu_and_mul")(both, out)
+    torch.testing.assert_close(out, (torch.nn.functional.silu(both[:, :1000].float()) * both[:, 1000:].float()).half(),
+                               rtol=2e-3, atol=2e-3)
+    q, angles = torch.randn(64, 20, 128, dtype=HALF, device="cuda"), torch.randn(64, 64, device="cuda")
+    cos, sin = angles.cos(), angles.sin()
+    low, high = q[..., :64].float(), q[..., 64:].float()
+    expected = torch.cat([low * cos[:, None] - high * sin[:, None], high * cos[:, None] + low * sin[:, None]], -1).half()
+    kernel_of("rope")(q, cos, sin)
+    torch.testing.assert_close(q, expected, rtol=2e-3, atol=2e-3)
+    a, b = torch.randn(200, 136, dtype=HALF, device="cuda"), torch.randn(136, 264, dtype=HALF, device="cuda")
+    for name in ("matmul", "persistent_matmul"):
+        c = torch.empty(200, 264, dtype=HALF, device="cuda")
+        kernel_of(name)(a, b, c)
+        torch.testing.assert_close(c, a @ b, rtol=5e-3, atol=5e-2)
+
+
+def test_what_does_not_suit_is_said():
+    kernel = kernel_of("rms_norm")
+    x, w = rms_norm_arguments()
+    y = torch.empty_like(x)
+    kernel(x, w, y, 1e-5)
+    expect(tuneonce.InvalidArgumentError, "'x' and 'y' overlap", lambda: kernel(x, w, x, 1e-5))
+    expect(tuneonce.InvalidArgumentError, "dimension 1 of 'x' has stride 256", lambda: kernel(
+        torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
+    bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
+    expect(tuneonce.InvalidArgumentError, "'x' is not aligned to 16 bytes",
+           lambda: kernel(bytes_[2:].view(HALF).view(256, 1024), w, y, 1e-5))
+    expect(tuneonce.InvalidArgumentError, "expected a float16 tensor", lambda: kernel(x.float(), w, y, 1e-5))
+    expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))
+    expect(TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y))
+    expect(Exception, "", lambda: kernel(torch.zeros(4, 4, dtype=torch.complex64, device="cuda"), w, y, 1e-5))
+    z = torch.randn(256, 1024, dtype=torch.complex32 if hasattr(torch, "complex32") else torch.complex64, device="cuda")
+    expect(Exception, "", lambda: kernel(z.conj().imag, w, y, 1e-5))  # A lazy negative view.
+    assert kernel.counters()["tunes"] == 1
+
+
+def test_the_current_stream_is_used():
+    kernel = kernel_of("rms_norm")
+    x, w = rms_norm_arguments()
+    y = torch.empty_like(x)
+    kernel(x, w, y, 1e-5)
+    stream = torch.cuda.Stream()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.stream(stream):
+        y.zero_()
+        kernel(x, w, y, 1e-5)
+    stream.synchronize()
+    torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
+    with torch.cuda.graph(graph):
+        kernel(x, w, y, 1e-5)
+    y.zero_()
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
+    other = torch.cuda.CUDAGraph()
+    x2, y2 = x[:128].contiguous(), y[:128].contiguous()
+    with torch.cuda.graph(other):
+        expect(tuneonce.FailedPreconditionError, "capturing", lambda: kernel(x2, w, y2, 1e-5))
+    assert kernel.counters()["tunes"] == 1
+
+
+def test_a_custom_op_works_eager_compiled_captured_and_differentiated():
+    op = tuneonce.torch.custom_op("tuneonce_test::rms_norm", folder / "rms_norm", store="memory")
+    x, w = rms_norm_arguments()
+    expected = reference_rms_norm(x, w, 1e-5)
+    torch.testing.assert_close(op(x, w, 1e-5), expected, rtol=2e-3, atol=2e-3)
+
+    def block(x, w):
+        return op(x * 2, w, 1e-5) + 1
+
+    compiled = torch.compile(block, fullgraph=True)
+    torch.testing.assert_close(compiled(x, w), reference_rms_norm(x * 2, w, 1e-5) + 1, rtol=4e-3, atol=4e-3)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op(x, w, 1e-5)
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(y, expected, rtol=2e-3, atol=2e-3)
+    assert op.kernel.counters()["tunes"] == 1
+    torch.library.opcheck(op._op._opoverload, (x, w, 1e-5))
+
+    rope = tuneonce.torch.custom_op("tuneonce_test::rope", folder / "rope", store="memory")
+    q, angles = torch.randn(64, 20, 128, dtype=HALF, device="cuda"), torch.randn(64, 64, device="cuda")
+    before = q.clone()
+    rotated = rope(q, angles.cos(), angles.sin())
+    assert torch.equal(q, before) and not torch.equal(rotated, before)
+    # Rotating back is the gradient of rotating.
+    back = tuneonce.torch.custom_op("tuneonce_test::rope_back", folder / "rope", store="memory", shared_choice="rope")
+    rope.register_autograd(lambda ctx, g: (back(g.contiguous(), ctx.saved_tensors[0], -ctx.saved_tensors[1]), None, None),
+                           setup_context=lambda ctx, inputs, output: ctx.save_for_backward(inputs[1], inputs[2]))
+    leaf = before.clone().requires_grad_()
+    rope(leaf, angles.cos(), angles.sin()).sum().backward()
+    reference = before.float().requires_grad_()
+    low, high = reference[..., :64], reference[..., 64:]
+    c, s = angles.cos()[:, None], angles.sin()[:, None]
+    torch.cat([low * c - high * s, high * c + low * s], -1).sum().backward()
+    torch.testing.assert_close(leaf.grad.float(), reference.grad, rtol=5e-3, atol=5e-3)
+    rope.inplace(q, angles.cos(), angles.sin())
+    assert torch.equal(q, rotated)
+
+
+def test_threads_and_counts():
+    kernel = kernel_of("softmax")
+    f = torch.randn(64, 512, device="cuda")
+    errors = []
+
+    def work():
+        try:
+            g = torch.empty_like(f)
+            for _ in range(2000):
+                kernel(f, g)
+            torch.cuda.synchronize()
+            torch.testing.assert_close(g, torch.softmax(f, 1))
+        except Exception as e:  # noqa: BLE001
+            errors.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+    counters = kernel.counters()
+    assert counters["tunes"] == 1 and counters["hits"] + counters["waits"] >= 15999 - 8, counters
+
+
+def test_exhaustive_search_over_cutile_and_callables():
+    x = torch.randn(1 << 20, device="cuda")
+    y = torch.empty_like(x)
+
+    def kernel(cfg):
+        return lambda: torch.mul(x, 2, out=y) if cfg == 0 else torch.add(torch.mul(x, 1), x, out=y)
+
+    def launcher(config):
+        run = kernel(config)
+        return lambda: run()
+
+    result = tuneonce.exhaustive_search([1, 0], None, None, lambda config: launcher(config), lambda c: (), quiet=True,
+                                        timer="events")
+    assert len(result.successes) == 2 and result.best.mean_us > 0, result
+
+
+failed = 0
+for name, test in list(globals().items()):
+    if name.startswith("test_"):
+        try:
+            test()
+            print("passed", name, flush=True)
+        except Exception:  # noqa: BLE001
+            failed += 1
+            print("FAILED", name, flush=True)
+            traceback.print_exc()
+sys.exit(1 if failed else 0)
