@@ -58,6 +58,9 @@ PyObject* Vectorcall(PyObject* self, PyObject* const* arguments, std::size_t fla
       } catch (py::error_already_set& e) {
         e.restore();
         return nullptr;
+      } catch (const py::builtin_exception& e) {
+        e.set_error();
+        return nullptr;
       }
     }
   }

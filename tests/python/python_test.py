@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""The Python package on the CPU device with numpy: python_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce on PYTHONPATH."""
+import gc
+import pathlib
+import resource
+import subprocess
+import sys
+import threading
+import time
+import traceback
+
+import numpy as np
+
+import tuneonce
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def kernel_of(name, **options):
+    return tuneonce.TunedKernel(folder / name, "cpu", store="memory", **options)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+def soft_arguments(m=8, n=64):
+    return np.random.rand(m, n).astype(np.float32), np.zeros((m, n), np.float32)
+
+
+def expect(error, part, call):
+    try:
+        call()
+    except error as e:
+        assert part in str(e), f"'{part}' is not in '{e}'"
+        return
+    raise AssertionError(f"no {error.__name__} with '{part}'")
+
+
+def test_every_bundle_computes_what_numpy_computes():
+    half = np.float16
+    x, w, y = np.random.randn(33, 100).astype(half), np.random.randn(100).astype(half), np.zeros((33, 100), half)
+    kernel_of("rms_norm")(x, w, y, 1e-5)
+    f = x.astype(np.float32)
+    np.testing.assert_allclose(y, f / np.sqrt((f * f).mean(1, keepdims=True) + 1e-5) * w, rtol=5e-3, atol=5e-3)
+    g, s = soft_arguments(33, 100)
+    kernel_of("softmax")(g, s)
+    np.testing.assert_allclose(s, softmax(g), rtol=1e-5)
+    both, out = np.random.randn(33, 200).astype(half), np.zeros((33, 100), half)
+    kernel_of("silu_and_mul")(both, out)
+    gate, up = both[:, :100].astype(np.float32), both[:, 100:].astype(np.float32)
+    np.testing.assert_allclose(out, gate / (1 + np.exp(-gate)) * up, rtol=5e-3, atol=5e-3)
+    q, angle = np.random.randn(5, 6, 128).astype(half), np.random.randn(5, 64).astype(np.float32)
+    low, high, c, sn = q[..., :64].astype(np.float32), q[..., 64:].astype(np.float32), np.cos(angle)[:, None], np.sin(angle)[:, None]
+    expected = np.concatenate([low * c - high * sn, high * c + low * sn], -1)
+    kernel_of("rope")(q, np.cos(angle), np.sin(angle))
+    np.testing.assert_allclose(q, expected, rtol=5e-3, atol=5e-3)
+    a, b = np.random.randn(40, 24).astype(half), np.random.randn(24, 72).astype(half)
+    for name in ("matmul", "persistent_matmul"):
+        p = np.zeros((40, 72), half)
+        kernel_of(name)(a, b, p)
+        np.testing.assert_allclose(p, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-2, atol=2e-2)
+
+
+def test_it_tunes_once_and_counts():
+    kernel = kernel_of("softmax")
+    x, y = soft_arguments()
+    assert not kernel.is_tuned(x, y)
+    for _ in range(3):
+        kernel(x, y)
+    assert kernel.is_tuned(x, y)
+    counters = kernel.counters()
+    assert counters["tunes"] == 1 and counters["hits"] == 2, counters
+    assert kernel.name == "softmax" and kernel.dims == ("M", "N")
+
+
+def test_warmup_and_seal():
+    kernel = kernel_of("softmax")
+    seen = []
+    kernel.warmup([{"M": 8, "N": 64}, (9, 64)], on_done=lambda done, error: seen.append((done, error)))
+    assert seen == [(1, None), (2, None)], seen
+    kernel.seal()
+    kernel(*soft_arguments(10, 64))
+    assert kernel.sealed_misses() == ["M=10, N=64, x:float32, y:float32"], kernel.sealed_misses()
+    assert kernel.counters()["sealed_misses"] == 1
+    expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
+    expect(tuneonce.Error, "dim M is 0", lambda: kernel.warmup([(0, 64)]))
+
+
+def test_wrong_calls_say_what_is_wrong():
+    kernel = kernel_of("rms_norm")
+    x, w, y = np.zeros((4, 8), np.float16), np.zeros(8, np.float16), np.zeros((4, 8), np.float16)
+    cases = [
+        (TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y)),
+        (TypeError, "parameter 'y': expected a tensor", lambda: kernel(x, w, 3, 1.0)),
+        (TypeError, "parameter 'eps': expected a number, got str", lambda: kernel(x, w, y, "a")),
+        (TypeError, "the only keyword is stream", lambda: kernel(x, w, y, 1.0, streem=1)),
+        (TypeError, "a stream is an int", lambda: kernel(x, w, y, 1.0, stream="s")),
+        (TypeError, "dtype that kernels do not take", lambda: kernel(x.astype(complex), w, y, 1.0)),
+        (ValueError, "expected a float16 tensor of rank 2, got float32[4, 8]", lambda: kernel(x.astype("f"), w, y, 1.0)),
+        (ValueError, "extent 0 is not positive", lambda: kernel(x[:0], w, y[:0], 1.0)),
+        (ValueError, "extent 5 disagrees with N=8", lambda: kernel(x, w[:5], y, 1.0)),
+        (LookupError, "there is no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
+        (ValueError, "unknown device 'gpu'", lambda: kernel_of("rms_norm") and tuneonce.Bundle(folder / "rms_norm") and
+         tuneonce.TunedKernel(folder / "rms_norm", "gpu")),
+        (ValueError, "on_miss is", lambda: kernel_of("rms_norm", on_miss="never")),
+        (ValueError, "timer is", lambda: kernel_of("rms_norm", timer="watch")),
+        (TypeError, "", lambda: tuneonce.TunedKernel(folder / "rms_norm", "cpu", stroe="memory")),
+    ]
+    for error, part, call in cases:
+        expect(error, part, call)
+    y.flags.writeable = False
+    expect(TypeError, "the array is read-only", lambda: kernel(x, w, y, 1.0))
+    assert issubclass(tuneonce.InvalidArgumentError, tuneonce.Error)
+
+
+def test_dlpack_and_cuda_array_interface():
+    kernel = kernel_of("softmax")
+    x, y = soft_arguments()
+
+    class Dlpack:  # No buffer, no other protocol.
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **_):
+            return self.array.__dlpack__()
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    before = sys.getrefcount(x)
+    for _ in range(100):
+        kernel(Dlpack(x), Dlpack(y))
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    gc.collect()
+    assert sys.getrefcount(x) == before, "the capsules must let go of the array"
+
+    class Cuda:
+        __cuda_array_interface__ = {"shape": (8, 64), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+    expect(TypeError, "the tensor is in CUDA memory, the kernel runs on the CPU device", lambda: kernel(Cuda(), y))
+
+
+def test_eight_threads():
+    kernel = kernel_of("softmax")
+    errors = []
+
+    def work(rows):
+        try:
+            for _ in range(200):
+                x, y = soft_arguments(rows)
+                kernel(x, y)
+                np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+        except Exception as e:  # noqa: BLE001
+            errors.append(e)
+
+    threads = [threading.Thread(target=work, args=(8 + i % 2,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+    assert kernel.counters()["tunes"] == 2
+
+
+def test_the_gil_is_free_while_tuning():
+    kernel = kernel_of("matmul")
+    a = np.zeros((64, 64), np.float16)
+    ticks = [0]
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    kernel(a, a.copy(), a.copy())
+    stop.set()
+    thread.join()
+    assert ticks[0] > 20, ticks
+
+
+def test_a_million_calls_leak_nothing():
+    kernel = kernel_of("softmax")
+    x, y = soft_arguments(1, 4)
+    kernel(x, y)
+
+    def calls(count):
+        for _ in range(count):
+            try:
+                kernel(x, 1)  # Read, refused and unwound: the whole way of an argument, a million times.
+            except TypeError:
+                pass
+
+    calls(20000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(1000000)
+    for _ in range(5000):
+        kernel(x, y)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert after - before < 4096, f"{after - before} KiB more"
+
+
+def test_exhaustive_search_has_cutiles_names():
+    space = tuneonce.SearchSpace({"A": [1, 2], "B": [3, 4]}, [lambda c: c["A"] * c["B"] != 8])
+    assert list(space) == [{"A": 1, "B": 3}, {"A": 1, "B": 4}, {"A": 2, "B": 3}] and len(space) == 3
+    assert tuneonce.Hints.by_target(sm_90=4, default=2) == {"sm_90": 4, "default": 2}
+    expect(TypeError, "list(search_space)", lambda: tuneonce.exhaustive_search((c for c in space), None, None, None, None))
+    expect(ValueError, "the search space is empty", lambda: tuneonce.exhaustive_search([], None, None, None, None))
+    expect(tuneonce.InternalError, "all 1 configs failed", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: 1 // 0, lambda c: (), device="cpu", quiet=True))
+
+
+def test_import_is_cheap_and_brings_no_torch():
+    code = ("import time; t = time.perf_counter(); import tuneonce; tuneonce.TunedKernel; "
+            "ms = (time.perf_counter() - t) * 1e3; import sys; assert 'torch' not in sys.modules; print(ms)")
+    best = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+               for _ in range(5))
+    assert best <= 50, f"{best} ms"
+
+
+def test_doctor_and_disable_autotune():
+    assert any(finding["name"] == "C++ compiler" for finding in tuneonce.doctor()["findings"])
+    tuneonce.disable_autotune()
+    try:
+        kernel = kernel_of("softmax")
+        x, y = soft_arguments()
+        kernel(x, y)
+        np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+        assert kernel.counters()["tunes"] == 0 and kernel.counters()["fallbacks"] == 1
+    finally:
+        tuneonce.disable_autotune(False)
+
+
+failed = 0
+for name, test in list(globals().items()):
+    if name.startswith("test_") and (len(sys.argv) == 2 or name in sys.argv[2:]):
+        try:
+            test()
+            print("passed", name, flush=True)
+        except Exception:  # noqa: BLE001
+            failed += 1
+            print("FAILED", name, flush=True)
+            traceback.print_exc()
+sys.exit(1 if failed else 0)
