@@ -15,5 +15,5 @@ configure_package_config_file(cmake/tuneonceConfig.cmake.in ${CMAKE_CURRENT_BINA
                               INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
+install(FILES cmake/TuneonceBundle.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
         DESTINATION ${package_folder})

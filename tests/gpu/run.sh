@@ -21,6 +21,7 @@ for example in vector_add rms_norm rope matmul; do step "$bin/tuneonce" tune "$e
 # Shapes that fit no tile.
 step "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
 step "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
+[ -x "$bin/tuneonce_decode_loop" ] && step "$bin/tuneonce_decode_loop" cuda
 [ -x "$bin/tuned_kernel_gpu_test" ] && step "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 [ -x "$bin/timer_gpu_test" ] && step "$bin/timer_gpu_test" --gtest_brief=1
 # Tile IR kernels, where tileiras and their bytecode are: TUNEONCE_TILE_KERNELS is a folder that
