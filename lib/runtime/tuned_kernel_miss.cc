@@ -141,6 +141,7 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
           "kernel '", definition->name(), "', ", definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
+    TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
     TUNEONCE_ASSIGN_OR_RETURN(entry, LoadFallback(call, key));
   }
   TUNEONCE_RETURN_IF_ERROR(entry->kernel->assumptions->Verify(call));
@@ -387,8 +388,10 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   record.toolchain = result.best.toolchain;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
-  bool all_suit = std::all_of(device.variants.begin(), device.variants.end(),
-                              [&](const auto& variant) { return variant.second.assumptions.Hold(call); });
+  bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {
+    const AssumptionChecks& assumptions = variant.second.assumptions;
+    return binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
+  });
   if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !policy.store_under_profiler) {
     Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
   } else if (!all_suit) {

@@ -74,7 +74,7 @@ TEST(CliTest, TheEnvironmentDoesNotStopTune) {
 TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({}, "A subcommand is required");
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
-  ExpectOneLineError({"tune"}, "example is required");
+  ExpectOneLineError({"tune"}, "bundle is required");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
                      "unknown example 'nonsense': choose one of matmul, rms_norm, rope, vector_add");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");

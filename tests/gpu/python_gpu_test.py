@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER. Needs tuneonce, torch, tileiras."""
+"""The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER. Needs tuneonce, torch,
+triton, PyPI's cuda-tile, tileiras."""
+import json
 import pathlib
+import subprocess
 import sys
+import tempfile
 import threading
 import traceback
 
@@ -186,6 +190,30 @@ def test_exhaustive_search_over_cutile_and_callables():
     result = tuneonce.exhaustive_search([1, 0], None, None, lambda config: launcher(config), lambda c: (), quiet=True,
                                         timer="events")
     assert len(result.successes) == 2 and result.best.mean_us > 0, result
+
+
+def test_cutile_and_triton_race_in_one_bundle():
+    here = pathlib.Path(__file__).parent / "backends"
+    with tempfile.TemporaryDirectory() as bundle:
+        for language in ("cutile", "triton"):
+            subprocess.run([sys.executable, "-m", "tuneonce.export", language, f"{here}/by_{language}.py:softmax", "-o", bundle],
+                           check=True, capture_output=True)
+        store = bundle + "/store.db"
+        kernel = tuneonce.TunedKernel(bundle, store=store)
+        f = torch.randn(300, 1000, device="cuda")
+        g = torch.empty_like(f)
+        kernel(f, g)
+        torch.testing.assert_close(g, torch.softmax(f, 1))
+        record = tuneonce.records(store)[0]
+        print(record["config"], record["mean_us"], "us, by", record["toolchain"])
+        only_triton = json.loads(pathlib.Path(bundle, "manifest.json").read_text())
+        only_triton["axes"][0]["values"] = ["triton"]
+        only_triton["baseline"]["backend"] = "triton"
+        only_triton["variants"] = [v for v in only_triton["variants"] if v["name"] == "triton"]
+        pathlib.Path(bundle, "manifest.json").write_text(json.dumps(only_triton))
+        g.zero_()
+        tuneonce.TunedKernel(bundle, store="memory")(f, g)
+        torch.testing.assert_close(g, torch.softmax(f, 1))
 
 
 failed = 0

@@ -25,7 +25,14 @@ class TUNEONCE_API AssumptionChecks {
     }
     return true;
   }
-  /// The same. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
+  /// True if all hold but those about extents, which the dims decide: what may differ between launches of one key.
+  bool HoldApartFromExtents(const BoundCall& call) const {
+    for (const Check& check : checks_) {
+      if (check.kind != Assumption::Kind::kExtentDivisibleBy && !Holds(check, call)) return false;
+    }
+    return true;
+  }
+  /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
 
  private:

@@ -41,7 +41,7 @@ def export_variant(kernel: Any, name: str, declaration: Declaration, folder: pat
     function = getattr(kernel, "_pyfunc", None) or getattr(kernel, "__wrapped__", kernel)
     constants = [n for n in inspect.signature(function).parameters if n in declaration.axes]
     artifacts: List[Dict[str, Any]] = []
-    for config in declaration.structural_configs():
+    for config in declaration.structural_configs("tile"):
         constraints = []
         for parameter in (by_name[n] for n in taken):
             if parameter["kind"] == "tensor":

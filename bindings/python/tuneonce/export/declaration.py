@@ -24,7 +24,8 @@ def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:
 class Declaration:
     """A kernel's bundle. Field names and values are the manifest's, but for those explained here.
 
-    axes: structural axes by name; a kernel's constants of the same names get their values.
+    axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
+        names ("tile", "triton") makes them race instead of standing in for each other.
     hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages.
     configs: the structural configs to export, if not all combinations: one value per structural axis each.
     grid: for all variants; `grids` by variant name overrides it.
@@ -39,7 +40,7 @@ class Declaration:
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
     grid: Dict[str, Any]
-    axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
+    axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
     configs: Optional[Sequence[Dict[str, int]]] = None
     baseline: Optional[Dict[str, int]] = None
@@ -57,16 +58,19 @@ class Declaration:
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
 
-    def structural_configs(self) -> List[Dict[str, int]]:
-        """One dict per artifact."""
-        if self.configs is not None:
-            return [dict(config) for config in self.configs]
-        return [dict(zip(self.axes, values)) for values in itertools.product(*self.axes.values())]
+    def structural_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
+        """One dict per artifact. `backend`: only that variant's, without the axis `backend`."""
+        configs = self.configs
+        if configs is None:
+            configs = [dict(zip(self.axes, values)) for values in itertools.product(*self.axes.values())]
+        if backend is None or "backend" not in self.axes:
+            return [dict(config) for config in configs]
+        return [{n: v for n, v in c.items() if n != "backend"} for c in configs if c["backend"] == backend]
 
-    def all_configs(self) -> List[Dict[str, int]]:
+    def all_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """Structural configs with every combination of the hint axes."""
         hints = [dict(zip(self.hint_axes, values)) for values in itertools.product(*self.hint_axes.values())]
-        return [{**config, **hint} for config in self.structural_configs() for hint in hints]
+        return [{**config, **hint} for config in self.structural_configs(backend) for hint in hints]
 
     def tensors(self) -> List[Dict[str, Any]]:
         return [p for p in self.parameters if p["kind"] == "tensor"]
@@ -125,7 +129,7 @@ class Declaration:
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
         """The variant for the CPU device; `source` was copied into the bundle."""
         return {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
-                "defines": list(self.axes), "grid": self.grids.get("cpu", self.grid),
+                "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
                 "artifacts": [{"file": source.name}]}
 
 

@@ -30,7 +30,7 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         if pointer:
             attributes[(kernel.arg_names.index(argument),)] = [["tt.divisibility", declaration.alignment]]
     artifacts: List[Dict[str, Any]] = []
-    for config in declaration.all_configs():
+    for config in declaration.all_configs("triton"):
         constants = {n: config[n] for n in kernel.arg_names if n in declaration.axes}
         types = {n: "constexpr" if n in constants else signature[n] for n in kernel.arg_names}
         source = ASTSource(kernel, types, constexprs={(kernel.arg_names.index(n),): v for n, v in constants.items()},

@@ -1,0 +1,136 @@
+// Variants that are compiled for some arguments only: searching, launching and remembering with them.
+#include "testing/device_test.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+class AssumptionTest : public testing::CpuDeviceTest {
+ protected:
+  struct Listener : AutotuneObserver {
+    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+      variant = result.best.variant;
+    }
+    void OnWarning(const std::string& line) override { warning = line; }
+    std::string variant;
+    std::string warning;
+  };
+
+  AssumptionTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.disabled = false;
+    policy_.observer = listener_;
+  }
+  /// y = 2 x: `fast` for whatever is assumed, `general` behind it if wanted.
+  TunedKernel Create(std::vector<Assumption> assumptions, bool with_general) {
+    KernelDefinition definition("doubled", "1");
+    definition.Dims({"N"}).Parameters(
+        {In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")});
+    Variant fast;
+    fast.name = "fast";
+    fast.source = [](const Config&, const Problem&) {
+      return KernelSource::HostCpp(
+          "static void doubled(const tuneonce_block&, const float* x, float* y, int n) {\n"
+          "  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];\n}\nTUNEONCE_CPU_KERNEL(doubled);",
+          "doubled");
+    };
+    fast.geometry = Grid::Fixed(1);
+    fast.assumptions = std::move(assumptions);
+    definition.Variant(fast);
+    if (with_general) {
+      Variant general = fast;
+      general.name = "general";
+      general.assumptions.clear();
+      definition.Variant(general);
+    }
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  /// A view of `n` floats, `offset` floats behind the buffer's begin.
+  static TensorView At(const DeviceBuffer& buffer, std::int64_t n, std::int64_t offset = 0) {
+    return TensorView::Contiguous(static_cast<float*>(buffer.data()) + offset, DType::kFloat32, {n});
+  }
+
+  std::shared_ptr<Listener> listener_ = std::make_shared<Listener>();
+  AutotunePolicy policy_;
+};
+
+TEST_F(AssumptionTest, ExtentsDecideTheVariantAndTheChoiceIsStored) {
+  TunedKernel kernel = Create({ExtentDivisibleBy("x", 0, 16)}, /*with_general=*/true);
+  DeviceBuffer x = Floats(std::vector<float>(160, 1)), y = Floats(std::vector<float>(160, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 160), At(y, 160)));
+  EXPECT_EQ(listener_->variant, "fast");
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 100), At(y, 100)));
+  EXPECT_EQ(listener_->variant, "general");
+  EXPECT_EQ(policy_.store->List()->size(), 2u);
+  EXPECT_EQ(listener_->warning, "");
+}
+
+TEST_F(AssumptionTest, AChoiceWithoutAVariantThatOtherLaunchesSuitIsNotStored) {
+  TunedKernel kernel = Create({Aligned("x", 16)}, /*with_general=*/true);
+  DeviceBuffer x = Floats(std::vector<float>(100, 1)), y = Floats(std::vector<float>(100, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96, 1), At(y, 96)));
+  EXPECT_EQ(listener_->variant, "general");
+  EXPECT_NE(listener_->warning.find("not stored"), std::string::npos);
+  EXPECT_EQ(policy_.store->List()->size(), 0u);
+}
+
+TEST_F(AssumptionTest, ALaunchThatSuitsNoVariantSaysWhyAndLeavesTheKeyAlone) {
+  TunedKernel kernel = Create({Aligned("x", 16), StrideIs("x", 0, 1), NoOverlap("x", "y")}, /*with_general=*/false);
+  DeviceBuffer x = Floats(std::vector<float>(200, 1)), y = Floats(std::vector<float>(100, 0));
+  auto expect_refusals = [&] {
+    EXPECT_ERROR(kernel.Launch(stream_->get(), At(x, 96, 1), At(y, 96)), StatusCode::kInvalidArgument,
+                 "variant 'fast' was compiled for other arguments: 'x' is not aligned to 16 bytes");
+    std::int64_t n = 96, two = 2;
+    EXPECT_ERROR(kernel.Launch(stream_->get(), TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1), At(y, 96)),
+                 StatusCode::kInvalidArgument, "dimension 0 of 'x' has stride 2, not 1");
+    EXPECT_ERROR(kernel.Launch(stream_->get(), At(x, 96), At(x, 96, 8)), StatusCode::kInvalidArgument,
+                 "'x' and 'y' overlap in memory");
+  };
+  expect_refusals();
+  EXPECT_EQ(kernel.counters().tunes, 0) << "nothing was tuned, and the key is not spoilt";
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96), At(y, 96)));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  expect_refusals();  // On hits, too.
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96), At(y, 96)));
+  EXPECT_EQ(Read(y)[95], 2);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
+  // `wide` is faster and assumes alignment; the baseline assumes nothing.
+  SearchSpace space;
+  auto backend = space.AddStringAxis("backend", {"plain", "wide"});
+  space.SetBaseline({{backend, std::string("plain")}});
+  KernelDefinition definition("scaled", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
+      .Space(space);
+  for (const char* name : {"plain", "wide"}) {
+    Variant variant;
+    variant.name = name;
+    bool is_wide = variant.name == "wide";
+    variant.source = [=](const Config&, const Problem&) {
+      return KernelSource::HostCpp(testing::kScaleSource, "scale")
+          .Define("TILE", 4096)
+          .Define("WORK", is_wide ? 1 : 200);
+    };
+    variant.geometry = Grid::Fixed(1);
+    if (is_wide) variant.assumptions = {Aligned("x", 16)};
+    definition.Variant(variant);
+  }
+  Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+  ASSERT_OK(kernel);
+  DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
+  ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000), At(y, 1000), 2.0f));
+  EXPECT_EQ(listener_->variant, "wide");
+  ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000, 1), At(y, 1000), 4.0f));
+  EXPECT_EQ(kernel->counters().fallbacks, 1);
+  EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
+}
+
+}  // namespace
+}  // namespace tuneonce
