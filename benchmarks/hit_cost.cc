@@ -14,6 +14,7 @@
 #include <string>
 
 #include "device_benchmark.h"
+#include "matmul_bundle.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/measure/cupti_timer.h"
@@ -26,7 +27,11 @@ namespace {
 
 bool launch_nothing = false;
 
-CUresult LaunchNothing(const CUlaunchConfig*, CUfunction, void**, void**) { return CUDA_SUCCESS; }
+PFN_cuLaunchKernelEx_v11060 launch_for_real = nullptr;
+bool is_tuning = false;  // A search needs launches that do something.
+CUresult LaunchNothing(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  return is_tuning ? launch_for_real(config, function, parameters, extra) : CUDA_SUCCESS;
+}
 CUresult KnownContext(CUcontext, unsigned long long* id) {
   *id = 1;
   return CUDA_SUCCESS;
@@ -42,6 +47,7 @@ struct Bench {
         buffer(OrDie(DeviceBuffer::Allocate(stream.view(), kMaxElements * sizeof(float)))) {
     OrDie(buffer.Fill(0));
     DriverTable nothing = UnguardedTable(device.api());
+    launch_for_real = nothing.LaunchKernelEx;
     nothing.LaunchKernelEx = LaunchNothing;
     nothing.CtxGetId = KnownContext;
     doing_nothing = std::make_unique<DriverApi>(nothing, "nothing", device.api().is_cpu_device());
@@ -192,12 +198,39 @@ void BM_HitNothing(benchmark::State& state) {
   RunHit(state, *GetBench().doing_nothing);
 }
 
+/// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 15 assumptions to check.
+void BM_BundleHitNothing(benchmark::State& state) {
+  launch_nothing = true;
+  Bench& bench = GetBench();
+  const DriverApi& api = *bench.doing_nothing;
+  AutotunePolicy policy;
+  policy.disabled = false;
+  policy.store = std::make_shared<MemoryStore>();
+  TunedKernel kernel =
+      OrDie(TunedKernel::FromBundle(matmul_bundle, OrDie(Device::Get(api, bench.device.index())), policy));
+  auto matrix = [&](std::int64_t at) {
+    return TensorView::Contiguous(static_cast<char*>(bench.buffer.data()) + at * 8192, DType::kFloat16, {64, 64});
+  };
+  TensorView a = matrix(0), b = matrix(1), c = matrix(2);
+  Lane lane(state);
+  is_tuning = true;
+  OrDie(kernel.Launch(lane.stream(), a, b, c));
+  OrDie(bench.stream.view().Synchronize());
+  is_tuning = false;
+  for (auto _ : state) {
+    Status status = kernel.Launch(lane.stream(), a, b, c);
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+  }
+  if (kernel.counters().tunes != 1) state.SkipWithError("not every launch was a hit");
+}
+
 BENCHMARK(BM_RawLaunch);
 BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Arg(4096);
 BENCHMARK(BM_RawLaunch)->Threads(16)->UseRealTime();
 BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Threads(16)->UseRealTime();
 BENCHMARK(BM_RawNothing);
 BENCHMARK(BM_HitNothing)->Arg(1)->Arg(64)->Arg(4096);
+BENCHMARK(BM_BundleHitNothing);
 
 }  // namespace
 }  // namespace tuneonce

@@ -1,6 +1,13 @@
-// Cost of building a search space, and of enumerating it, by number of configs.
+// Cost of building a search space, of enumerating it, by number of configs, and of loading a bundle of 32 configs.
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "tuneonce/kernel/bundle.h"
 #include "tuneonce/space/search_space.h"
 
 namespace tuneonce {
@@ -41,6 +48,31 @@ void BM_ReadAxis(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(config[axis]);
 }
 BENCHMARK(BM_ReadAxis);
+
+/// The example bundle matmul with four values of its hint: 32 configs, 17 files in three variants.
+void BM_LoadBundle(benchmark::State& state) {
+  namespace fs = std::filesystem;
+  fs::path folder = fs::temp_directory_path() / ("tuneonce_bundle_" + std::to_string(getpid()));
+  fs::copy(std::string(TUNEONCE_BUNDLES) + "/matmul", folder, fs::copy_options::recursive);
+  std::stringstream text;
+  text << std::ifstream(folder / "manifest.json").rdbuf();
+  std::string manifest = text.str();
+  std::string from = "\"kind\": \"hint\", \"values\": [1, 2]";
+  std::size_t at = manifest.find(from);
+  if (at == std::string::npos) return state.SkipWithError("the example's manifest has changed");
+  manifest.replace(at, from.size(), "\"kind\": \"hint\", \"values\": [1, 2, 4, 8]");
+  manifest.insert(manifest.find("\"baseline\""), "\"max_configs\": 32, ");
+  std::ofstream(folder / "manifest.json") << manifest;
+  std::size_t configs = 0;
+  for (auto _ : state) {
+    Result<Bundle> bundle = Bundle::Load(folder);
+    if (!bundle.ok()) return state.SkipWithError(bundle.status().message().c_str());
+    configs = bundle->definition().space().Enumerate(Target())->size();
+  }
+  state.counters["configs"] = static_cast<double>(configs);
+  fs::remove_all(folder);
+}
+BENCHMARK(BM_LoadBundle);
 
 }  // namespace
 }  // namespace tuneonce
