@@ -34,4 +34,12 @@ if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
 else
   echo "SKIPPED: TUNEONCE_TILE_KERNELS is not set; the Tile IR kernels were NOT run."
 fi
+# The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
+if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
+  bundles=$(dirname "$0")/../../docs/examples/bundles
+  step python3 "$(dirname "$0")/python_gpu_test.py" "$bundles"
+  step python3 "$(dirname "$0")/../../benchmarks/python_call_cost.py" "$bundles"
+else
+  echo "SKIPPED: no tuneonce, torch, triton and cuda-tile for python3; the Python package was NOT run."
+fi
 exit $failed
