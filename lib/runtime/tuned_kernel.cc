@@ -133,7 +133,7 @@ Counters TunedKernel::counters() const {
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.fallbacks = from.fallbacks;
+  counters.fallbacks = impl_->fallbacks.Sum();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "runtime/hit_counter.h"
 #include "runtime/hit_table.h"
+#include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 
@@ -61,13 +61,13 @@ struct TunedKernel::Impl {
   const CallBinder binder;
   HitTable table;
 
-  HitCounter hits;
+  ThreadedCounter hits;
+  ThreadedCounter fallbacks;
 
   struct AtomicCounters {
     std::atomic<std::int64_t> tunes{0};
     std::atomic<std::int64_t> stored_hits{0};
     std::atomic<std::int64_t> waits{0};
-    std::atomic<std::int64_t> fallbacks{0};
     std::atomic<std::int64_t> sealed_misses{0};
     std::atomic<std::int64_t> failed_tunes{0};
     std::atomic<std::int64_t> tuning_ns{0};

@@ -148,7 +148,7 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
   if (!entry->is_prepared) {
     TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
   }
-  ++counters.fallbacks;
+  fallbacks.Add();
   return entry->Launch(stream, call);
 }
 

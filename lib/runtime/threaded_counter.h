@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
-#define TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
+#ifndef TUNEONCE_LIB_RUNTIME_THREADED_COUNTER_H_
+#define TUNEONCE_LIB_RUNTIME_THREADED_COUNTER_H_
 
 #include <atomic>
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace tuneonce {
 /// Counts from many threads without sharing a cache line: each of the process's first threads has a cell of its own,
 /// which it alone writes, so that adding is a plain load and store; all others share one.
 /// Thread-safe. Sum may miss what is being added at the moment.
-class HitCounter {
+class ThreadedCounter {
  public:
-  HitCounter() : cells_(new Cell[kOwnCells + 1]) {}
+  ThreadedCounter() : cells_(new Cell[kOwnCells + 1]) {}
 
   void Add() {
     std::uint32_t thread = ThisThread();
@@ -51,4 +51,4 @@ class HitCounter {
 
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_RUNTIME_HIT_COUNTER_H_
+#endif  // TUNEONCE_LIB_RUNTIME_THREADED_COUNTER_H_
