@@ -129,14 +129,6 @@ CUresult CtxPopCurrent(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
-/// As the CUDA driver: 201 without a current context, 709 if it was destroyed.
-static CUresult CurrentContextId(unsigned long long* id) {
-  std::shared_ptr<Context> context;
-  TUNEONCE_CPU_RETURN_IF_ERROR(FindCurrentContext(&context));
-  *id = context->id;
-  return CUDA_SUCCESS;
-}
-
 CUresult CtxGetDevice(CUdevice_v1* device) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   std::shared_ptr<Context> context;
@@ -147,8 +139,12 @@ CUresult CtxGetDevice(CUdevice_v1* device) {
 
 CUresult CtxGetId(CUcontext handle, unsigned long long* id) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  if (handle == nullptr) return CurrentContextId(id);
-  std::shared_ptr<Context> context = Driver::Get().contexts.Find(handle);
+  std::shared_ptr<Context> context;
+  if (handle == nullptr) {
+    TUNEONCE_CPU_RETURN_IF_ERROR(FindCurrentContext(&context));
+  } else {
+    context = Driver::Get().contexts.Find(handle);
+  }
   if (context == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   *id = context->id;
   return CUDA_SUCCESS;

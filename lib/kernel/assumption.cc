@@ -1,19 +1,17 @@
 #include "tuneonce/kernel/assumption.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
 namespace {
 
 Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
-  const auto& parameters = definition.parameters();
-  auto it = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) {
-    return p.name == name && p.kind == ParameterKind::kTensor && !p.dims.empty();
-  });
-  if (it == parameters.end()) return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
-  return static_cast<std::uint8_t>(it - parameters.begin());
+  std::optional<std::size_t> index = definition.FindParameter(name);
+  // Raw memory has a pointer, but no dims.
+  if (!index || definition.parameters()[*index].dims.empty()) {
+    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
+  }
+  return static_cast<std::uint8_t>(*index);
 }
 
 }  // namespace

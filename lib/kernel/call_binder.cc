@@ -1,19 +1,8 @@
 #include "tuneonce/kernel/call_binder.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
-namespace {
-
-int ParameterIndex(const KernelDefinition& definition, const std::string& name) {
-  const auto& parameters = definition.parameters();
-  auto it = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) { return p.name == name; });
-  return static_cast<int>(it - parameters.begin());
-}
-
-}  // namespace
 
 CallBinder::CallBinder(const KernelDefinition& definition)
     : definition_(&definition), num_dims_(static_cast<int>(definition.dims().size())) {
@@ -52,7 +41,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
       word.index = static_cast<std::uint8_t>(definition.DimOf(part.name).index);
       if (part.bucket == KeyPart::Bucket::kExact) undecided &= ~(1u << word.index);
     } else {
-      word.index = static_cast<std::uint8_t>(ParameterIndex(definition, part.name));
+      word.index = static_cast<std::uint8_t>(*definition.FindParameter(part.name));
       word.bytes = static_cast<std::uint8_t>(DTypeBytes(definition.parameters()[word.index].dtype));
       if (part.kind == KeyPart::Kind::kDType) free_dtypes &= ~(1u << word.index);
     }

@@ -103,10 +103,8 @@ Status KernelDefinition::CheckKey() const {
       continue;
     }
     bool wants_tensor = part.kind == KeyPart::Kind::kDType;
-    bool found = std::any_of(parameters_.begin(), parameters_.end(), [&](const Parameter& p) {
-      return p.name == part.name && p.kind == (wants_tensor ? ParameterKind::kTensor : ParameterKind::kScalar);
-    });
-    if (!found) {
+    std::optional<std::size_t> found = FindParameter(part.name);
+    if (!found || parameters_[*found].kind != (wants_tensor ? ParameterKind::kTensor : ParameterKind::kScalar)) {
       return InvalidArgumentError(absl::StrCat(wants_tensor ? "DTypeOf('" : "ValueOf('", part.name, "') names no ",
                                                wants_tensor ? "tensor" : "scalar", " parameter"));
     }
@@ -180,6 +178,12 @@ Result<std::vector<const struct Variant*>> KernelDefinition::VariantsFor(const T
 
 Dim KernelDefinition::DimOf(const std::string& name) const {
   return Dim{static_cast<int>(std::find(dims_.begin(), dims_.end(), name) - dims_.begin())};
+}
+
+std::optional<std::size_t> KernelDefinition::FindParameter(const std::string& name) const {
+  auto it = std::find_if(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; });
+  if (it == parameters_.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - parameters_.begin());
 }
 
 std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {

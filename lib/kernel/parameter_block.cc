@@ -15,14 +15,13 @@ constexpr int kTritonHidden = 2;
 Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definition, CallingConvention convention,
                                                 const std::vector<std::string>& names) {
   ParameterLayout layout(definition, convention);
-  const std::vector<Parameter>& parameters = definition.parameters();
-  for (std::size_t i = 0; names.empty() && i < parameters.size(); ++i) layout.Add(i);
+  for (std::size_t i = 0; names.empty() && i < definition.parameters().size(); ++i) layout.Add(i);
   for (const std::string& name : names) {
-    auto it = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& p) { return p.name == name; });
-    if (it == parameters.end()) {
+    std::optional<std::size_t> index = definition.FindParameter(name);
+    if (!index) {
       return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has no parameter '", name, "'"));
     }
-    layout.Add(static_cast<std::size_t>(it - parameters.begin()));
+    layout.Add(*index);
   }
   if (convention == CallingConvention::kTriton) {
     for (int i = 0; i < kTritonHidden; ++i) layout.entries_.push_back(Entry{Kind::kNull, 0, 0, 8});

@@ -2,7 +2,6 @@
 #define TUNEONCE_LIB_RUNTIME_HIT_TABLE_H_
 
 #include <atomic>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -47,13 +47,6 @@ struct ResidentKey {
     for (std::size_t i = 0; i < count; ++i) h += words[i] * kKeyMultipliers.values[i];
     hash = h ^ (h >> 32);
   }
-  bool operator==(const ResidentKey& other) const {
-    if (hash != other.hash || count != other.count) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      if (words[i] != other.words[i]) return false;
-    }
-    return true;
-  }
 };
 
 }  // namespace tuneonce

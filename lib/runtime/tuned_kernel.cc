@@ -63,24 +63,17 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, cons
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  return impl_->LaunchSafely(stream, arguments, count, nullptr);
+  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, nullptr); });
 }
 
 Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   *missed = false;
-  return impl_->LaunchSafely(stream, arguments, count, missed);
+  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, missed); });
 }
 
-Status TunedKernel::Impl::LaunchSafely(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
-  // The user's functions (geometry, guards, derived parameters) run in here: no exception crosses the API.
-  try {
-    return Launch(stream, arguments, count, missed);
-  } catch (const std::exception& e) {
-    return InvalidArgumentError(
-        absl::StrCat("kernel '", definition->name(), "': a function of its definition threw: ", e.what()));
-  } catch (...) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition->name(), "': a function of its definition threw"));
-  }
+Status TunedKernel::Impl::FunctionThrew(const std::string& what) const {
+  return InvalidArgumentError(
+      absl::StrCat("kernel '", definition->name(), "': a function of its definition threw", what));
 }
 
 Status TunedKernel::Impl::NoContext(CUresult result) const {
@@ -105,7 +98,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   }
   BoundCall call;
   if (Status bound = binder.Bind(arguments, count, &call); !bound.ok()) return bound;
-  if (disabled) return LaunchFallback(stream, call);
+  if (disabled) return LaunchFallback(stream, call, missed);
   ResidentKey key;
   if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = table.Find(key);
@@ -114,8 +107,13 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
     *missed = true;
     return Status();
   }
-  hits.Add();
-  return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
+  if (entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
+  }
+  Status launched = LaunchFallback(stream, call, missed);
+  if (missed == nullptr || !*missed) hits.Add();
+  return launched;
 }
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {

@@ -22,8 +22,19 @@ struct TunedKernel::Impl {
   Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
 
   // The hot path.
-  Status LaunchSafely(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
-  /// `missed`: null, or where to say that the key is not resident instead of doing something about it.
+  /// Runs what calls functions of the user's (geometry, guards, derived parameters): no exception crosses the API.
+  template <typename Function>
+  Status Guarded(const Function& run) const {
+    try {
+      return run();
+    } catch (const std::exception& e) {
+      return FunctionThrew(std::string(": ") + e.what());
+    } catch (...) {
+      return FunctionThrew("");
+    }
+  }
+  Status FunctionThrew(const std::string& what) const;
+  /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
   /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
   Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
@@ -41,7 +52,7 @@ struct TunedKernel::Impl {
 
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
-  Status LaunchFallback(CUstream stream, BoundCall& call);
+  Status LaunchFallback(CUstream stream, BoundCall& call, bool* missed = nullptr);
   /// OK if some variant's assumptions hold. Errors: those of the first that do not.
   Status CheckAssumptions(const BoundCall& call);
   /// Makes the key resident, or waits for the thread that does. `*waited` says which.

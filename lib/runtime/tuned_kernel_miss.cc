@@ -129,10 +129,14 @@ Result<const HitTable::Entry*> TunedKernel::Impl::LoadFallback(const BoundCall& 
   return Publish(*device, key, call, config, std::move(loaded));
 }
 
-Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call) {
+Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool* missed) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &key));
   const HitTable::Entry* entry = table.Find(key);
+  if (entry == nullptr && missed != nullptr) {
+    *missed = true;
+    return Status();
+  }
   if (entry == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
     if (capturing) {
@@ -192,7 +196,6 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     }
     return LaunchFallback(stream, call);
   }
-  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   TuneOnce::Key flight = FlightOf(key);
   {
     std::unique_lock<std::mutex> lock(failed_mutex_);
@@ -206,6 +209,8 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
   if (policy.on_miss == AutotunePolicy::OnMiss::kUseBaseline && tune_once_.IsBusy(flight)) {
     return LaunchFallback(stream, call);
   }
+  // Before the search, whose failure would be remembered: another launch of this key may suit.
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   bool waited = false;
   Status tuned = MakeResident(stream, call, key, &waited);
   if (waited) ++counters.waits;

@@ -78,14 +78,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     Result<WarmupCall> warmup = MakeCall(*impl_->definition, shapes[i], StreamView(impl_->api, stream));
     Status outcome = warmup.status();
-    try {
-      if (warmup.ok()) outcome = impl_->Warm(stream, warmup->call);
-    } catch (const std::exception& e) {
-      outcome = InvalidArgumentError(
-          absl::StrCat("kernel '", impl_->definition->name(), "': a function of its definition threw: ", e.what()));
-    } catch (...) {
-      outcome = InvalidArgumentError("kernel '" + impl_->definition->name() + "': a function of its definition threw");
-    }
+    if (outcome.ok()) outcome = impl_->Guarded([&] { return impl_->Warm(stream, warmup->call); });
     if (!outcome.ok() && first_failure.ok()) first_failure = outcome;
     if (on_done) {
       CallbackScope scope;

@@ -4,11 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "tuneonce/base/result.h"
 #include "tuneonce/kernel/kernel_definition.h"

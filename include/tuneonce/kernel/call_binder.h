@@ -73,9 +73,6 @@ class TUNEONCE_API CallBinder {
     return Status();
   }
 
-  /// Number of arguments that the caller passes (tensors and scalars).
-  std::size_t num_arguments() const { return expected_.size(); }
-
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
   void KeyWords(const BoundCall& call, std::uint64_t* words) const { Write(key_, call, words); }
   std::size_t num_key_words() const { return key_.size(); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -144,6 +145,8 @@ class TUNEONCE_API KernelDefinition {
   Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
+  /// The index of the parameter `name`; empty if there is none.
+  std::optional<std::size_t> FindParameter(const std::string& name) const;
   /// "M=4096, N=1024".
   std::string DimsString(const tuneonce::Dims& dims) const;
 

@@ -57,8 +57,9 @@ class TUNEONCE_API TunedKernel {
   /// The same, with the arguments in an array.
   Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// Launches if the key is resident. Else does nothing, returns OK and sets `*missed`, so that a caller who must not
-  /// wait (or who holds a lock that others need, as Python's) can prepare for a search first.
+  /// Launches if what is to run (the fallback, where that takes the config's place) is resident. Else does nothing,
+  /// returns OK and sets `*missed`, so that a caller who must not wait (or who holds a lock that others need, as
+  /// Python's) can prepare for a search first.
   Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
 
   /// True if the next Launch with such arguments in the current context is a hit, so that a caller may free what it
