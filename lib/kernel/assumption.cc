@@ -1,5 +1,8 @@
 #include "tuneonce/kernel/assumption.h"
 
+#include <algorithm>
+#include <cstddef>
+
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
@@ -12,6 +15,12 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
     return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
   }
   return static_cast<std::uint8_t>(*index);
+}
+
+bool Overlap(const TensorView& a, const TensorView& b) {
+  auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
+  // Of unknown size: at least its first byte.
+  return begin_a < begin_b + (b.bytes == 0 ? 1 : b.bytes) && begin_b < begin_a + (a.bytes == 0 ? 1 : a.bytes);
 }
 
 }  // namespace
@@ -37,21 +46,72 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
           absl::StrCat("it assumes ", assumption.value, " of '", assumption.tensor, "'; at least 1 is possible"));
     }
     check.value = assumption.value;
-    check.is_power_of_two = (assumption.value & (assumption.value - 1)) == 0;
-    checks.checks_.push_back(check);
+    (check.kind == Assumption::Kind::kExtentDivisibleBy ? checks.extents_ : checks.others_).Add(check);
   }
   return checks;
 }
 
+void AssumptionChecks::Checks::Add(const Check& check) {
+  all.push_back(check);
+  Masked one{check.parameter, 0, static_cast<std::uint64_t>(check.value - 1), 0};
+  bool is_power_of_two = (check.value & (check.value - 1)) == 0;
+  std::size_t offset = 0;
+  switch (check.kind) {
+    case Assumption::Kind::kAligned:
+      offset = offsetof(TensorView, data);
+      break;
+    case Assumption::Kind::kStrideIs:
+      one.mask = ~std::uint64_t{0};
+      one.expected = static_cast<std::uint64_t>(check.value);
+      offset = offsetof(TensorView, strides) + check.dimension * sizeof(std::int64_t);
+      break;
+    case Assumption::Kind::kStrideDivisibleBy:
+      offset = offsetof(TensorView, strides) + check.dimension * sizeof(std::int64_t);
+      break;
+    case Assumption::Kind::kExtentDivisibleBy:
+      offset = offsetof(TensorView, shape) + check.dimension * sizeof(std::int64_t);
+      break;
+    case Assumption::Kind::kNoOverlap:
+      return;
+  }
+  if (check.kind != Assumption::Kind::kStrideIs && !is_power_of_two) return;  // A division, then.
+  one.offset = static_cast<std::uint8_t>(offset);
+  masked.push_back(one);
+}
+
+bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
+  return std::all_of(all.begin(), all.end(), [&](const Check& check) { return check.Holds(call); });
+}
+
+bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
+  const TensorView& tensor = call.tensor(parameter);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return reinterpret_cast<std::uintptr_t>(tensor.data) % static_cast<std::uint64_t>(value) == 0;
+    case Assumption::Kind::kStrideIs:
+      // Along one element no step is ever taken.
+      return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
+    case Assumption::Kind::kStrideDivisibleBy:
+      return tensor.strides[dimension] % value == 0;
+    case Assumption::Kind::kExtentDivisibleBy:
+      return tensor.shape[dimension] % value == 0;
+    case Assumption::Kind::kNoOverlap:
+      return !Overlap(tensor, call.tensor(other));
+  }
+  return false;
+}
+
 Status AssumptionChecks::Verify(const BoundCall& call) const {
-  for (const Check& check : checks_) {
-    if (!Holds(check, call)) return Broken(check, call);
+  for (const Checks* checks : {&others_, &extents_}) {
+    for (const Check& check : checks->all) {
+      if (!check.Holds(call)) return Broken(check, call);
+    }
   }
   return Status();
 }
 
 Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
-  const TensorView& tensor = *call.tensors[check.parameter];
+  const TensorView& tensor = call.tensor(check.parameter);
   auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
   std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
   std::string what;

@@ -14,16 +14,18 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected.dtype = parameter.dtype;
     if (parameter.kind == ParameterKind::kTensor) {
       expected.kind = Argument::kTensor;
+      expected.has_dtype = parameter.dtype != DType::kAny;
       expected.has_rank = !parameter.dims.empty();
-      expected.rank = static_cast<std::uint8_t>(parameter.dims.size());
+      expected.rank = static_cast<std::int16_t>(parameter.dims.size());
       for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
         int dim = definition.DimOf(parameter.dims[d]).index;
-        expected.dims[d] = static_cast<std::uint8_t>(dim);
-        expected.bound_before |= static_cast<std::uint8_t>(((bound >> dim) & 1u) << d);
+        Extent extent{static_cast<std::uint8_t>(expected_.size()), static_cast<std::uint8_t>(d),
+                      static_cast<std::uint8_t>(dim)};
+        (((bound >> dim) & 1u) != 0 ? repeating_ : binding_).push_back(extent);
         bound |= 1u << dim;
       }
     } else if (parameter.kind == ParameterKind::kScalar) {
-      expected.kind = static_cast<std::uint32_t>(parameter.dtype);
+      expected.kind = static_cast<std::uint16_t>(parameter.dtype);
     } else {
       not_passed_.push_back(static_cast<int>(i));
       continue;
@@ -52,39 +54,52 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   key_decides_problem_ = undecided == 0 && free_dtypes == 0;
 }
 
-Status CallBinder::WrongCount(std::size_t count) const {
-  return InvalidArgumentError(
-      absl::StrCat("kernel '", definition_->name(), "' takes ", expected_.size(), " arguments, got ", count));
+namespace {
+
+std::string What(const Parameter& parameter) {
+  std::string dtype = parameter.dtype == DType::kAny ? "" : std::string(DTypeName(parameter.dtype)) + " ";
+  if (parameter.kind == ParameterKind::kScalar) return "a " + dtype + "scalar";
+  return absl::StrCat("a ", dtype, "tensor",
+                      parameter.dims.empty() ? "" : absl::StrCat(" of rank ", parameter.dims.size()));
 }
 
-Status CallBinder::Mismatch(std::size_t argument, const Argument& given) const {
-  const Parameter& parameter = definition_->parameters()[expected_[argument].parameter];
-  std::string expected =
-      parameter.kind == ParameterKind::kScalar
-          ? absl::StrCat("a ", std::string(DTypeName(parameter.dtype)), " scalar")
-          : absl::StrCat("a ", parameter.dtype == DType::kAny ? "" : std::string(DTypeName(parameter.dtype)) + " ",
-                         "tensor", parameter.dims.empty() ? "" : absl::StrCat(" of rank ", parameter.dims.size()));
-  std::string got = given.is_tensor() ? given.tensor().ToString()
-                                      : absl::StrCat("a ", std::string(DTypeName(given.dtype())), " scalar");
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name,
-                                           "': expected ", expected, ", got ", got));
-}
+}  // namespace
 
-Status CallBinder::NullPointer(std::size_t argument) const {
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '",
-                                           definition_->parameters()[expected_[argument].parameter].name,
-                                           "': null pointer"));
-}
-
-Status CallBinder::BadExtent(std::size_t argument, std::size_t dimension, const TensorView& tensor,
-                             std::int64_t bound) const {
-  const Expected& expected = expected_[argument];
-  const std::string& dim = definition_->dims()[expected.dims[dimension]];
-  return InvalidArgumentError(absl::StrCat(
-      "kernel '", definition_->name(), "', parameter '", definition_->parameters()[expected.parameter].name,
-      "', dimension ", dimension, " ('", dim, "'): extent ", tensor.shape[dimension],
-      bound == 0 ? " is not positive: there is nothing to launch"
-                 : absl::StrCat(" disagrees with ", dim, "=", bound, " of an earlier parameter")));
+Status CallBinder::Refusal(const Argument* arguments, std::size_t count) const {
+  std::string kernel = "kernel '" + definition_->name() + "'";
+  if (count != expected_.size()) {
+    return InvalidArgumentError(absl::StrCat(kernel, " takes ", expected_.size(), " arguments, got ", count));
+  }
+  std::vector<std::int64_t> bound(definition_->dims().size(), 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Expected& expected = expected_[i];
+    const Argument& argument = arguments[i];
+    const Parameter& parameter = definition_->parameters()[expected.parameter];
+    std::string where = kernel + ", parameter '" + parameter.name + "'";
+    bool fits = argument.kind() == expected.kind &&
+                (!argument.is_tensor() || ((!expected.has_dtype || argument.dtype() == expected.dtype) &&
+                                           (!expected.has_rank || argument.tensor().rank == expected.rank)));
+    if (!fits) {
+      std::string got = argument.is_tensor() ? argument.tensor().ToString()
+                                             : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
+      return InvalidArgumentError(absl::StrCat(where, ": expected ", What(parameter), ", got ", got));
+    }
+    if (!argument.is_tensor()) continue;
+    if (argument.tensor().data == nullptr) return InvalidArgumentError(where + ": null pointer");
+    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+      const std::string& dim = parameter.dims[d];
+      std::int64_t& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
+      std::int64_t extent = argument.tensor().shape[d];
+      std::string there = absl::StrCat(where, ", dimension ", d, " ('", dim, "'): extent ", extent);
+      if (extent < 1) return InvalidArgumentError(there + " is not positive: there is nothing to launch");
+      if (value != 0 && value != extent) {
+        return InvalidArgumentError(
+            absl::StrCat(there, " disagrees with ", dim, "=", value, " of an earlier parameter"));
+      }
+      value = extent;
+    }
+  }
+  return InternalError(kernel + ": its arguments were refused, but nothing is wrong with them");
 }
 
 }  // namespace tuneonce

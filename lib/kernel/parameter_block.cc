@@ -1,6 +1,7 @@
 #include "tuneonce/kernel/parameter_block.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 
@@ -23,13 +24,15 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
     }
     layout.Add(*index);
   }
-  if (convention == CallingConvention::kTriton) {
-    for (int i = 0; i < kTritonHidden; ++i) layout.entries_.push_back(Entry{Kind::kNull, 0, 0, 8});
+  if (convention == CallingConvention::kTriton) layout.num_hidden_ = kTritonHidden;
+  for (const Entry& entry : layout.entries_) {
+    bool is_int64 = entry.kind == Kind::kDim || (entry.kind == Kind::kArgument && entry.offset != 0);
+    if (is_int64 && entry.bytes < 8) layout.narrowed_.push_back(entry);
   }
   auto num_descriptors = std::count_if(layout.entries_.begin(), layout.entries_.end(),
                                        [](const Entry& entry) { return entry.kind == Kind::kDescriptor; });
-  if (layout.entries_.size() > static_cast<std::size_t>(kMaxKernelParameters) || num_descriptors > kMaxDescriptors) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", layout.entries_.size(),
+  if (layout.num_parameters() > static_cast<std::size_t>(kMaxKernelParameters) || num_descriptors > kMaxDescriptors) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", layout.num_parameters(),
                                              " kernel parameters and ", num_descriptors, " descriptors; at most ",
                                              kMaxKernelParameters, " and ", kMaxDescriptors, " are possible"));
   }
@@ -39,29 +42,29 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
 void ParameterLayout::Add(std::size_t index) {
   const Parameter& parameter = definition_->parameters()[index];
   auto bytes_of_dtype = static_cast<std::uint8_t>(DTypeBytes(parameter.dtype));
-  Entry entry{Kind::kPointer, static_cast<std::uint8_t>(index), 0, 8};
+  Entry entry{Kind::kArgument, static_cast<std::uint8_t>(index), 0, 8};
   switch (parameter.kind) {
     case ParameterKind::kTensor: {
+      static_assert(offsetof(TensorView, data) == 0);
       entries_.push_back(entry);
       if (convention_ != CallingConvention::kCutilePython) return;
       entry.bytes = 4;
-      for (Kind kind : {Kind::kExtent, Kind::kStride}) {
-        entry.kind = kind;
+      for (std::size_t field : {offsetof(TensorView, shape), offsetof(TensorView, strides)}) {
         for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-          entry.index = static_cast<std::uint8_t>(d);
+          entry.offset = static_cast<std::uint8_t>(field + d * sizeof(std::int64_t));
           entries_.push_back(entry);
         }
       }
       return;
     }
     case ParameterKind::kScalar:
-      entry.kind = Kind::kScalar;
       entry.bytes = bytes_of_dtype;
       break;
     case ParameterKind::kDim:
       entry.kind = Kind::kDim;
       entry.bytes = bytes_of_dtype;
-      entry.index = static_cast<std::uint8_t>(definition_->DimOf(parameter.dim).index);
+      entry.offset = static_cast<std::uint8_t>(static_cast<std::size_t>(definition_->DimOf(parameter.dim).index) *
+                                               sizeof(std::int64_t));
       break;
     case ParameterKind::kDerived:
       entry.kind = Kind::kDerived;
@@ -83,14 +86,11 @@ void ParameterLayout::Add(std::size_t index) {
 Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes) const {
   bool hidden_allowed = convention_ == CallingConvention::kCutilePython;
   // An older Triton's kernel has none or one of the hidden pointers, and takes no harm from more.
-  bool fewer_allowed =
-      convention_ == CallingConvention::kTriton && kernel_sizes.size() + kTritonHidden >= entries_.size();
-  if ((kernel_sizes.size() < entries_.size() && !fewer_allowed) ||
-      (kernel_sizes.size() > entries_.size() && !hidden_allowed)) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", entries_.size(),
+  if (kernel_sizes.size() < entries_.size() || (kernel_sizes.size() > num_parameters() && !hidden_allowed)) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", num_parameters(),
                                              " parameters, but its code has ", kernel_sizes.size()));
   }
-  for (std::size_t i = 0; i < std::min(entries_.size(), kernel_sizes.size()); ++i) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (kernel_sizes[i] == entries_[i].bytes) continue;
     const Parameter& parameter = definition_->parameters()[entries_[i].parameter];
     return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "' (",
@@ -101,36 +101,37 @@ Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_size
   return Status();
 }
 
-Status ParameterLayout::DoesNotFit(const Entry& entry, const BoundCall& call) const {
-  const Parameter& parameter = definition_->parameters()[entry.parameter];
-  std::int64_t value = entry.kind == Kind::kDim      ? call.problem.dims[Dim{entry.index}]
-                       : entry.kind == Kind::kExtent ? call.tensors[entry.parameter]->shape[entry.index]
-                                                     : call.tensors[entry.parameter]->strides[entry.index];
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name,
-                                           "': ", value, " does not fit the kernel's int32"));
-}
-
 Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
                              ParameterBlock* block) const {
+  const std::vector<Parameter>& parameters = definition_->parameters();
+  for (const Entry& entry : narrowed_) {
+    if (LostBits(entry, call) == 0) continue;
+    return InvalidArgumentError(absl::StrCat(
+        "kernel '", definition_->name(), "', parameter '", parameters[entry.parameter].name,
+        "': ", *static_cast<const std::int64_t*>(PointerTo(entry, call)), " does not fit the kernel's int32"));
+  }
   for (const Entry& entry : entries_) {
-    const Parameter& parameter = definition_->parameters()[entry.parameter];
+    const Parameter& parameter = parameters[entry.parameter];
     switch (entry.kind) {
-      case Kind::kWorkspace:
-        block->AddPointer(workspaces++);
+      case Kind::kArgument:
+      case Kind::kDim:
+        block->AddPointer(PointerTo(entry, call));
         break;
       case Kind::kDerived:
         block->AddWord(parameter.derive(config, call.problem));
         break;
-      case Kind::kDescriptor:
-        TUNEONCE_RETURN_IF_ERROR(parameter.describe(config, call.problem, call.tensors.data(), block->AddDescriptor()));
+      case Kind::kWorkspace:
+        block->AddPointer(workspaces++);
         break;
-      default: {
-        const void* value = PointerTo(entry, call);
-        if (value == nullptr) return DoesNotFit(entry, call);
-        block->AddPointer(value);
+      case Kind::kDescriptor: {
+        std::array<const TensorView*, kMaxParameters> tensors;
+        for (std::size_t i = 0; i < parameters.size(); ++i) tensors[i] = call.FindTensor(parameters, i);
+        TUNEONCE_RETURN_IF_ERROR(parameter.describe(config, call.problem, tensors.data(), block->AddDescriptor()));
+        break;
       }
     }
   }
+  for (int i = 0; i < num_hidden_; ++i) block->AddPointer(&kNullPointer);
   return Status();
 }
 

@@ -44,7 +44,7 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
 Status SplitBuffers::CheckSizes(const KernelDefinition& definition, const BoundCall& call) {
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = call.tensors[i];
+    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
     if (tensor == nullptr || parameter.access == Access::kIn || tensor->bytes > 0) continue;
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
                                              "': an output without a size cannot be tuned: pass {pointer, bytes}"));
@@ -57,7 +57,7 @@ Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, co
   TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
   std::vector<Range> ranges;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const TensorView* tensor = call.tensors[i];
+    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
     if (tensor == nullptr) continue;
     const Parameter& parameter = definition.parameters()[i];
     bool written = parameter.access != Access::kIn;
@@ -73,14 +73,14 @@ Result<SplitBuffers> SplitBuffers::Create(const KernelDefinition& definition, co
     std::size_t bytes = range.end - range.begin;
     TUNEONCE_ASSIGN_OR_RETURN(Scratch scratch, AllocateScratch(bytes, stream));
     for (std::size_t parameter : range.parameters) {
-      TensorView moved = *call.tensors[parameter];
+      TensorView moved = call.tensor(parameter);
       CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(moved.data) - range.begin;
       moved.data = reinterpret_cast<void*>(scratch.buffer.get() + kRedZone + offset);
       split.is_poisoned_[parameter] = !range.read;
       absl::StrAppend(&scratch.names, scratch.names.empty() ? "'" : ", '", definition.parameters()[parameter].name,
                       "'");
       split.moved_.push_back(moved);
-      split.trial_call_.tensors[parameter] = &split.moved_.back();
+      split.trial_call_.values[parameter] = &split.moved_.back();
     }
     if (range.read) split.restores_.push_back(RestoreStep{split.scratch_.size(), range.begin, bytes});
     split.scratch_.push_back(std::move(scratch));

@@ -36,8 +36,8 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
   bucket.views_.reserve(static_cast<std::size_t>(kMaxParameters));
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    if (call.tensors[i] == nullptr || parameter.dims.empty()) continue;
-    const TensorView& given = *call.tensors[i];
+    if (parameter.dims.empty()) continue;
+    const TensorView& given = call.tensor(i);
     std::array<std::int64_t, kMaxRank> shape{};
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
       shape[d] = bucket.call_.problem.dims[definition.DimOf(parameter.dims[d])];
@@ -49,7 +49,7 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
     }
     view.data = buffer.data();
     bucket.views_.push_back(view);
-    bucket.call_.tensors[i] = &bucket.views_.back();
+    bucket.call_.values[i] = &bucket.views_.back();
     bucket.buffers_.push_back(std::move(buffer));
   }
   return bucket;

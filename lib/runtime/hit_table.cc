@@ -6,8 +6,10 @@
 namespace tuneonce {
 
 void HitTable::Place(Slots* slots, std::uint64_t hash, const Entry* entry) {
+  auto is_taken = [&](std::size_t i) { return slots->slots[i].load(std::memory_order_relaxed) != 0; };
   std::size_t i = hash & slots->mask;
-  while (slots->slots[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & slots->mask;
+  while (is_taken(i) && is_taken(i + 1)) i = (i + 2) & slots->mask;
+  if (is_taken(i)) ++i;
   slots->slots[i].store((hash & kTagMask) | reinterpret_cast<std::uint64_t>(entry), std::memory_order_release);
 }
 
@@ -19,11 +21,11 @@ const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& ent
   std::copy_n(key.words.begin(), num_words_, made->words());
   inserted_.push_back(Inserted{key.hash, made});
   Slots* slots = slots_.load(std::memory_order_relaxed);
-  if (2 * inserted_.size() <= slots->mask + 1) {
+  if (4 * inserted_.size() <= slots->count()) {
     Place(slots, key.hash, made);
     return made;
   }
-  Slots* larger = NewSlots(2 * (slots->mask + 1));
+  Slots* larger = NewSlots(2 * slots->count());
   for (const Inserted& one : inserted_) Place(larger, one.hash, one.entry);
   slots_.store(larger, std::memory_order_release);
   return made;

@@ -45,10 +45,11 @@ struct ResidentKernel {
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.
   bool CanPrepare(const Geometry& geometry) const;
-  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold.
-  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
+  /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold, and the
+  /// assumptions.
+  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
-    if (Status filled = layout->FillPointers(call, parameters); !filled.ok()) return filled;
+    if (!layout->FillPointers(call, parameters)) return Launch(stream, call);  // It says which.
     CUresult result = setup->Launch(api->launch_path(), function, grid, stream, parameters);
     return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
   }

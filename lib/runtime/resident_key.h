@@ -31,22 +31,38 @@ inline constexpr KeyMultipliers kKeyMultipliers;
 /// What a launch is looked up by: the context, whether the tuned or the fallback config is wanted, and the recipe's
 /// words. On the stack of the launch.
 struct ResidentKey {
-  std::array<std::uint64_t, kMaxKeyWords> words;  // Only the first `count` are set.
-  std::size_t count = 0;
-  std::uint64_t hash = 0;
+  std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
+  std::size_t count;
+  std::uint64_t hash;
 
   enum Role : std::uint64_t { kTuned, kFallback };
 
   /// The first word. A context is told by its id, since its address may come back after it was destroyed or reset.
   static std::uint64_t ContextWord(std::uint64_t context_id, Role role) { return context_id << 1 | role; }
+};
+
+/// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits
+/// for no store.
+class KeyWriter {
+ public:
+  explicit KeyWriter(ResidentKey* key) : key_(key) {}
 
   /// Multilinear hashing (Lemire and Kaser, "Strongly universal string hashing is fast"): the products do not wait for
-  /// each other. The high half is folded into the low one, which picks the slot.
-  void Seal() {
-    std::uint64_t h = 0;
-    for (std::size_t i = 0; i < count; ++i) h += words[i] * kKeyMultipliers.values[i];
-    hash = h ^ (h >> 32);
+  /// each other.
+  void Add(std::uint64_t word) {
+    hash_ += word * kKeyMultipliers.values[count_];
+    key_->words[count_++] = word;
   }
+  /// After the last word. The hash's high half is folded into the low one, which picks the slot.
+  void Finish() {
+    key_->count = count_;
+    key_->hash = hash_ ^ (hash_ >> 32);
+  }
+
+ private:
+  ResidentKey* key_;
+  std::size_t count_ = 0;
+  std::uint64_t hash_ = 0;
 };
 
 }  // namespace tuneonce

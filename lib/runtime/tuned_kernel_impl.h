@@ -41,10 +41,10 @@ struct TunedKernel::Impl {
     unsigned long long context_id = 0;
     CUresult result = api.launch_path().CtxGetId(nullptr, &context_id);
     if (result != CUDA_SUCCESS) return NoContext(result);
-    key->words[0] = ResidentKey::ContextWord(context_id, role);
-    binder.VaryingKeyWords(call, &key->words[1]);
-    key->count = 1 + binder.num_varying_key_words();
-    key->Seal();
+    KeyWriter writer(key);
+    writer.Add(ResidentKey::ContextWord(context_id, role));
+    binder.AddVaryingKeyWords(call, [&writer](std::uint64_t word) { writer.Add(word); });
+    writer.Finish();
     return Status();
   }
   /// Why there is no context id.

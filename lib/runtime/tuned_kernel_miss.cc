@@ -59,7 +59,9 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
                                                   std::shared_ptr<const LoadedKernel> loaded) {
   // What depends on nothing but the key is computed now, once.
   std::optional<Geometry> geometry;
-  if (binder.key_decides_problem() && definition->space().CheckGuards(config, call.problem.dims).ok()) {
+  const VariantState& of_variant = device.variants.at(loaded->variant);
+  if (binder.key_decides_problem() && of_variant.assumptions.Hold(call) &&
+      definition->space().CheckGuards(config, call.problem.dims).ok()) {
     Result<Geometry> computed =
         CallUser("the geometry function", [&] { return loaded->variant->geometry(config, call.problem); });
     if (computed.ok() && computed->IsLaunchable()) geometry = *computed;
@@ -73,7 +75,6 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
     resident->config = config;
     resident->target = device.target;
     resident->variant = loaded->variant;
-    const VariantState& of_variant = device.variants.at(loaded->variant);
     resident->layout = &*of_variant.layout;
     resident->assumptions = &of_variant.assumptions;
     resident->space = &definition->space();

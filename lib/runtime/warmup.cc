@@ -36,7 +36,7 @@ Result<WarmupCall> MakeCall(const KernelDefinition& definition, const TunedKerne
     const Parameter& parameter = definition.parameters()[i];
     warmup.call.ResetParameter(i);
     if (parameter.kind == ParameterKind::kScalar) {
-      warmup.call.scalars[i] = &warmup.scalars[i];
+      warmup.call.values[i] = &warmup.scalars[i];
       warmup.call.problem.dtypes[i] = parameter.dtype;
     }
     if (parameter.kind != ParameterKind::kTensor) continue;
@@ -61,7 +61,7 @@ Result<WarmupCall> MakeCall(const KernelDefinition& definition, const TunedKerne
     view.data = buffer.data();
     warmup.buffers.push_back(std::move(buffer));
     warmup.tensors.push_back(view);
-    warmup.call.tensors[i] = &warmup.tensors.back();
+    warmup.call.values[i] = &warmup.tensors.back();
     warmup.call.problem.dtypes[i] = dtype;
   }
   return warmup;

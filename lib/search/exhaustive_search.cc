@@ -103,9 +103,9 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
       if (arguments[i].memory().data == nullptr) {
         return InvalidArgumentError(absl::StrCat("argument ", i + 1, " is a null pointer"));
       }
-      list.call.tensors[i] = &arguments[i].memory();
+      list.call.values[i] = &arguments[i].memory();
     } else {
-      list.call.scalars[i] = arguments[i].scalar();
+      list.call.values[i] = arguments[i].scalar();
     }
   }
   return list;

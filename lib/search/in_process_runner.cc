@@ -26,14 +26,10 @@ PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& s
   return result;
 }
 
-bool SameArguments(const BoundCall& a, const BoundCall& b, std::size_t num_parameters) {
-  for (std::size_t i = 0; i < num_parameters; ++i) {
-    if ((a.tensors[i] == nullptr) != (b.tensors[i] == nullptr)) return false;
-    if (a.tensors[i] == nullptr) continue;
-    if (a.tensors[i]->data != b.tensors[i]->data || a.tensors[i]->bytes != b.tensors[i]->bytes ||
-        a.tensors[i]->dtype != b.tensors[i]->dtype) {
-      return false;
-    }
+bool SameTensors(const BoundCall& a, const BoundCall& b, const std::vector<Parameter>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const TensorView *x = a.FindTensor(parameters, i), *y = b.FindTensor(parameters, i);
+    if (x != nullptr && (x->data != y->data || x->bytes != y->bytes || x->dtype != y->dtype)) return false;
   }
   return true;
 }
@@ -132,7 +128,7 @@ bool InProcessRunner::TimeInAnotherWay() {
 Result<InProcessRunner::Scratch*> InProcessRunner::ScratchFor(const Candidate& candidate) {
   for (auto& scratch : scratches_) {
     if ((scratch->definition == candidate.definition || SameAccess(*scratch->definition, *candidate.definition)) &&
-        SameArguments(scratch->call, candidate.call, candidate.definition->parameters().size())) {
+        SameTensors(scratch->call, candidate.call, candidate.definition->parameters())) {
       return scratch.get();
     }
   }
@@ -149,7 +145,7 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   trial->geometry = candidate.geometry;
   trial->call = candidate.call;
   for (std::size_t i = 0; i < candidate.definition->parameters().size(); ++i) {
-    trial->call.tensors[i] = trial->scratch->split.trial_call().tensors[i];
+    trial->call.values[i] = trial->scratch->split.trial_call().values[i];
   }
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> workspace_bytes, CallUser("a workspace function", [&] {

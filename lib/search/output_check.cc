@@ -20,7 +20,7 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const SplitBuffers&
   std::size_t next_given = 0;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = split.trial_call().tensors[i];
+    const TensorView* tensor = split.trial_call().FindTensor(definition.parameters(), i);
     if (tensor == nullptr || parameter.access == Access::kIn) continue;
     const TensorView* source = tensor;
     if (given != nullptr) {
@@ -56,7 +56,7 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const SplitBuffer
   if (!stray.empty()) return std::optional<Finding>({FailureKind::kOutOfBounds, "it wrote " + stray});
   for (const Output& output : outputs_) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Finding> finding,
-                              CompareOutput(output, *split.trial_call().tensors[output.parameter]));
+                              CompareOutput(output, split.trial_call().tensor(output.parameter)));
     if (finding) return finding;
   }
   return std::optional<Finding>();

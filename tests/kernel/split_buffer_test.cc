@@ -23,7 +23,7 @@ class SplitBufferTest : public testing::CpuDeviceTest {
     ASSERT_OK(CallBinder(definition_).Bind(arguments.data(), arguments.size(), &call_));
   }
   CUdeviceptr Trial(const SplitBuffers& split, std::size_t parameter) {
-    return reinterpret_cast<CUdeviceptr>(split.trial_call().tensors[parameter]->data);
+    return reinterpret_cast<CUdeviceptr>(split.trial_call().tensor(parameter).data);
   }
 
   KernelDefinition definition_{"k", "1"};

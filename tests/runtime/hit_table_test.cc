@@ -11,14 +11,14 @@
 namespace tuneonce {
 namespace {
 
-ResidentKey Key(std::uint64_t a, std::uint64_t b) {
+ResidentKey Key(const std::vector<std::uint64_t>& words) {
   ResidentKey key;
-  key.words[0] = a;
-  key.words[1] = b;
-  key.count = 2;
-  key.Seal();
+  KeyWriter writer(&key);
+  for (std::uint64_t word : words) writer.Add(word);
+  writer.Finish();
   return key;
 }
+ResidentKey Key(std::uint64_t a, std::uint64_t b) { return Key({a, b}); }
 
 HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, false, {}}; }
 
@@ -53,25 +53,36 @@ TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
 
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
   HitTable table(2);
-  ResidentKernel first, second;
-  ResidentKey a = Key(1, 2);
-  ResidentKey b = Key(3, 4);
-  b.hash = a.hash;
-  table.Insert(a, Runs(first));
-  EXPECT_EQ(FindIn(table, b), nullptr);
-  table.Insert(b, Runs(second));
-  EXPECT_EQ(FindIn(table, a), &first);
-  EXPECT_EQ(FindIn(table, b), &second);
+  std::vector<ResidentKernel> kernels(9);  // More than a pair of slots holds.
+  std::vector<ResidentKey> keys;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    keys.push_back(Key(i, 2));
+    keys.back().hash = keys.front().hash;
+    EXPECT_EQ(FindIn(table, keys[i]), nullptr);
+    table.Insert(keys[i], Runs(kernels[i]));
+    for (std::size_t j = 0; j <= i; ++j) EXPECT_EQ(FindIn(table, keys[j]), &kernels[j]);
+  }
+}
+
+TEST(HitTableTest, AFullTableOfOneHashGrows) {
+  HitTable table(2);
+  ResidentKernel kernel;
+  ResidentKey key = Key(0, 2);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    key.words[0] = i;
+    table.Insert(key, Runs(kernel));
+  }
+  for (std::uint64_t i = 0; i < 301; ++i) {
+    key.words[0] = i;
+    EXPECT_EQ(FindIn(table, key), i < 300 ? &kernel : nullptr) << i;
+  }
 }
 
 TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
   ResidentKernel first, second;
   for (std::size_t count : {5u, 6u, 13u, 14u, 30u}) {
     HitTable table(count);
-    ResidentKey a = Key(count, 2);
-    for (std::size_t i = 2; i < count; ++i) a.words[i] = i;
-    a.count = count;
-    a.Seal();
+    ResidentKey a = Key(std::vector<std::uint64_t>(count, 7));
     ResidentKey b = a;
     b.words[count - 1] += 1;  // With the hash of `a`.
     EXPECT_EQ(table.Insert(a, Runs(first))->kernel, &first);

@@ -42,8 +42,8 @@ class Argument {
   bool is_tensor() const { return kind_ == kTensor; }
   /// REQUIRES: is_tensor().
   const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
-  /// REQUIRES: !is_tensor(). Points to DTypeBytes(dtype()) bytes.
-  const void* scalar() const { return value_; }
+  /// The TensorView, or the scalar's DTypeBytes(dtype()) bytes.
+  const void* value() const { return value_; }
   DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
 
  private:

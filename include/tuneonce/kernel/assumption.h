@@ -2,6 +2,7 @@
 #define TUNEONCE_KERNEL_ASSUMPTION_H_
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,19 +20,9 @@ class TUNEONCE_API AssumptionChecks {
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
 
   /// True if all hold. A few compares: part of every launch.
-  bool Hold(const BoundCall& call) const {
-    for (const Check& check : checks_) {
-      if (!Holds(check, call)) return false;
-    }
-    return true;
-  }
+  bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
   /// True if all hold but those about extents, which the dims decide: what may differ between launches of one key.
-  bool HoldApartFromExtents(const BoundCall& call) const {
-    for (const Check& check : checks_) {
-      if (check.kind != Assumption::Kind::kExtentDivisibleBy && !Holds(check, call)) return false;
-    }
-    return true;
-  }
+  bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
 
@@ -40,41 +31,42 @@ class TUNEONCE_API AssumptionChecks {
     Assumption::Kind kind;
     std::uint8_t parameter;
     std::uint8_t dimension;
-    std::uint8_t other;    // kNoOverlap: the other parameter.
-    bool is_power_of_two;  // `value`, so that a mask does instead of a division.
+    std::uint8_t other;  // kNoOverlap: the other parameter.
     std::int64_t value;
+
+    bool Holds(const BoundCall& call) const;
+  };
+  /// A check that is one compare of 8 bytes of a TensorView: `value & mask == expected`.
+  struct Masked {
+    std::uint8_t parameter;
+    std::uint8_t offset;  // In the TensorView.
+    std::uint64_t mask;
+    std::uint64_t expected;
+  };
+  struct Checks {
+    std::vector<Check> all;
+    std::vector<Masked> masked;  // For those of them that are one compare. A stride along one element may be any, so
+                                 // that a masked check that fails is not the last word.
+
+    void Add(const Check& check);
+    bool Hold(const BoundCall& call) const {
+      std::uint64_t wrong = all.size() - masked.size();
+      for (const Masked& check : masked) {
+        std::uint64_t value;
+        std::memcpy(&value, static_cast<const char*>(call.values[check.parameter]) + check.offset, sizeof(value));
+        wrong |= (value & check.mask) ^ check.expected;
+      }
+      return wrong == 0 || HoldOneByOne(call);
+    }
+    bool HoldOneByOne(const BoundCall& call) const;
   };
 
-  static bool Divides(const Check& check, std::int64_t value) {
-    return check.is_power_of_two ? (value & (check.value - 1)) == 0 : value % check.value == 0;
-  }
-  static bool Overlap(const TensorView& a, const TensorView& b) {
-    auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
-    // Of unknown size: at least its first byte.
-    return begin_a < begin_b + (b.bytes == 0 ? 1 : b.bytes) && begin_b < begin_a + (a.bytes == 0 ? 1 : a.bytes);
-  }
-  static bool Holds(const Check& check, const BoundCall& call) {
-    const TensorView& tensor = *call.tensors[check.parameter];
-    switch (check.kind) {
-      case Assumption::Kind::kAligned:
-        return Divides(check, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(tensor.data)));
-      case Assumption::Kind::kStrideIs:
-        // Along one element no step is ever taken.
-        return tensor.strides[check.dimension] == check.value || tensor.shape[check.dimension] == 1;
-      case Assumption::Kind::kStrideDivisibleBy:
-        return Divides(check, tensor.strides[check.dimension]);
-      case Assumption::Kind::kExtentDivisibleBy:
-        return Divides(check, tensor.shape[check.dimension]);
-      case Assumption::Kind::kNoOverlap:
-        return !Overlap(tensor, *call.tensors[check.other]);
-    }
-    return false;
-  }
   Status Broken(const Check& check, const BoundCall& call) const;
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;
-  std::vector<Check> checks_;
+  Checks others_;
+  Checks extents_;  // Those about extents.
 };
 
 }  // namespace tuneonce

@@ -17,15 +17,18 @@ namespace tuneonce {
 /// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
 struct BoundCall {
   Problem problem;
-  /// By parameter; null for those that are no tensor.
-  std::array<const TensorView*, kMaxParameters> tensors;
-  /// By parameter: the scalar's bytes; null for those that the caller does not pass as a scalar.
-  std::array<const void*, kMaxParameters> scalars;
+  /// By parameter: its TensorView, or its scalar's bytes; null for those that the caller does not pass.
+  std::array<const void*, kMaxParameters> values;
 
   void ResetParameter(std::size_t i) {
     problem.dtypes[i] = DType::kAny;
-    tensors[i] = nullptr;
-    scalars[i] = nullptr;
+    values[i] = nullptr;
+  }
+  /// REQUIRES: parameter `i` is a tensor.
+  const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(values[i]); }
+  /// Parameter `i` of `parameters`; null if it is no tensor.
+  const TensorView* FindTensor(const std::vector<Parameter>& parameters, std::size_t i) const {
+    return parameters[i].kind == ParameterKind::kTensor ? &tensor(i) : nullptr;
   }
 };
 
@@ -39,45 +42,47 @@ class TUNEONCE_API CallBinder {
   /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
   /// what was expected.
   Status Bind(const Argument* arguments, std::size_t count, BoundCall* call) const {
-    if (count != expected_.size()) return WrongCount(count);
+    if (count != expected_.size()) return Refusal(arguments, count);
+    for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
+    std::uint64_t wrong = 0;  // Not 0: something is, and Refusal finds out what. Cheaper than a branch for each check.
+    for (std::size_t i = 0; i < count; ++i) {
+      const Expected& expected = expected_[i];
+      const Argument& argument = arguments[i];
+      if (argument.kind() != expected.kind) return Refusal(arguments, count);
+      call->values[expected.parameter] = argument.value();
+      call->problem.dtypes[expected.parameter] = expected.dtype;
+      if (expected.kind != Argument::kTensor) continue;
+      const TensorView& tensor = argument.tensor();
+      call->problem.dtypes[expected.parameter] = tensor.dtype;
+      if (tensor.dtype != expected.dtype) wrong |= expected.has_dtype;
+      if (tensor.rank != expected.rank) wrong |= expected.has_rank;
+      if (tensor.data == nullptr) wrong |= 1;
+    }
     Dims& dims = call->problem.dims;
     dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
-    for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
-    for (std::size_t i = 0; i < count; ++i) {
-      const Expected expected = expected_[i];
-      const Argument& argument = arguments[i];
-      if (argument.kind() != expected.kind) return Mismatch(i, argument);
-      if (expected.kind != Argument::kTensor) {
-        call->tensors[expected.parameter] = nullptr;
-        call->scalars[expected.parameter] = argument.scalar();
-        call->problem.dtypes[expected.parameter] = expected.dtype;
-        continue;
-      }
-      const TensorView& tensor = argument.tensor();
-      if ((expected.dtype != DType::kAny && tensor.dtype != expected.dtype) ||
-          (expected.has_rank && tensor.rank != expected.rank)) {
-        return Mismatch(i, argument);
-      }
-      if (tensor.data == nullptr) return NullPointer(i);
-      call->tensors[expected.parameter] = &tensor;
-      call->scalars[expected.parameter] = nullptr;
-      call->problem.dtypes[expected.parameter] = tensor.dtype;
-      for (std::size_t d = 0; d < expected.rank; ++d) {
-        std::int64_t& dim = dims[Dim{expected.dims[d]}];
-        std::int64_t extent = tensor.shape[d];
-        if (extent < 1) return BadExtent(i, d, tensor, 0);
-        if (((expected.bound_before >> d) & 1) != 0 && dim != extent) return BadExtent(i, d, tensor, dim);
-        dim = extent;
-      }
+    for (const Extent& extent : binding_) {
+      std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
+      dims[Dim{extent.dim}] = value;
+      if (value < 1) wrong |= 1;
     }
-    return Status();
+    for (const Extent& extent : repeating_) {
+      std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
+      wrong |= static_cast<std::uint64_t>(dims[Dim{extent.dim}] ^ value);
+    }
+    return wrong == 0 ? Status() : Refusal(arguments, count);
   }
 
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
-  void KeyWords(const BoundCall& call, std::uint64_t* words) const { Write(key_, call, words); }
+  void KeyWords(const BoundCall& call, std::uint64_t* words) const {
+    for (const KeyWord& word : key_) *words++ = WordOf(word, call);
+  }
   std::size_t num_key_words() const { return key_.size(); }
-  /// Those of them that can differ between calls (a declared dtype cannot): what tells resident keys apart.
-  void VaryingKeyWords(const BoundCall& call, std::uint64_t* words) const { Write(varying_key_, call, words); }
+  /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot): what tells resident
+  /// keys apart.
+  template <typename Add>
+  void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
+    for (const KeyWord& word : varying_key_) add(WordOf(word, call));
+  }
   std::size_t num_varying_key_words() const { return varying_key_.size(); }
   /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
   /// be computed once per key.
@@ -85,13 +90,18 @@ class TUNEONCE_API CallBinder {
 
  private:
   struct Expected {
-    std::uint32_t kind;      // Argument::kind.
+    std::uint16_t kind;      // Argument::kind.
     std::uint8_t parameter;  // Index in the definition.
-    DType dtype;             // kAny: not checked.
-    bool has_rank;           // False: raw memory of any shape, rank 0.
-    std::uint8_t rank;
-    std::uint8_t bound_before;                // Bit d: the dim of dimension d has its value from an earlier one.
-    std::array<std::uint8_t, kMaxRank> dims;  // Index of each dimension's dim.
+    DType dtype;
+    bool has_dtype;  // False: a tensor of any.
+    bool has_rank;   // False: raw memory of any shape.
+    std::int16_t rank;
+  };
+  /// A dimension of a tensor, and the dim it must agree with.
+  struct Extent {
+    std::uint8_t argument;
+    std::uint8_t dimension;
+    std::uint8_t dim;
   };
   struct KeyWord {
     KeyPart::Kind kind;
@@ -99,36 +109,26 @@ class TUNEONCE_API CallBinder {
     std::uint8_t index;  // Of the dim, or of the parameter.
     std::uint8_t bytes;  // kValue: of the scalar.
   };
-  static_assert(kMaxRank <= 8, "bound_before has 8 bits");
 
-  static void Write(const std::vector<KeyWord>& key, const BoundCall& call, std::uint64_t* words) {
-    for (const KeyWord& word : key) {
-      switch (word.kind) {
-        case KeyPart::Kind::kDim:
-          *words = static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
-          break;
-        case KeyPart::Kind::kDType:
-          *words = static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
-          break;
-        case KeyPart::Kind::kValue:
-          *words = 0;
-          std::memcpy(words, call.scalars[word.index], word.bytes);
-          break;
-      }
-      ++words;
+  static std::uint64_t WordOf(const KeyWord& word, const BoundCall& call) {
+    if (word.kind == KeyPart::Kind::kDim) {
+      return static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
     }
+    if (word.kind == KeyPart::Kind::kDType) return static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
+    std::uint64_t value = 0;
+    std::memcpy(&value, call.values[word.index], word.bytes);
+    return value;
   }
 
-  Status WrongCount(std::size_t count) const;
-  Status Mismatch(std::size_t argument, const Argument& given) const;
-  Status NullPointer(std::size_t argument) const;
-  /// `bound`: the dim's value from before, or 0 if `tensor`'s extent is itself wrong.
-  Status BadExtent(std::size_t argument, std::size_t dimension, const TensorView& tensor, std::int64_t bound) const;
+  /// Why these arguments do not fit: the first thing wrong, from left to right.
+  Status Refusal(const Argument* arguments, std::size_t count) const;
 
   const KernelDefinition* definition_;
   int num_dims_;
   std::vector<Expected> expected_;
-  std::vector<int> not_passed_;  // Parameters that the caller does not pass.
+  std::vector<Extent> binding_;    // Give each dim its value,
+  std::vector<Extent> repeating_;  // and must have the same.
+  std::vector<int> not_passed_;    // Parameters that the caller does not pass.
   std::vector<KeyWord> key_;
   std::vector<KeyWord> varying_key_;
   bool key_decides_problem_ = false;

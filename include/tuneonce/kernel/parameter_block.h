@@ -71,77 +71,55 @@ class TUNEONCE_API ParameterLayout {
               ParameterBlock* block) const;
 
   /// The same for a layout that is not computed, whose values are all in the caller's arguments: only pointers to them,
-  /// one per kernel parameter. A stack frame of a hit is smaller for it.
-  Status FillPointers(const BoundCall& call, void** pointers) const {
-    for (const Entry& entry : entries_) {
-      const void* value = PointerTo(entry, call);
-      if (value == nullptr) return DoesNotFit(entry, call);
-      *pointers++ = const_cast<void*>(value);
-    }
-    return Status();
+  /// one per kernel parameter. A stack frame of a hit is smaller for it. False if an extent does not fit: Fill says
+  /// which.
+  bool FillPointers(const BoundCall& call, void** pointers) const {
+    for (const Entry& entry : entries_) *pointers++ = const_cast<void*>(PointerTo(entry, call));
+    for (int i = 0; i < num_hidden_; ++i) *pointers++ = const_cast<std::uint64_t*>(&kNullPointer);
+    std::uint64_t lost = 0;
+    for (const Entry& entry : narrowed_) lost |= LostBits(entry, call);
+    return lost == 0;
   }
 
   /// Bytes that each workspace parameter needs, in order; empty if there is none.
   std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
-  std::size_t num_parameters() const { return entries_.size(); }
+  std::size_t num_parameters() const { return entries_.size() + static_cast<std::size_t>(num_hidden_); }
   bool has_workspace() const { return num_workspaces_ > 0; }
   /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
   bool is_computed() const { return is_computed_; }
 
  private:
-  enum class Kind : std::uint8_t {
-    kPointer,
-    kExtent,
-    kStride,
-    kScalar,
-    kDim,
-    kNull,
-    kDerived,
-    kWorkspace,
-    kDescriptor
-  };
+  enum class Kind : std::uint8_t { kArgument, kDim, kDerived, kWorkspace, kDescriptor };
   struct Entry {
     Kind kind;
     std::uint8_t parameter;  // Index in the definition.
-    std::uint8_t index;      // kExtent, kStride: of the dimension; kDim: of the dim.
+    std::uint8_t offset;     // Of the value in bytes, in the call's value (a TensorView or scalar) or, kDim, its dims.
     std::uint8_t bytes;      // Size of the kernel's parameter.
   };
-  static_assert(kMaxDescriptorBytes <= 255, "bytes has 8 bits");
+  static_assert(kMaxDescriptorBytes <= 255 && sizeof(TensorView) <= 255, "bytes and offset have 8 bits");
 
-  /// Where the caller keeps the value of a parameter that is not computed. Null if it does not fit an int32 that the
-  /// kernel expects.
+  /// Where the caller keeps the value of a parameter that is not computed.
   static const void* PointerTo(const Entry& entry, const BoundCall& call) {
-    switch (entry.kind) {
-      case Kind::kPointer:
-        return &call.tensors[entry.parameter]->data;
-      case Kind::kScalar:
-        return call.scalars[entry.parameter];
-      case Kind::kExtent:
-        return IfItFits(entry, call.tensors[entry.parameter]->shape[entry.index]);
-      case Kind::kStride:
-        return IfItFits(entry, call.tensors[entry.parameter]->strides[entry.index]);
-      case Kind::kDim:
-        return IfItFits(entry, call.problem.dims[Dim{entry.index}]);
-      case Kind::kNull:
-        return &kNullPointer;
-      default:
-        return nullptr;
-    }
+    const void* base = entry.kind == Kind::kDim ? &call.problem.dims[Dim{0}] : call.values[entry.parameter];
+    return static_cast<const char*>(base) + entry.offset;
+  }
+  /// Not 0 if the extent, stride or dim does not fit an int32.
+  static std::uint64_t LostBits(const Entry& entry, const BoundCall& call) {
+    std::int64_t value = *static_cast<const std::int64_t*>(PointerTo(entry, call));
+    return static_cast<std::uint64_t>(value ^ static_cast<std::int32_t>(value));
   }
   static constexpr std::uint64_t kNullPointer = 0;
-  static const void* IfItFits(const Entry& entry, const std::int64_t& value) {
-    return entry.bytes == 8 || value == static_cast<std::int32_t>(value) ? &value : nullptr;
-  }
 
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
-  Status DoesNotFit(const Entry& entry, const BoundCall& call) const;
 
   const KernelDefinition* definition_;
   CallingConvention convention_;
   std::vector<Entry> entries_;
+  std::vector<Entry> narrowed_;  // Those that are int64 in the call and int32 in the kernel.
+  int num_hidden_ = 0;           // Null pointers behind the declared parameters.
   int num_workspaces_ = 0;
   bool is_computed_ = false;
 };
