@@ -7,23 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernel/bundle_space.h"
 #include "tuneonce/kernel/kernel_definition.h"
 
 namespace tuneonce {
-
-class ManifestNode;
-
-/// Values of some axes.
-struct ConfigPattern {
-  std::vector<std::pair<std::size_t, AxisValue>> values;  ///< By the axis's index.
-
-  bool Matches(const Config& config) const {
-    for (const auto& [index, value] : values) {
-      if (!(config.values()[index] == value)) return false;
-    }
-    return true;
-  }
-};
 
 /// One file of a variant, and the configs that it is for.
 struct BundleArtifact {

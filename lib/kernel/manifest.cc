@@ -186,6 +186,16 @@ Result<const std::vector<ManifestNode>*> ManifestNode::Array() const {
   return &elements_;
 }
 
+Result<std::vector<std::string>> ManifestNode::Strings() const {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* elements, Array());
+  std::vector<std::string> strings;
+  for (const ManifestNode& element : *elements) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, element.String());
+    strings.push_back(std::move(text));
+  }
+  return strings;
+}
+
 Result<const std::vector<std::pair<std::string, ManifestNode>>*> ManifestNode::Object() const {
   if (kind_ != Kind::kObject) return Error("expected an object");
   return &members_;

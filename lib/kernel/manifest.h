@@ -31,6 +31,8 @@ class ManifestNode {
   Result<std::string> String() const;
   /// The elements. Error: no array.
   Result<const std::vector<ManifestNode>*> Array() const;
+  /// The elements, which must be strings.
+  Result<std::vector<std::string>> Strings() const;
   /// The members in the file's order, as (name, value). Error: no object.
   Result<const std::vector<std::pair<std::string, ManifestNode>>*> Object() const;
 

@@ -93,6 +93,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
        ":9: parameters[2].dim: unknown dim"},
       {"[64, 128]", "[]", ":11: axes[0].values: an axis needs at least one value"},
       {"[64, 128]", "[64, \"x\"]", ":11: axes[0].values[1]: expected a whole number"},
+      {"[64, 128]", "[true]", ":11: axes[0].values: an axis of truth values has the values [false, true]"},
       {"{\"TILE\": 64}", "{\"TILE\": 65}", "65"},
       {"{\"TILE\": 64}", "{\"TIL\": 64}", ":12: baseline.TIL: unknown axis 'TIL'; the bundle has: TILE"},
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
