@@ -14,14 +14,16 @@ Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Stat
   CUresult ended = driver->StreamEndCapture(stream.get(), &graph);
   CUgraphExec exec = nullptr;
   CUresult instantiated = CUDA_SUCCESS;
+  std::size_t num_nodes = 0;
   if (recorded.ok() && ended == CUDA_SUCCESS) {
-    instantiated = driver->GraphInstantiateWithFlags(&exec, graph, 0);
+    instantiated = driver->GraphGetNodes(graph, nullptr, &num_nodes);
+    if (instantiated == CUDA_SUCCESS) instantiated = driver->GraphInstantiateWithFlags(&exec, graph, 0);
   }
   if (graph != nullptr) driver->GraphDestroy(graph);
   if (!recorded.ok()) return recorded;
   if (ended != CUDA_SUCCESS) return CudaStatus(api, ended, "cuStreamEndCapture");
   if (instantiated != CUDA_SUCCESS) return CudaStatus(api, instantiated, "cuGraphInstantiate");
-  return GraphExec(api, exec);
+  return GraphExec(api, exec, num_nodes);
 }
 
 GraphExec::~GraphExec() {

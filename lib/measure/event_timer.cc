@@ -39,8 +39,12 @@ class EventTimingSession final : public TimingSession {
  public:
   EventTimingSession(StreamView stream, CacheFlush flush) : stream_(stream), flush_(std::move(flush)) {}
 
-  /// Measures what the events add.
+  /// Measures what the events add, and counts how much is captured around a launch.
   Status Calibrate() {
+    TimedRun nothing;
+    nothing.launch = [](CUstream) { return Status(); };
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> around, Capture(nothing, 1));
+    num_nodes_around_ = around->graph.num_nodes();
     if (stream_.api().is_cpu_device()) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(DeviceKernels kernels, DeviceKernels::Load(stream_.api()));
     TimedRun empty;
@@ -59,6 +63,9 @@ class EventTimingSession final : public TimingSession {
 
   Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<EventRun> prepared, Capture(run, 1));
+    if (prepared->graph.num_nodes() == num_nodes_around_) {
+      return FailedPreconditionError("it launched nothing on the stream that it was to be timed on");
+    }
     if (!flush_.is_cold() && !run.prepare && !stream_.api().is_cpu_device()) {
       TUNEONCE_ASSIGN_OR_RETURN(double once_us, SampleOne(*prepared));
       if (once_us < kShortUs) {
@@ -130,6 +137,7 @@ class EventTimingSession final : public TimingSession {
   StreamView stream_;
   CacheFlush flush_;
   double offset_us_ = 0;
+  std::size_t num_nodes_around_ = 0;
   std::int64_t num_launches_ = 0;
 };
 

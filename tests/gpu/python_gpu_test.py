@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER. Needs tuneonce, torch,
+"""The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce, torch,
 triton, PyPI's cuda-tile, tileiras."""
 import json
 import pathlib
@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-import traceback
 
 import torch
 
 import tuneonce
 import tuneonce.torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python"))
+from running import expect, run_tests  # noqa: E402
 
 folder = pathlib.Path(sys.argv[1])
 HALF = torch.float16
@@ -29,15 +31,6 @@ def reference_rms_norm(x, w, eps):
 
 def rms_norm_arguments(m=256, n=1024):
     return torch.randn(m, n, dtype=HALF, device="cuda"), torch.randn(n, dtype=HALF, device="cuda")
-
-
-def expect(error, part, call):
-    try:
-        call()
-    except error as e:
-        assert part in str(e), f"'{part}' is not in '{e}'"
-        return
-    raise AssertionError(f"no {error.__name__}")
 
 
 def test_every_bundle_computes_what_torch_computes():
@@ -176,20 +169,62 @@ def test_threads_and_counts():
     assert counters["tunes"] == 1 and counters["hits"] + counters["waits"] >= 15999 - 8, counters
 
 
-def test_exhaustive_search_over_cutile_and_callables():
-    x = torch.randn(1 << 20, device="cuda")
+def test_exhaustive_search_over_cutile_kernels():
+    sys.path.insert(0, str(folder / "softmax"))
+    from softmax import softmax
+    f = torch.randn(2048, 1000, device="cuda")
+    g = torch.empty_like(f)
+    space = tuneonce.SearchSpace({"TILE_N": [1000, 1024, 4096], "occupancy": [1, 4]})
+    result = tuneonce.exhaustive_search(
+        space, torch.cuda.current_stream(), lambda c: (f.shape[0], 1, 1), softmax, lambda c: (f, g, c["TILE_N"]),
+        lambda c: {"occupancy": tuneonce.Hints.by_target(sm_90=c["occupancy"], default=1)}, quiet=True)
+    torch.testing.assert_close(g, torch.softmax(f, 1))
+    assert [c.config["TILE_N"] for c in result.failures] == [1000, 1000], "a tile that is no power of two"
+    assert len(result.successes) == 4 and result.best.config["TILE_N"] == 1024, result
+    assert result.best.mean_us == min(s.mean_us for s in result.successes)
+
+
+def test_exhaustive_search_over_callables():
+    x = torch.randn(1 << 24, device="cuda")
     y = torch.empty_like(x)
+    scales = (lambda: torch.mul(x, 2, out=y), lambda: torch.add(torch.mul(x, 1), x, out=y))
 
-    def kernel(cfg):
-        return lambda: torch.mul(x, 2, out=y) if cfg == 0 else torch.add(torch.mul(x, 1), x, out=y)
+    def took_us(run):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        for _ in range(3):
+            run()
+        begin.record()
+        for _ in range(20):
+            run()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1000 / 20
 
-    def launcher(config):
-        run = kernel(config)
-        return lambda: run()
+    for timer, expected in (("events", "events"), (None, "events"), ("cupti", None)):
+        if expected is None:  # CUPTI counts kernels: one config has two.
+            expect(tuneonce.UnavailableError, "records",
+                   lambda: tuneonce.exhaustive_search([0, 1], None, None, lambda config: scales[config], lambda c: (), quiet=True,
+                                                      timer=timer))
+            continue
+        result = tuneonce.exhaustive_search([1, 0], None, None, lambda config: scales[config], lambda c: (), quiet=True,
+                                            timer=timer)
+        assert result.timer == expected and result.best.config == 0, result
+        for success in result.successes:
+            by_torch = took_us(scales[success.config])
+            assert 0.8 < success.mean_us / by_torch < 1.25, (success, by_torch)
+    f = torch.randn(2048, 1000, device="cuda")
+    ours, g = kernel_of("softmax"), torch.empty_like(f)
+    result = tuneonce.exhaustive_search(["torch", "ours"], torch.cuda.Stream(), None,
+                                        lambda config: ours if config == "ours" else lambda x, y: torch.softmax(x, 1, out=y),
+                                        lambda c: (f, g), quiet=True)
+    assert len(result.successes) == 2 and result.timer == "cupti", result
+    elsewhere = torch.cuda.Stream()
 
-    result = tuneonce.exhaustive_search([1, 0], None, None, lambda config: launcher(config), lambda c: (), quiet=True,
-                                        timer="events")
-    assert len(result.successes) == 2 and result.best.mean_us > 0, result
+    def on_another_stream():
+        with torch.cuda.stream(elsewhere):
+            torch.mul(x, 2, out=y)
+    expect(tuneonce.InternalError, "it launched nothing on the stream",
+           lambda: tuneonce.exhaustive_search([0], None, None, on_another_stream, lambda c: (), quiet=True, timer="events"))
 
 
 def test_cutile_and_triton_race_in_one_bundle():
@@ -216,14 +251,4 @@ def test_cutile_and_triton_race_in_one_bundle():
         torch.testing.assert_close(g, torch.softmax(f, 1))
 
 
-failed = 0
-for name, test in list(globals().items()):
-    if name.startswith("test_"):
-        try:
-            test()
-            print("passed", name, flush=True)
-        except Exception:  # noqa: BLE001
-            failed += 1
-            print("FAILED", name, flush=True)
-            traceback.print_exc()
-sys.exit(1 if failed else 0)
+run_tests(globals(), sys.argv[2:])

@@ -69,7 +69,7 @@ TEST_F(TimerTest, ErrorsOfTheRunComeBack) {
                "launch");
   EXPECT_ERROR((*session)->Prepare({[](CUstream) { return NotFoundError("prepare"); }, fine}), StatusCode::kNotFound,
                "prepare");
-  EXPECT_OK((*session)->Prepare({nullptr, fine}));
+  EXPECT_ERROR((*session)->Prepare({nullptr, fine}), StatusCode::kFailedPrecondition, "it launched nothing");
 }
 
 /// A CUPTI whose kernels last what the test says. One at a time.

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 
 import numpy as np
 
 import tuneonce
+from running import expect, run_tests
 
 folder = pathlib.Path(sys.argv[1])
 
@@ -27,15 +27,6 @@ def softmax(x):
 
 def soft_arguments(m=8, n=64):
     return np.random.rand(m, n).astype(np.float32), np.zeros((m, n), np.float32)
-
-
-def expect(error, part, call):
-    try:
-        call()
-    except error as e:
-        assert part in str(e), f"'{part}' is not in '{e}'"
-        return
-    raise AssertionError(f"no {error.__name__} with '{part}'")
 
 
 def test_every_bundle_computes_what_numpy_computes():
@@ -212,6 +203,10 @@ def test_exhaustive_search_has_cutiles_names():
     expect(ValueError, "the search space is empty", lambda: tuneonce.exhaustive_search([], None, None, None, None))
     expect(tuneonce.InternalError, "all 1 configs failed", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: 1 // 0, lambda c: (), device="cpu", quiet=True))
+    expect(tuneonce.InternalError, "it launched nothing on the stream", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True))
+    expect(ValueError, "timer is 'cupti' or 'events', not 'clock'", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="clock"))
 
 
 def test_import_is_cheap_and_brings_no_torch():
@@ -235,14 +230,4 @@ def test_doctor_and_disable_autotune():
         tuneonce.disable_autotune(False)
 
 
-failed = 0
-for name, test in list(globals().items()):
-    if name.startswith("test_") and (len(sys.argv) == 2 or name in sys.argv[2:]):
-        try:
-            test()
-            print("passed", name, flush=True)
-        except Exception:  # noqa: BLE001
-            failed += 1
-            print("FAILED", name, flush=True)
-            traceback.print_exc()
-sys.exit(1 if failed else 0)
+run_tests(globals(), sys.argv[2:])

@@ -10,8 +10,6 @@
 #include "tuned_kernel_type.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/stream.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
 #include "tuneonce/measure/race.h"
 #include "tuneonce/measure/statistics.h"
 
@@ -52,29 +50,27 @@ struct Search {
     return Status();
   }
 
-  Status Open(Timer* wanted) {
-    CuptiTimer cupti;
-    EventTimer events;
-    Timer* timer = wanted != nullptr ? wanted : &cupti;
-    Result<std::unique_ptr<TimingSession>> opened = timer->Open(stream, CacheState::kDefault);
-    if (!opened.ok() && wanted == nullptr) {
-      timer = &events;
-      opened = timer->Open(stream, CacheState::kDefault);
-    }
-    TUNEONCE_ASSIGN_OR_RETURN(session, std::move(opened));
-    timer_name = timer->name();
+  /// Readies the entrants for timing; one that cannot be timed fails, and leaves.
+  Status Prepare() {
+    std::vector<Entrant> ready;
     for (Entrant& entrant : entrants) {
       TimedRun run;
       run.launch = [this, index = entrant.index](CUstream on) { return Launch(index, on); };
-      TUNEONCE_ASSIGN_OR_RETURN(entrant.prepared, session->Prepare(std::move(run)));
+      Result<std::unique_ptr<PreparedRun>> prepared = session->Prepare(std::move(run));
+      if (prepared.status().sticky()) return prepared.status();
+      errors[entrant.index] = prepared.status().message();
+      if (prepared.ok()) ready.push_back(Entrant{entrant.index, *std::move(prepared)});
     }
+    entrants = std::move(ready);
     return Status();
   }
 
-  Status Run(Timer* timer) {
-    TUNEONCE_RETURN_IF_ERROR(RunOnce());
+  Status RaceWith(Timer* timer) {
+    session = nullptr;  // One at a time has CUPTI.
+    TUNEONCE_ASSIGN_OR_RETURN(session, timer->Open(stream, CacheState::kDefault));
+    timer_name = timer->name();
+    TUNEONCE_RETURN_IF_ERROR(Prepare());
     if (entrants.empty()) return Status();
-    TUNEONCE_RETURN_IF_ERROR(Open(timer));
     race.emplace(entrants.size());
     for (auto round = race->NextRound(); !round.empty(); round = race->NextRound()) {
       std::vector<PreparedRun*> runs;
@@ -83,6 +79,15 @@ struct Search {
       race->Record(samples);
     }
     return Status();
+  }
+
+  /// `timer`: null for CUPTI, or events where that cannot be had or cannot tell, as of a config of two kernels.
+  Status Run(Timer* timer) {
+    TUNEONCE_RETURN_IF_ERROR(RunOnce());
+    if (entrants.empty()) return Status();
+    Status raced = RaceWith(timer != nullptr ? timer : TimerNamed("cupti"));
+    if (timer != nullptr || raced.code() != StatusCode::kUnavailable) return raced;
+    return RaceWith(TimerNamed("events"));
   }
 
   py::object launch;
@@ -103,9 +108,7 @@ py::dict RaceCallables(std::size_t num_configs, const py::object& launch, const 
   std::optional<Stream> own;  // A session wants a stream to itself; the legacy stream cannot be captured.
   CUstream where = StreamOf(stream);
   if (where == nullptr) where = own.emplace(ValueOrThrow(Stream::Create(device.api()))).get();
-  CuptiTimer cupti;
-  EventTimer events;
-  Timer* timer = !timer_name ? nullptr : *timer_name == "cupti" ? static_cast<Timer*>(&cupti) : &events;
+  Timer* timer = timer_name ? TimerNamed(*timer_name) : nullptr;
   Search search(num_configs, launch, where, device);
   Status status;
   {

@@ -80,15 +80,6 @@ RecordMatch MatchNamed(const std::string& name) {
   throw py::value_error("weakest_match is 'exact', 'other_driver' or 'other_device', not '" + name + "'");
 }
 
-/// Lives as long as the process: a policy keeps a pointer only.
-Timer* TimerNamed(const std::string& name) {
-  static auto* const cupti = new CuptiTimer;
-  static auto* const events = new EventTimer;
-  if (name == "cupti") return cupti;
-  if (name == "events") return events;
-  throw py::value_error("timer is 'cupti' or 'events', not '" + name + "'");
-}
-
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
                                          const py::object& store, const std::optional<bool>& disabled,
                                          const std::optional<std::string>& timer, bool warm, const std::string& on_miss,
@@ -306,6 +297,14 @@ PyType_Spec spec = {"tuneonce.TunedKernel", sizeof(TunedKernelObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
 
 }  // namespace
+
+Timer* TimerNamed(const std::string& name) {
+  static auto* const cupti = new CuptiTimer;
+  static auto* const events = new EventTimer;
+  if (name == "cupti") return cupti;
+  if (name == "events") return events;
+  throw py::value_error("timer is 'cupti' or 'events', not '" + name + "'");
+}
 
 CUstream StreamOf(py::handle object) {
   if (object.is_none()) return nullptr;

@@ -4,6 +4,10 @@
 #include <cuda.h>
 #include <pybind11/pybind11.h>
 
+#include <string>
+
+#include "tuneonce/measure/timer.h"
+
 namespace tuneonce::python {
 
 /// Adds the class TunedKernel to the module: a C type of its own, not pybind11's, since its call is the hot path
@@ -12,6 +16,9 @@ void AddTunedKernel(pybind11::module_& module);
 
 /// A stream argument: None, an int, or an object with `__cuda_stream__` or `cuda_stream` (torch). Throws TypeError.
 CUstream StreamOf(pybind11::handle object);
+
+/// "cupti" or "events"; it lives as long as the process. Throws ValueError.
+Timer* TimerNamed(const std::string& name);
 
 }  // namespace tuneonce::python
 

@@ -1,10 +1,11 @@
 """exhaustive_search with the names that cuTile's users know, over anything that launches."""
 import collections.abc
+import contextlib
 import dataclasses
 import inspect
 import itertools
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,9 +73,11 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
                       *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None) -> TuningResult:
     """Runs every config and returns the fastest; ties go to the earliest in the space.
 
-    kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)); or a callable `kernel(config)` that returns
-    something to call with the arguments; or any callable `kernel(*args)` that launches one kernel by itself, on the
-    current stream. hints_fn: for cuTile kernels, as its replace_hints. stream: an int, or a framework's stream.
+    kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)); a TunedKernel; or a callable `kernel(config)` that returns
+    something to call with the arguments; or any callable `kernel(*args)` that launches by itself, on the current stream:
+    PyTorch's is set to the one that is timed. hints_fn: for cuTile kernels, as its replace_hints; a hint that differs by
+    target is Hints.by_target's. stream: an int, or a framework's stream. What is timed is what a config launches on the
+    stream; on the CPU device there are no callables that do.
 
     Outputs are not verified and not protected: args_fn decides what is written. Failing configs are data; if none works
     the error lists why.
@@ -85,7 +88,7 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
     configs = list(search_space)
     if not configs:
         raise ValueError("the search space is empty")
-    launchers = [_launcher(config, grid_fn, kernel, args_fn, hints_fn) for config in configs]
+    launchers = [_launcher(config, grid_fn, kernel, args_fn, hints_fn, device) for config in configs]
     from tuneonce import _tuneonce
     raced = _tuneonce._race(len(configs), lambda index, on: launchers[index](on), stream, device, timer)
     successes, failures, by_index = [], [], {}
@@ -106,20 +109,35 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
 
 
 def _launcher(config: Any, grid_fn: Callable, kernel: Any, args_fn: Callable,
-              hints_fn: Optional[Callable]) -> Callable[[int], None]:
+              hints_fn: Optional[Callable], device: str) -> Callable[[int], None]:
     """What launches this config once, on the stream of the given handle."""
     args = tuple(args_fn(config))
     if hasattr(kernel, "replace_hints"):  # cuTile's.
         import cuda.tile as ct
-        variant = kernel.replace_hints(**hints_fn(config)) if hints_fn is not None else kernel
+        hints = hints_fn(config) if hints_fn is not None else {}
+        variant = kernel.replace_hints(**{name: ct.ByTarget(**value) if isinstance(value, dict) else value
+                                          for name, value in hints.items()}) if hints else kernel
         grid = grid_fn(config)
         return lambda stream: ct.launch(stream, grid, variant, args)
     if hints_fn is not None:
         raise TypeError("hints_fn is for cuTile kernels: the kernel given has no replace_hints")
-    if _takes_config(kernel):
-        built = kernel(config)
-        return lambda stream: built(*args)
-    return lambda stream: kernel(*args)
+    run = kernel(config) if _takes_config(kernel) else kernel
+    from tuneonce import TunedKernel
+    if isinstance(run, TunedKernel):
+        return lambda stream: run(*args, stream=stream)
+
+    def launch(stream: int) -> None:
+        with _current(stream, device):
+            run(*args)
+    return launch
+
+
+def _current(stream: int, device: str) -> ContextManager[Any]:
+    """Makes `stream` PyTorch's current one, if PyTorch is in use."""
+    torch = sys.modules.get("torch")
+    if torch is None or not device.startswith("cuda"):
+        return contextlib.nullcontext()
+    return torch.cuda.stream(torch.cuda.ExternalStream(stream))
 
 
 def _takes_config(kernel: Any) -> bool:

@@ -86,11 +86,12 @@ class CustomOp:
         given = dict(zip(self._taken, args))
         outputs = self._make_outputs(given, copy=True)
         self.kernel(*[outputs[n] if n in outputs else given[n] for n in self._parameters])
-        results = tuple(outputs[n] for n in self._returned)
-        return results[0] if len(results) == 1 else results
+        return self._results(outputs)
 
     def _fake(self, *args: Any) -> Any:
-        outputs = self._make_outputs(dict(zip(self._taken, args)), copy=False)
+        return self._results(self._make_outputs(dict(zip(self._taken, args)), copy=False))
+
+    def _results(self, outputs: Dict[str, torch.Tensor]) -> Any:
         results = tuple(outputs[n] for n in self._returned)
         return results[0] if len(results) == 1 else results
 

@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <cstddef>
 #include <functional>
 #include <utility>
 
@@ -18,20 +19,26 @@ class TUNEONCE_API GraphExec {
   /// instantiates it. REQUIRES: `stream` is the caller's own, not the legacy stream, and not capturing.
   static Result<GraphExec> Capture(StreamView stream, const std::function<Status(CUstream)>& record);
   ~GraphExec();
-  GraphExec(GraphExec&& other) noexcept : api_(other.api_), exec_(std::exchange(other.exec_, nullptr)) {}
+  GraphExec(GraphExec&& other) noexcept
+      : api_(other.api_), exec_(std::exchange(other.exec_, nullptr)), num_nodes_(other.num_nodes_) {}
   GraphExec& operator=(GraphExec&& other) noexcept {
     std::swap(api_, other.api_);
     std::swap(exec_, other.exec_);
+    std::swap(num_nodes_, other.num_nodes_);
     return *this;
   }
 
   Status Launch(CUstream stream) const;
+  /// How many kernels, copies, event records and the like it has.
+  std::size_t num_nodes() const { return num_nodes_; }
 
  private:
-  GraphExec(const DriverApi& api, CUgraphExec exec) : api_(&api), exec_(exec) {}
+  GraphExec(const DriverApi& api, CUgraphExec exec, std::size_t num_nodes)
+      : api_(&api), exec_(exec), num_nodes_(num_nodes) {}
 
   const DriverApi* api_;
   CUgraphExec exec_;
+  std::size_t num_nodes_;
 };
 
 }  // namespace tuneonce

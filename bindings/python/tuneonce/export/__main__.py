@@ -48,29 +48,17 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
     manifest_path.write_text(to_json(declaration.manifest(name, variants)) + "\n")
 
 
-def to_json(manifest: Dict[str, Any]) -> str:
+def to_json(fields: Dict[str, Any], indent: str = "") -> str:
     """JSON with one line per entry of a list, so that a person can read and compare it."""
+    inner = indent + "  "
     lines = []
-    for field, value in manifest.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict) and field != "variants":
-            entries = ",\n".join("    " + json.dumps(v) for v in value)
-            lines.append(f'  "{field}": [\n{entries}\n  ]')
-        elif field == "variants":
-            lines.append('  "variants": [\n' + ",\n".join(variant_json(v) for v in value) + "\n  ]")
-        else:
-            lines.append(f'  "{field}": {json.dumps(value)}')
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def variant_json(variant: Dict[str, Any]) -> str:
-    lines = []
-    for field, value in variant.items():
+    for field, value in fields.items():
+        text = json.dumps(value)
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            entries = ",\n".join("        " + json.dumps(v) for v in value)
-            lines.append(f'      "{field}": [\n{entries}\n      ]')
-        else:
-            lines.append(f'      "{field}": {json.dumps(value)}')
-    return "    {\n" + ",\n".join(lines) + "\n    }"
+            entries = [to_json(v, inner + "  ") if field == "variants" else json.dumps(v) for v in value]
+            text = "[\n" + ",\n".join(f"{inner}  {entry}" for entry in entries) + f"\n{inner}]"
+        lines.append(f'{inner}"{field}": {text}')
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def main() -> None:
