@@ -1,24 +1,17 @@
 #include "tune_bundle.h"
 
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
 
+#include "tuned_run.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/cuda/stream.h"
 
 namespace tuneonce::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
-};
 
 /// "M=4096" as its two parts.
 Result<std::pair<std::string, double>> Setting(const std::string& text) {
@@ -160,15 +153,8 @@ Result<Arguments> MakeArguments(const KernelDefinition& definition, const Bundle
                                   "' has no dtype: the bundle's example must say one");
     }
     std::vector<std::int64_t> extents;
-    std::int64_t count = 1;
-    for (const std::string& dim : parameter.dims) {
-      extents.push_back(example.dims.at(dim));
-      constexpr std::int64_t kMost = std::int64_t{1} << 40;
-      if (__builtin_mul_overflow(count, extents.back(), &count) || count > kMost) {
-        return InvalidArgumentError("the shape is too large: '" + parameter.name +
-                                    "' would have more than 2^40 elements");
-      }
-    }
+    for (const std::string& dim : parameter.dims) extents.push_back(example.dims.at(dim));
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t count, examples::ElementCount(extents));
     std::size_t element = DTypeBytes(dtype);
     std::size_t bytes = static_cast<std::size_t>(count) * element;
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes));
@@ -197,27 +183,16 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   TUNEONCE_ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(definition, example, stream.view()));
-  auto observer = std::make_shared<KeepResult>();
-  policy.observer = observer;
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, policy));
   BundleReport report;
   report.device_name = identity.name;
   for (const std::string& dim : definition.dims()) {
     report.shape += (report.shape.empty() ? "" : ", ") + dim + "=" + std::to_string(example.dims[dim]);
   }
-  auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.list.data(), arguments.list.size()); };
-  Clock::time_point start = Clock::now();
-  TUNEONCE_RETURN_IF_ERROR(launch());
-  report.first_call_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  constexpr int kHits = 10;
-  start = Clock::now();
-  for (int i = 0; i < kHits; ++i) TUNEONCE_RETURN_IF_ERROR(launch());
-  report.hit_host_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / kHits;
-  TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  report.result = std::move(observer->result);
-  report.result.best.kernel = nullptr;  // Nothing of the report needs the context, which ends here.
-  if (report.result.baseline) report.result.baseline->kernel = nullptr;
+  TUNEONCE_ASSIGN_OR_RETURN(examples::TunedRun run,
+                            examples::RunTuned(definition, device, stream.view(), arguments.list, std::move(policy)));
+  report.first_call_ms = run.first_call_ms;
+  report.hit_host_us = run.hit_host_us;
+  report.result = std::move(run.result);
   return report;
 }
 

@@ -1,11 +1,11 @@
 // RunExample: the main job, step by step.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <random>
 
 #include "example.h"
+#include "tuned_run.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/cuda/stream.h"
@@ -21,22 +21,6 @@ struct Tensor {
   std::optional<DeviceBuffer> device;
   TensorView view;
 };
-
-struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
-};
-
-Result<std::int64_t> ElementCount(const std::vector<std::int64_t>& extents) {
-  std::int64_t count = 1;
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // 4 TiB of float32: more than any device has.
-  for (std::int64_t extent : extents) {
-    if (__builtin_mul_overflow(count, extent, &count) || count > kMost) {
-      return InvalidArgumentError("the shape is too large: a tensor would have more than 2^40 elements");
-    }
-  }
-  return count;
-}
 
 Result<std::vector<Tensor>> MakeTensors(const KernelDefinition& definition, const Shape& shape, StreamView stream) {
   std::vector<Tensor> tensors;
@@ -130,25 +114,15 @@ Result<ExampleReport> RunExample(const Example& example, const Device& device, c
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
     ++num_launches;
   }
-  auto observer = std::make_shared<KeepResult>();
-  policy.observer = observer;
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, policy));
-  TUNEONCE_RETURN_IF_ERROR(kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()));
   ++num_launches;
-  TUNEONCE_ASSIGN_OR_RETURN(report.max_error,
-                            CheckOutputs(example, call.problem.dims, num_launches, tensors, stream.view()));
-
-  constexpr int kHits = 10;
-  auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kHits; ++i) {
-    TUNEONCE_RETURN_IF_ERROR(kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()));
-  }
-  report.hit_host_us =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / kHits;
-  TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  report.result = std::move(observer->result);
-  report.result.best.kernel = nullptr;  // Nothing of the report needs the context, which may end here.
-  if (report.result.baseline) report.result.baseline->kernel = nullptr;
+  auto check = [&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(report.max_error,
+                              CheckOutputs(example, call.problem.dims, num_launches, tensors, stream.view()));
+    return Status();
+  };
+  TUNEONCE_ASSIGN_OR_RETURN(TunedRun run, RunTuned(definition, device, stream.view(), arguments, policy, check));
+  report.hit_host_us = run.hit_host_us;
+  report.result = std::move(run.result);
   return report;
 }
 

@@ -42,4 +42,10 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
 else
   echo "SKIPPED: no tuneonce, torch, triton and cuda-tile for python3; the Python package was NOT run."
 fi
+# The custom op in C++, where an installed libtuneonce.so is: TUNEONCE_PREFIX is where `cmake --install` put it.
+if [ -n "${TUNEONCE_PREFIX:-}" ] && python3 -c 'import torch' 2> /dev/null; then
+  step "$(dirname "$0")/custom_op.sh" "$TUNEONCE_PREFIX"
+else
+  echo "SKIPPED: no torch for python3, or TUNEONCE_PREFIX is not set; the C++ custom op was NOT built and run."
+fi
 exit $failed
