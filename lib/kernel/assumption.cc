@@ -17,12 +17,6 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
   return static_cast<std::uint8_t>(*index);
 }
 
-bool Overlap(const TensorView& a, const TensorView& b) {
-  auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
-  // Of unknown size: at least its first byte.
-  return begin_a < begin_b + (b.bytes == 0 ? 1 : b.bytes) && begin_b < begin_a + (a.bytes == 0 ? 1 : a.bytes);
-}
-
 }  // namespace
 
 Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant) {
@@ -72,6 +66,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
       offset = offsetof(TensorView, shape) + check.dimension * sizeof(std::int64_t);
       break;
     case Assumption::Kind::kNoOverlap:
+      apart.emplace_back(check.parameter, check.other);
       return;
   }
   if (check.kind != Assumption::Kind::kStrideIs && !is_power_of_two) return;  // A division, then.

@@ -27,6 +27,14 @@ class TUNEONCE_API AssumptionChecks {
   Status Verify(const BoundCall& call) const;
 
  private:
+  static bool Overlap(const TensorView& a, const TensorView& b) {
+    auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
+    // Of unknown size (0 bytes): at least its first byte. Without branches, as which of two comes first is chance.
+    std::uintptr_t end_a = begin_a + a.bytes + static_cast<std::size_t>(a.bytes == 0);
+    std::uintptr_t end_b = begin_b + b.bytes + static_cast<std::size_t>(b.bytes == 0);
+    return (static_cast<int>(begin_a < end_b) & static_cast<int>(begin_b < end_a)) != 0;
+  }
+
   struct Check {
     Assumption::Kind kind;
     std::uint8_t parameter;
@@ -45,17 +53,20 @@ class TUNEONCE_API AssumptionChecks {
   };
   struct Checks {
     std::vector<Check> all;
-    std::vector<Masked> masked;  // For those of them that are one compare. A stride along one element may be any, so
-                                 // that a masked check that fails is not the last word.
+    // And those of them that are quick. A stride along one element may be any, so that a masked check that fails is not
+    // the last word.
+    std::vector<Masked> masked;
+    std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
 
     void Add(const Check& check);
     bool Hold(const BoundCall& call) const {
-      std::uint64_t wrong = all.size() - masked.size();
+      std::uint64_t wrong = all.size() - masked.size() - apart.size();
       for (const Masked& check : masked) {
         std::uint64_t value;
         std::memcpy(&value, static_cast<const char*>(call.values[check.parameter]) + check.offset, sizeof(value));
         wrong |= (value & check.mask) ^ check.expected;
       }
+      for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
       return wrong == 0 || HoldOneByOne(call);
     }
     bool HoldOneByOne(const BoundCall& call) const;
