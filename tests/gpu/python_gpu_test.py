@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """The Python package on a GPU with PyTorch: python_gpu_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce, torch,
 triton, PyPI's cuda-tile, tileiras."""
+import gc
 import json
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -167,6 +169,24 @@ def test_threads_and_counts():
     assert not errors, errors
     counters = kernel.counters()
     assert counters["tunes"] == 1 and counters["hits"] + counters["waits"] >= 15999 - 8, counters
+
+
+def test_a_million_launches_leak_nothing():
+    kernel = kernel_of("softmax")
+    f = torch.randn(1, 64, device="cuda")
+    g = torch.empty_like(f)
+
+    def launch(times):
+        for _ in range(times):
+            kernel(f, g)
+        torch.cuda.synchronize()
+        gc.collect()
+        return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    before = launch(100_000)
+    grown = launch(1_000_000) - before
+    assert grown < 4 << 20, f"{grown} bytes for 10^6 calls"
+    assert kernel.counters()["hits"] >= 1_099_999 and torch.cuda.memory_allocated() < 1 << 30
 
 
 def test_exhaustive_search_over_cutile_kernels():
