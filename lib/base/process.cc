@@ -11,9 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -171,45 +168,6 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (!stopped.ok()) return stopped;
   result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   return result;
-}
-
-Result<TemporaryFolder> TemporaryFolder::Create() {
-  std::string name = absl::StrCat(Environment::Get().temporary_folder, "/tuneonce-XXXXXX");
-  if (mkdtemp(name.data()) == nullptr) {
-    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno)));
-  }
-  return TemporaryFolder(std::move(name));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {
-  std::string file = absl::StrCat(path_, "/", name);
-  TUNEONCE_RETURN_IF_ERROR(tuneonce::WriteFile(file, content));
-  return file;
-}
-
-Status WriteFile(const std::string& path, const std::string& content) {
-  std::string partial = path + ".partial";
-  std::ofstream stream(partial, std::ios::binary);
-  stream << content;
-  stream.close();
-  if (stream && std::rename(partial.c_str(), path.c_str()) == 0) return Status();
-  int error = errno;
-  unlink(partial.c_str());
-  return ResourceExhaustedError(absl::StrCat("cannot write ", path, ": ", std::strerror(error)));
-}
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return NotFoundError(absl::StrCat("cannot read ", path, ": ", std::strerror(errno)));
-  std::ostringstream content;
-  content << stream.rdbuf();
-  return content.str();
 }
 
 }  // namespace tuneonce

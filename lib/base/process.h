@@ -46,32 +46,6 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options);
 /// Empty if there is none.
 std::string FindProgram(const std::string& name, const std::string& path);
 
-/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> Create();
-  ~TemporaryFolder();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
-    std::swap(path_, other.path_);
-    return *this;
-  }
-
-  const std::string& path() const { return path_; }
-  /// Writes `path()/name` and returns its full path.
-  Result<std::string> WriteFile(const std::string& name, const std::string& content) const;
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
-/// Writes a file whole: errors leave no partial file. Errors: ResourceExhausted, with the path.
-Status WriteFile(const std::string& path, const std::string& content);
-
-/// The whole content of a file. Errors: NotFound, with the path and the system's reason.
-Result<std::string> ReadFile(const std::string& path);
-
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_PROCESS_H_

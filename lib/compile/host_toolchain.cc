@@ -1,6 +1,7 @@
 #include "tuneonce/compile/host_toolchain.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.

@@ -4,14 +4,15 @@
 #include <sys/stat.h>
 
 #include <chrono>
-#include <filesystem>
 #include <map>
 #include <mutex>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/process.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/base/environment.h"
 
@@ -23,20 +24,21 @@ constexpr char kWheelFolder[] = "nvidia/cu13/bin";
 
 /// `root`/lib/python3*/{site,dist}-packages, those that exist.
 void AddPackageFolders(const std::string& root, std::vector<std::string>* folders) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(root + "/lib", error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename().string().rfind("python3", 0) != 0) continue;
+  for (const std::string& name : NamesIn(root + "/lib")) {
+    if (name.rfind("python3", 0) != 0) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
-      std::filesystem::path folder = it->path() / packages;
-      if (std::filesystem::is_directory(folder, error)) folders->push_back(folder.string());
+      std::string folder = absl::StrCat(root, "/lib/", name, "/", packages);
+      if (IsDirectory(folder)) folders->push_back(std::move(folder));
     }
   }
 }
 
 std::vector<std::string> WheelFolders(const Environment& environment) {
   std::vector<std::string> packages;
-  for (std::filesystem::path folder = FolderOfThisCode(); folder.has_relative_path(); folder = folder.parent_path()) {
-    if (folder.filename() == "site-packages" || folder.filename() == "dist-packages") packages.push_back(folder);
+  // The folder above each slash of this code's own path, from the innermost on.
+  std::string above = FolderOfThisCode();
+  for (; above.find('/') != std::string::npos; above.resize(above.rfind('/'))) {
+    if (absl::EndsWith(above, "/site-packages") || absl::EndsWith(above, "/dist-packages")) packages.push_back(above);
   }
   if (!environment.virtual_env.empty()) AddPackageFolders(environment.virtual_env, &packages);
   if (!environment.home.empty()) AddPackageFolders(environment.home + "/.local", &packages);

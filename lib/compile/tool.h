@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "tuneonce/base/result.h"
 #include "tuneonce/compile/artifact.h"
 #include "tuneonce/compile/compile_limits.h"

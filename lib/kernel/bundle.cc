@@ -1,11 +1,10 @@
 #include "tuneonce/kernel/bundle.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "base/process.h"
+#include "base/file.h"
 #include "kernel/bundle_artifacts.h"
 #include "kernel/bundle_space.h"
 #include "kernel/bundle_variant.h"
@@ -234,21 +233,17 @@ class BundleReader {
 };
 
 Result<Bundle> Bundle::Load(const std::string& folder) {
-  namespace fs = std::filesystem;
   std::string manifest = folder + "/manifest.json";
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) return NotFoundError("there is no bundle folder '" + folder + "'");
-  if (!fs::is_regular_file(manifest, error)) {
-    return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
-  }
-  fs::path root = fs::weakly_canonical(folder, error);
+  if (!IsDirectory(folder)) return NotFoundError("there is no bundle folder '" + folder + "'");
+  if (!IsRegularFile(manifest)) return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
+  std::string root = RealPath(folder) + "/";
   auto read = [&](const std::string& name) -> Result<std::string> {
-    fs::path path = fs::weakly_canonical(fs::path(folder) / name, error);
-    if (path.string().compare(0, root.string().size() + 1, root.string() + "/") != 0) {
+    std::string path = RealPath(folder + "/" + name);
+    if (!path.empty() && path.compare(0, root.size(), root) != 0) {
       return InvalidArgumentError("'" + name + "' lies outside the bundle");  // By a symbolic link.
     }
-    if (!fs::is_regular_file(path, error)) return NotFoundError("the artifact '" + name + "' is not there");
-    return ReadFile(path.string());
+    if (!IsRegularFile(path)) return NotFoundError("the artifact '" + name + "' is not there");
+    return ReadFile(path);
   };
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(manifest));
   TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(text, manifest));

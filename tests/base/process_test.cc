@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/process.h"
 
 #include <gtest/gtest.h>

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "tuneonce/base/environment.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "tuneonce/kernel/bundle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

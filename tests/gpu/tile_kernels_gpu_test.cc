@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <random>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "testing/device_test.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "kernel/manifest.h"
 #include "testing/device_test.h"
 

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "kernel/tile_ir_file.h"
 #include "testing/device_test.h"
 #include "testing/tile_ir_property.h"

@@ -22,4 +22,5 @@ expect lib/search/candidate.cc '#include "tuneonce/store/record_store.h"' 'searc
 expect lib/store/memory_store.cc '#include "tuneonce/search/failure.h"' 'store does not know search'
 expect include/tuneonce/base/status.h '#include "absl/strings/str_cat.h"' 'may not include a third-party library'
 expect lib/search/candidate.cc 'auto x = UnguardedTable(api);' 'round the capture guard'
+expect lib/report/doctor.cc '#include <filesystem>' 'use base/file.h'
 expect lib/space/config.cc 'auto x = getenv("X");' 'only base/environment reads'

@@ -1,6 +1,6 @@
 # cmake -DROOT=FOLDER -P check_layers.cmake: an area may include only itself and areas before it. Fails with every
-# include that goes the wrong way, every public header that names a third-party library, and every file that calls the
-# driver round the capture guard.
+# include that goes the wrong way, every public header that names a third-party library, every file that calls the
+# driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
 set(order base cuda space kernel compile measure search store runtime report)
 set(failures "")
 file(GLOB_RECURSE files ${ROOT}/include/tuneonce/*.h ${ROOT}/lib/*.h ${ROOT}/lib/*.cc)
@@ -30,6 +30,9 @@ foreach(file IN LISTS files)
       if("${area};${included}" MATCHES "^(store;search|search;store|measure;compile)$")
         list(APPEND failures "${name}: ${area} does not know ${included}: ${include}")
       endif()
+    endif()
+    if(include MATCHES "<filesystem>")
+      list(APPEND failures "${name}: use base/file.h: ${include}")
     endif()
     if(name MATCHES "^include/" AND include MATCHES "absl/|nlohmann/|sqlite|CLI/|xxhash|gtest/")
       list(APPEND failures "${name}: a public header may not include a third-party library: ${include}")

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/file.h"
 #include "base/process.h"
 #include "testing/device_test.h"
 #include "tuneonce/cuda/graph.h"

@@ -15,7 +15,7 @@
 #include <sstream>
 #include <thread>
 
-#include "base/process.h"
+#include "base/file.h"
 #include "store/store_file.h"
 #include "testing/device_test.h"
 #include "tuneonce/store/layered_store.h"

@@ -1,0 +1,50 @@
+#ifndef TUNEONCE_LIB_BASE_FILE_H_
+#define TUNEONCE_LIB_BASE_FILE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+
+// Files and folders by POSIX calls, not by std::filesystem: torch's wheels up to at least 2.11 export parts of it from
+// libtorch.so, and a libtuneonce.so in an extension that links that would be bound to them; they crash.
+
+namespace tuneonce {
+
+bool IsDirectory(const std::string& path);
+bool IsRegularFile(const std::string& path);
+/// Absolute and without symbolic links; empty if there is no such file.
+std::string RealPath(const std::string& path);
+/// Names of what is in a folder, without "." and ".."; empty if there is no such folder.
+std::vector<std::string> NamesIn(const std::string& folder);
+
+/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end.
+class TemporaryFolder {
+ public:
+  static Result<TemporaryFolder> Create();
+  ~TemporaryFolder();
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+
+  const std::string& path() const { return path_; }
+  /// Writes `path()/name` and returns its full path.
+  Result<std::string> WriteFile(const std::string& name, const std::string& content) const;
+
+ private:
+  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+/// Writes a file whole: errors leave no partial file. Errors: ResourceExhausted, with the path.
+Status WriteFile(const std::string& path, const std::string& content);
+
+/// The whole content of a file. Errors: NotFound, with the path and the system's reason.
+Result<std::string> ReadFile(const std::string& path);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BASE_FILE_H_
