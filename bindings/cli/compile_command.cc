@@ -13,7 +13,7 @@
 namespace tuneonce::cli {
 namespace {
 
-struct Options {
+struct CompileArguments {
   std::string file;
   std::string target;
   std::string symbol;
@@ -35,21 +35,21 @@ Result<Target> ParseTarget(const std::string& name) {
   return target;
 }
 
-Result<KernelSource> ReadSource(const Options& options) {
-  std::string extension = std::filesystem::path(options.file).extension().string();
+Result<KernelSource> ReadSource(const CompileArguments& arguments) {
+  std::string extension = std::filesystem::path(arguments.file).extension().string();
   if (extension != ".tileir" && extension != ".ptx" && extension != ".cu") {
-    return InvalidArgumentError("'" + options.file + "' is none of .tileir, .ptx, .cu");
+    return InvalidArgumentError("'" + arguments.file + "' is none of .tileir, .ptx, .cu");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(options.file));
-  if (extension == ".tileir") return KernelSource::TileIr(std::move(content), options.symbol);
-  if (extension == ".ptx") return KernelSource::Ptx(std::move(content), options.symbol);
-  return KernelSource::CudaCpp(std::move(content), options.symbol);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(arguments.file));
+  if (extension == ".tileir") return KernelSource::TileIr(std::move(content), arguments.symbol);
+  if (extension == ".ptx") return KernelSource::Ptx(std::move(content), arguments.symbol);
+  return KernelSource::CudaCpp(std::move(content), arguments.symbol);
 }
 
-void Print(const Options& options, const Artifact& artifact) {
-  if (options.json) {
-    nlohmann::ordered_json json = {{"file", options.file},
-                                   {"target", options.target},
+void Print(const CompileArguments& arguments, const Artifact& artifact) {
+  if (arguments.json) {
+    nlohmann::ordered_json json = {{"file", arguments.file},
+                                   {"target", arguments.target},
                                    {"kernel", artifact.symbol},
                                    {"kernels", artifact.kernels},
                                    {"image_bytes", artifact.image.size()},
@@ -59,31 +59,32 @@ void Print(const Options& options, const Artifact& artifact) {
                                    {"code_fingerprint", artifact.code_fingerprint.ToString()},
                                    {"compile_s", artifact.seconds},
                                    {"log", artifact.log}};
-    json["output"] = options.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(options.output);
+    json["output"] =
+        arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
     std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
     return;
   }
   std::printf("%s for %s: %zu bytes in %.2f s; %d registers, %lld bytes shared, %lld bytes local\n",
-              artifact.symbol.c_str(), options.target.c_str(), artifact.image.size(), artifact.seconds,
+              artifact.symbol.c_str(), arguments.target.c_str(), artifact.image.size(), artifact.seconds,
               artifact.resources.registers, static_cast<long long>(artifact.resources.shared_bytes),
               static_cast<long long>(artifact.resources.local_bytes));
   if (!artifact.log.empty()) std::printf("%s\n", artifact.log.c_str());
 }
 
-Status Run(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(options.target));
-  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(options));
-  TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(options.hints));
+Status Run(const CompileArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(arguments.target));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && source.kind != SourceKind::kTileIr) {
     return InvalidArgumentError("--hint applies to .tileir files only");
   }
   Hints hints = values.empty() ? Hints() : Hints(std::move(values));
   TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, ToolchainSet::Default().For(source.kind));
   CompileLimits limits;
-  limits.timeout_ms = options.timeout_ms;
+  limits.timeout_ms = arguments.timeout_ms;
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
-  if (!options.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(options.output, artifact.image));
-  Print(options, artifact);
+  if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, artifact.image));
+  Print(arguments, artifact);
   return Status();
 }
 
@@ -91,16 +92,16 @@ Status Run(const Options& options) {
 
 void AddCompile(CLI::App& app, Command* command) {
   CLI::App* compile = app.add_subcommand("compile", "Compile a .tileir, .ptx or .cu file to a cubin");
-  auto options = std::make_shared<Options>();
-  compile->add_option("FILE", options->file, "Tile IR bytecode, PTX or CUDA C++")->required();
-  compile->add_option("--target", options->target, "GPU architecture, like sm_90")->required();
-  compile->add_option("--symbol", options->symbol, "the kernel, where the file has several");
-  compile->add_option("--hint", options->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
-  compile->add_option("-o,--output", options->output, "where the cubin goes; without it only the report is printed");
-  compile->add_option("--timeout-ms", options->timeout_ms, "kill the compiler after so long")
+  auto arguments = std::make_shared<CompileArguments>();
+  compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX or CUDA C++")->required();
+  compile->add_option("--target", arguments->target, "GPU architecture, like sm_90")->required();
+  compile->add_option("--symbol", arguments->symbol, "the kernel, where the file has several");
+  compile->add_option("--hint", arguments->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
+  compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long")
       ->check(CLI::PositiveNumber);
-  compile->add_flag("--json", options->json, "JSON instead of text");
-  compile->callback([=] { *command = [=] { return Run(*options); }; });
+  compile->add_flag("--json", arguments->json, "JSON instead of text");
+  compile->callback([=] { *command = [=] { return Run(*arguments); }; });
 }
 
 }  // namespace tuneonce::cli

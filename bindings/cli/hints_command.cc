@@ -11,7 +11,7 @@
 namespace tuneonce::cli {
 namespace {
 
-struct Options {
+struct HintsArguments {
   std::string file;
   std::string target = "default";
   std::string entry;
@@ -21,10 +21,10 @@ struct Options {
   bool json = false;
 };
 
-void Print(const TileIrModule& module, const Options& options) {
-  if (options.json) {
+void Print(const TileIrModule& module, const HintsArguments& arguments) {
+  if (arguments.json) {
     nlohmann::ordered_json json;
-    json["file"] = options.output.empty() ? options.file : options.output;
+    json["file"] = arguments.output.empty() ? arguments.file : arguments.output;
     json["bytecode_version"] = std::to_string(module.major) + "." + std::to_string(module.minor);
     json["entries"] = nlohmann::ordered_json::array();
     for (const TileIrEntry& entry : module.entries) {
@@ -44,35 +44,35 @@ void Print(const TileIrModule& module, const Options& options) {
   }
 }
 
-Status Show(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(options.file));
+Status Show(const HintsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(arguments.file));
   Result<TileIrModule> module = ReadTileIr(bytecode);
-  TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(options.file));
-  Print(*module, options);
+  TUNEONCE_RETURN_IF_ERROR(module.status().WithPrefix(arguments.file));
+  Print(*module, arguments);
   return Status();
 }
 
 /// Writes the file with `hints`, and shows it.
-Status Patch(const Options& options, const Hints& hints) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(options.file));
+Status Patch(const HintsArguments& arguments, const Hints& hints) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytecode, ReadFile(arguments.file));
   Result<TileIrModule> before = ReadTileIr(bytecode);
-  TUNEONCE_RETURN_IF_ERROR(before.status().WithPrefix(options.file));
-  Result<std::string> patched = PatchTileIrHints(bytecode, hints, options.entry);
-  TUNEONCE_RETURN_IF_ERROR(patched.status().WithPrefix(options.file));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(options.output, *patched));
+  TUNEONCE_RETURN_IF_ERROR(before.status().WithPrefix(arguments.file));
+  Result<std::string> patched = PatchTileIrHints(bytecode, hints, arguments.entry);
+  TUNEONCE_RETURN_IF_ERROR(patched.status().WithPrefix(arguments.file));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, *patched));
   for (const TileIrEntry& entry : before->entries) {
     std::string note = hints.empty() ? "" : BakedHintsNote(entry, hints);
     if (!note.empty()) std::fprintf(stderr, "tuneonce: note: %s\n", note.c_str());
   }
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
-  Print(after, options);
+  Print(after, arguments);
   return Status();
 }
 
-Status Set(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(options.hints));
-  Hints hints(ByTarget<HintValues>({{options.target, std::move(values)}}));
-  return Patch(options, hints.Set(options.merge ? Hints::Update::kMerge : Hints::Update::kReplace));
+Status Set(const HintsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
+  Hints hints(ByTarget<HintValues>({{arguments.target, std::move(values)}}));
+  return Patch(arguments, hints.Set(arguments.merge ? Hints::Update::kMerge : Hints::Update::kReplace));
 }
 
 }  // namespace
@@ -80,27 +80,27 @@ Status Set(const Options& options) {
 void AddHints(CLI::App& app, Command* command) {
   CLI::App* hints = app.add_subcommand("hints", "Show or change the compiler hints in Tile IR bytecode");
   hints->require_subcommand(1);
-  auto options = std::make_shared<Options>();
+  auto arguments = std::make_shared<HintsArguments>();
   auto add = [&](const char* name, const char* what) {
     CLI::App* sub = hints->add_subcommand(name, what);
-    sub->add_option("FILE", options->file, "Tile IR bytecode")->required();
-    sub->add_flag("--json", options->json, "JSON instead of text");
+    sub->add_option("FILE", arguments->file, "Tile IR bytecode")->required();
+    sub->add_flag("--json", arguments->json, "JSON instead of text");
     return sub;
   };
   CLI::App* show = add("show", "Entries, their parameters and hints");
-  show->callback([=] { *command = [=] { return Show(*options); }; });
+  show->callback([=] { *command = [=] { return Show(*arguments); }; });
 
   CLI::App* set = add("set", "Replace all hints (with --merge: keep those not named)");
-  set->add_option("HINT", options->hints, "like occupancy=4 num_cta_in_cga=2")->required();
-  set->add_option("--target", options->target, "whose hints: default, sm_90, ...");
-  set->add_flag("--merge", options->merge, "keep the hints of other names and targets");
+  set->add_option("HINT", arguments->hints, "like occupancy=4 num_cta_in_cga=2")->required();
+  set->add_option("--target", arguments->target, "whose hints: default, sm_90, ...");
+  set->add_flag("--merge", arguments->merge, "keep the hints of other names and targets");
   CLI::App* clear = add("clear", "Remove all hints");
   for (CLI::App* sub : {set, clear}) {
-    sub->add_option("--entry", options->entry, "only this entry; default: all");
-    sub->add_option("-o,--output", options->output, "where the changed file goes; may be FILE itself")->required();
+    sub->add_option("--entry", arguments->entry, "only this entry; default: all");
+    sub->add_option("-o,--output", arguments->output, "where the changed file goes; may be FILE itself")->required();
   }
-  set->callback([=] { *command = [=] { return Set(*options); }; });
-  clear->callback([=] { *command = [=] { return Patch(*options, Hints()); }; });
+  set->callback([=] { *command = [=] { return Set(*arguments); }; });
+  clear->callback([=] { *command = [=] { return Patch(*arguments, Hints()); }; });
 }
 
 }  // namespace tuneonce::cli

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct RecordsArguments {
   std::string store;
   std::string kernel;
   std::string file;
@@ -29,25 +29,25 @@ struct Options {
   bool json = false;
 };
 
-Result<std::shared_ptr<SqliteStore>> OpenStore(const Options& options) {
+Result<std::shared_ptr<SqliteStore>> OpenStore(const RecordsArguments& arguments) {
   SqliteStoreOptions where;
-  where.path = options.store;
+  where.path = arguments.store;
   return SqliteStore::Open(where);
 }
 
 /// The store's records, of the kernel that was named, if any.
-Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const Options& options) {
+Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, store.List());
   std::vector<TuningRecord> records;
   std::set<std::string> kernels;
   for (TuningRecord& record : all) {
     kernels.insert(record.key.kernel);
-    if (options.kernel.empty() || record.key.kernel == options.kernel) records.push_back(std::move(record));
+    if (arguments.kernel.empty() || record.key.kernel == arguments.kernel) records.push_back(std::move(record));
   }
-  if (records.empty() && !options.kernel.empty()) {
+  if (records.empty() && !arguments.kernel.empty()) {
     std::string names;
     for (const std::string& name : kernels) names += (names.empty() ? "" : ", ") + name;
-    return NotFoundError("no record of kernel '" + options.kernel + "' in " + store.path() +
+    return NotFoundError("no record of kernel '" + arguments.kernel + "' in " + store.path() +
                          (names.empty() ? ", which is empty" : "; there are: " + names));
   }
   return records;
@@ -78,10 +78,10 @@ void PrintFields(const TuningRecord& record) {
   std::printf("\n");
 }
 
-Status Print(const Options& options, void (*print)(const TuningRecord&), bool with_count) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
-  if (options.json) {
+Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord&), bool with_count) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
+  if (arguments.json) {
     std::printf("%s\n", RecordsToJson(records).c_str());
     return Status();
   }
@@ -90,26 +90,26 @@ Status Print(const Options& options, void (*print)(const TuningRecord&), bool wi
   return Status();
 }
 
-Status List(const Options& options) { return Print(options, PrintLine, /*with_count=*/true); }
-Status Show(const Options& options) { return Print(options, PrintFields, /*with_count=*/false); }
+Status List(const RecordsArguments& arguments) { return Print(arguments, PrintLine, /*with_count=*/true); }
+Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
-Status Export(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(options.output, RecordsToJson(records) + "\n"));
-  if (options.json) {
+Status Export(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, RecordsToJson(records) + "\n"));
+  if (arguments.json) {
     std::printf(
         "%s\n",
-        Json({{"store", store->path()}, {"output", options.output}, {"exported", records.size()}}).dump(2).c_str());
+        Json({{"store", store->path()}, {"output", arguments.output}, {"exported", records.size()}}).dump(2).c_str());
   } else {
-    std::printf("%zu records written to %s\n", records.size(), options.output.c_str());
+    std::printf("%zu records written to %s\n", records.size(), arguments.output.c_str());
   }
   return Status();
 }
 
 /// Refuses records that this machine's device would not use.
-Status CheckDevice(const std::vector<TuningRecord>& records, const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(options.device));
+Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   for (const TuningRecord& record : records) {
     if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
@@ -120,24 +120,24 @@ Status CheckDevice(const std::vector<TuningRecord>& records, const Options& opti
   return Status();
 }
 
-Status Import(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(options.file));
+Status Import(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(arguments.file));
   Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
-  if (!records.ok()) return records.status().WithPrefix(options.file);
-  if (!options.any_device) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, options));
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+  if (!records.ok()) return records.status().WithPrefix(arguments.file);
+  if (!arguments.any_device) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   int imported = 0;
   int kept = 0;
   for (const TuningRecord& record : *records) {
     TUNEONCE_ASSIGN_OR_RETURN(RecordLookup there, store->Lookup(record.key));
-    if (there.match == RecordMatch::kExact && !options.replace) {
+    if (there.match == RecordMatch::kExact && !arguments.replace) {
       ++kept;
       continue;
     }
     TUNEONCE_RETURN_IF_ERROR(store->Put(record));
     ++imported;
   }
-  if (options.json) {
+  if (arguments.json) {
     std::printf("%s\n", Json({{"store", store->path()}, {"imported", imported}, {"kept", kept}}).dump(2).c_str());
   } else {
     std::printf("%d records imported to %s; %d were there already%s\n", imported, store->path().c_str(), kept,
@@ -146,22 +146,22 @@ Status Import(const Options& options) {
   return Status();
 }
 
-Status Prune(const Options& options) {
-  if (options.kernel.empty() && options.older_than_days == 0) {
+Status Prune(const RecordsArguments& arguments) {
+  if (arguments.kernel.empty() && arguments.older_than_days == 0) {
     return InvalidArgumentError("prune needs --kernel NAME, --older-than-days N, or both");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   constexpr std::int64_t kDay = 86400;
   int removed = 0;
   for (const TuningRecord& record : records) {
-    if (options.older_than_days > 0 && now - record.unix_seconds < options.older_than_days * kDay) continue;
+    if (arguments.older_than_days > 0 && now - record.unix_seconds < arguments.older_than_days * kDay) continue;
     TUNEONCE_RETURN_IF_ERROR(store->Remove(record.key));
     ++removed;
   }
-  if (options.json) {
+  if (arguments.json) {
     std::printf("%s\n", Json({{"store", store->path()}, {"removed", removed}}).dump(2).c_str());
   } else {
     std::printf("%d records removed from %s\n", removed, store->path().c_str());
@@ -169,10 +169,10 @@ Status Prune(const Options& options) {
   return Status();
 }
 
-Status VerifyStore(const Options& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(options));
+Status VerifyStore(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
-  if (options.json) {
+  if (arguments.json) {
     std::printf("%s\n", Json({{"store", store->path()},
                               {"records", report.num_records},
                               {"artifacts", report.num_artifacts},
@@ -195,29 +195,29 @@ Status VerifyStore(const Options& options) {
 void AddRecords(CLI::App& app, Command* command) {
   CLI::App* records = app.add_subcommand("records", "What is remembered: list, show, export, import, prune, verify");
   records->require_subcommand(1);
-  auto options = std::make_shared<Options>();
-  auto add = [&](const char* name, const char* description, Status (*run)(const Options&)) {
+  auto arguments = std::make_shared<RecordsArguments>();
+  auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {
     CLI::App* sub = records->add_subcommand(name, description);
-    sub->add_option("--store", options->store, "The store's file (default: the user's)");
-    sub->add_flag("--json", options->json, "JSON instead of text");
-    sub->callback([=] { *command = [=] { return run(*options); }; });
+    sub->add_option("--store", arguments->store, "The store's file (default: the user's)");
+    sub->add_flag("--json", arguments->json, "JSON instead of text");
+    sub->callback([=] { *command = [=] { return run(*arguments); }; });
     return sub;
   };
   CLI::App* list = add("list", "One line per record", List);
-  list->add_option("--kernel", options->kernel, "Only this kernel's");
+  list->add_option("--kernel", arguments->kernel, "Only this kernel's");
   CLI::App* show = add("show", "All fields of a kernel's records", Show);
-  show->add_option("kernel", options->kernel, "Which kernel")->required();
+  show->add_option("kernel", arguments->kernel, "Which kernel")->required();
   CLI::App* to_file = add("export", "Write records to a JSON file", Export);
-  to_file->add_option("-o,--output", options->output, "The file")->required();
-  to_file->add_option("--kernel", options->kernel, "Only this kernel's");
+  to_file->add_option("-o,--output", arguments->output, "The file")->required();
+  to_file->add_option("--kernel", arguments->kernel, "Only this kernel's");
   CLI::App* from_file = add("import", "Add records of a JSON file", Import);
-  from_file->add_option("file", options->file, "The file")->required();
-  from_file->add_option("--device", options->device, "Device that the records must be of (default: cuda)");
-  from_file->add_flag("--any-device", options->any_device, "Take records of every device");
-  from_file->add_flag("--replace", options->replace, "Replace records that are there already");
+  from_file->add_option("file", arguments->file, "The file")->required();
+  from_file->add_option("--device", arguments->device, "Device that the records must be of (default: cuda)");
+  from_file->add_flag("--any-device", arguments->any_device, "Take records of every device");
+  from_file->add_flag("--replace", arguments->replace, "Replace records that are there already");
   CLI::App* prune = add("prune", "Remove records", Prune);
-  prune->add_option("--kernel", options->kernel, "Only this kernel's");
-  prune->add_option("--older-than-days", options->older_than_days, "Only older ones")->check(CLI::PositiveNumber);
+  prune->add_option("--kernel", arguments->kernel, "Only this kernel's");
+  prune->add_option("--older-than-days", arguments->older_than_days, "Only older ones")->check(CLI::PositiveNumber);
   add("verify", "Read every row; exit code 1 if one is damaged", VerifyStore);
 }
 

@@ -16,7 +16,7 @@
 namespace tuneonce::cli {
 namespace {
 
-struct Options {
+struct TuneArguments {
   std::string example;
   std::string device = "cuda";
   std::vector<std::string> shape;
@@ -61,56 +61,58 @@ void PrintResult(const std::string& name, const TuningResult& result, const std:
   }
 }
 
-Status TuneExample(const Options& options, const Device& device, const AutotunePolicy& policy) {
-  if (!options.scalars.empty()) return InvalidArgumentError("an example's scalars are fixed: --scalar is for bundles");
-  TUNEONCE_ASSIGN_OR_RETURN(const examples::Example* example, examples::FindExample(options.example));
-  TUNEONCE_ASSIGN_OR_RETURN(examples::Shape shape, examples::ParseShape(*example, options.shape));
+Status TuneExample(const TuneArguments& arguments, const Device& device, const AutotunePolicy& policy) {
+  if (!arguments.scalars.empty())
+    return InvalidArgumentError("an example's scalars are fixed: --scalar is for bundles");
+  TUNEONCE_ASSIGN_OR_RETURN(const examples::Example* example, examples::FindExample(arguments.example));
+  TUNEONCE_ASSIGN_OR_RETURN(examples::Shape shape, examples::ParseShape(*example, arguments.shape));
   TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, device, shape, policy));
-  PrintResult(example->name, report.result, report.device_name, report.shape, options.json);
-  if (options.json) return Status();
+  PrintResult(example->name, report.result, report.device_name, report.shape, arguments.json);
+  if (arguments.json) return Status();
   std::printf("output checked against the reference: largest relative error %.1e\n", report.max_error);
   std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
   return Status();
 }
 
-Status TuneBundleFolder(const Options& options, const Device& device, const AutotunePolicy& policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(options.example));
-  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, TuneBundle(bundle, device, options.shape, options.scalars, policy));
-  PrintResult(bundle.definition().name(), report.result, report.device_name, report.shape, options.json);
-  if (options.json) return Status();
+Status TuneBundleFolder(const TuneArguments& arguments, const Device& device, const AutotunePolicy& policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.example));
+  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report,
+                            TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy));
+  PrintResult(bundle.definition().name(), report.result, report.device_name, report.shape, arguments.json);
+  if (arguments.json) return Status();
   std::printf("candidates' outputs were compared with the baseline's; the first call took %.1f ms\n",
               report.first_call_ms);
   std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
   return Status();
 }
 
-Status Tune(const Options& options) {
+Status Tune(const TuneArguments& arguments) {
   std::error_code ignored;
-  bool is_bundle = std::filesystem::is_directory(options.example, ignored);
+  bool is_bundle = std::filesystem::is_directory(arguments.example, ignored);
   if (!is_bundle) {  // Before a device is looked for: a wrong name is the first thing to say.
-    TUNEONCE_RETURN_IF_ERROR(examples::FindExample(options.example).status());
+    TUNEONCE_RETURN_IF_ERROR(examples::FindExample(arguments.example).status());
   }
-  Result<Device> device = OpenDevice(options.device);
+  Result<Device> device = OpenDevice(arguments.device);
   if (!device.ok()) {
-    bool no_gpu = device.status().code() == StatusCode::kUnavailable && options.device.compare(0, 4, "cuda") == 0;
+    bool no_gpu = device.status().code() == StatusCode::kUnavailable && arguments.device.compare(0, 4, "cuda") == 0;
     if (!no_gpu) return device.status();
     return Status(device.status().code(),
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
   AutotunePolicy policy;
   policy.disabled = false;  // This command is asked to tune, whatever the environment says.
-  policy.search.quiet = options.quiet || options.json;
-  policy.search.cache = options.warm ? CacheState::kWarm : CacheState::kDefault;
+  policy.search.quiet = arguments.quiet || arguments.json;
+  policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();
-  if (!options.store.empty()) {
+  if (!arguments.store.empty()) {
     SqliteStoreOptions where;
-    where.path = options.store;
+    where.path = arguments.store;
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
     policy.store = std::make_shared<WriteOnlyStore>(std::move(store));
   }
-  std::unique_ptr<Timer> timer = TimerNamed(options.timer);
+  std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  return is_bundle ? TuneBundleFolder(options, *device, policy) : TuneExample(options, *device, policy);
+  return is_bundle ? TuneBundleFolder(arguments, *device, policy) : TuneExample(arguments, *device, policy);
 }
 
 }  // namespace
@@ -122,18 +124,19 @@ void AddTune(CLI::App& app, Command* command) {
   }
   CLI::App* tune = app.add_subcommand(
       "tune", "Tune a bundle (a folder with a manifest.json) or an example on random data, and launch it:" + names);
-  auto options = std::make_shared<Options>();
-  tune->add_option("bundle", options->example, "A bundle's folder, or an example's name")->required();
-  tune->add_option("--device", options->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
-  tune->add_option("--shape", options->shape, "Value of one dim, as M=4096; may be repeated");
-  tune->add_option("--scalar", options->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
-  tune->add_option("--timer", options->timer, "cupti or events (default: cupti where it can be had)")
+  auto arguments = std::make_shared<TuneArguments>();
+  tune->add_option("bundle", arguments->example, "A bundle's folder, or an example's name")->required();
+  tune->add_option("--device", arguments->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
+  tune->add_option("--shape", arguments->shape, "Value of one dim, as M=4096; may be repeated");
+  tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
+  tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
-  tune->add_option("--store", options->store, "Keep the record and the code in this store (default: nowhere)");
-  tune->add_flag("--warm", options->warm, "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
-  tune->add_flag("--json", options->json, "JSON instead of text");
-  tune->add_flag("--quiet", options->quiet, "No progress line");
-  tune->callback([=] { *command = [=] { return Tune(*options); }; });
+  tune->add_option("--store", arguments->store, "Keep the record and the code in this store (default: nowhere)");
+  tune->add_flag("--warm", arguments->warm,
+                 "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
+  tune->add_flag("--json", arguments->json, "JSON instead of text");
+  tune->add_flag("--quiet", arguments->quiet, "No progress line");
+  tune->callback([=] { *command = [=] { return Tune(*arguments); }; });
 }
 
 }  // namespace tuneonce::cli

@@ -275,7 +275,7 @@ TEST_F(DriverTest, DevicesDescribeThemselves) {
   const char* name = nullptr;
   ASSERT_CUDA(driver_.GetErrorName(CUDA_ERROR_OUT_OF_MEMORY, &name));
   EXPECT_STREQ(name, "CUDA_ERROR_OUT_OF_MEMORY");
-  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, driver_.GetErrorName(static_cast<CUresult>(12345), &name));
+  EXPECT_CUDA(CUDA_ERROR_INVALID_VALUE, driver_.GetErrorName(static_cast<CUresult>(1023), &name));
 }
 
 /// In a process of its own, since the context does not survive it.

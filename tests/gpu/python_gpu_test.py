@@ -201,7 +201,8 @@ def test_exhaustive_search_over_cutile_kernels():
     torch.testing.assert_close(g, torch.softmax(f, 1))
     assert [c.config["TILE_N"] for c in result.failures] == [1000, 1000], "a tile that is no power of two"
     assert len(result.successes) == 4 and result.best.config["TILE_N"] == 1024, result
-    assert result.best.mean_us == min(s.mean_us for s in result.successes)
+    # The choice ties with the fastest: of configs that cannot be told apart, the first in the space.
+    assert result.best.mean_us <= 1.02 * min(s.mean_us for s in result.successes), result
 
 
 def test_exhaustive_search_over_callables():

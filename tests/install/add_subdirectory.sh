@@ -6,7 +6,7 @@ source=$1 cuda=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cmake -G Ninja -S "$source/tests/install/consumer" -B "$work" -DCMAKE_BUILD_TYPE=Debug -DTUNEONCE_SOURCE="$source" \
-  -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" > "$work/log" || { cat "$work/log"; exit 1; }
+  -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_UNITY_BUILD=ON > "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work" --target consumer tuneonce_cpu_driver > "$work/log" || { cat "$work/log"; exit 1; }
 library=$work/tuneonce/lib/libtuneonce.so
 nm -DC --defined-only "$library" > "$work/symbols"

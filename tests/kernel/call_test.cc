@@ -6,8 +6,6 @@
 namespace tuneonce {
 namespace {
 
-KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }
-
 class CallTest : public ::testing::Test {
  protected:
   CallTest() {
@@ -15,7 +13,7 @@ class CallTest : public ::testing::Test {
         .Key(KeyOf("M").NextPow2(), DTypeOf("x"), ValueOf("flag"))
         .Parameters({In("x", {"M", "N"}), In("w", {"N"}, DType::kFloat32), Out("y", {"M", "N"}),
                      Scalar("eps", DType::kFloat32), Scalar("flag", DType::kInt32)})
-        .Variant(NoSource, nullptr, Grid::Fixed(1));
+        .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
     EXPECT_OK(definition_.Validate());
   }
 
@@ -71,7 +69,7 @@ TEST_F(CallTest, ArgumentsThatDoNotFitAreNamed) {
 
 TEST_F(CallTest, ADimThatOccursTwiceInOneTensorMustAgree) {
   KernelDefinition square("square", "1");
-  square.Dims({"N"}).Parameters({In("a", {"N", "N"})}).Variant(NoSource, nullptr, Grid::Fixed(1));
+  square.Dims({"N"}).Parameters({In("a", {"N", "N"})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(square.Validate());
   Argument argument(x_);
   EXPECT_ERROR(CallBinder(square).Bind(&argument, 1, &call_), StatusCode::kInvalidArgument,
@@ -122,7 +120,7 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
                                 std::memcpy(bytes, &tensors[1]->data, 8);
                                 return Status();
                               })})
-      .Variant(NoSource, nullptr, Grid::Fixed(1));
+      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(definition.Validate());
   std::vector<Argument> arguments = {x_, eps_};
   ASSERT_OK(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call_));
@@ -142,7 +140,7 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
 
 TEST_F(LayoutTest, TheCutileConventionSpreadsArrays) {
   KernelDefinition definition("k", "1");
-  definition.Dims({"M", "N"}).Parameters({In("x", {"M", "N"})}).Variant(NoSource, nullptr, Grid::Fixed(1));
+  definition.Dims({"M", "N"}).Parameters({In("x", {"M", "N"})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(definition.Validate());
   std::int64_t shape[] = {3, 8};
   std::int64_t strides[] = {16, 1};

@@ -5,13 +5,11 @@
 namespace tuneonce {
 namespace {
 
-KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }
-
 KernelDefinition Good() {
   KernelDefinition definition("norm", "1");
   definition.Dims({"M", "N"})
       .Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"}), Scalar("eps", DType::kFloat32), DimValue("N")})
-      .Variant(NoSource, nullptr, Grid::OneD({"M", 1}));
+      .Variant(testing::NoSource, nullptr, Grid::OneD({"M", 1}));
   return definition;
 }
 
@@ -71,7 +69,7 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
       {[](KernelDefinition& d) { d.Key(ValueOf("x")); }, "ValueOf('x') names no scalar parameter"},
       {[](KernelDefinition& d) { d.Variant(nullptr, nullptr, Grid::Fixed(1)); }, "has no source function"},
       {[](KernelDefinition& d) {
-         d.Variant(NoSource, nullptr, Grid::OneD({"Q", 1}));
+         d.Variant(testing::NoSource, nullptr, Grid::OneD({"Q", 1}));
        },
        "grid: unknown dim 'Q'"},
       {[](KernelDefinition& d) {
@@ -96,7 +94,7 @@ TEST(KernelDefinitionTest, VariantsForATargetKeepTheirOrder) {
   KernelDefinition gpu_only("gpu_only", "1");
   Variant variant;
   variant.name = "cuda";
-  variant.source = NoSource;
+  variant.source = testing::NoSource;
   variant.runs_on = OnGpu();
   gpu_only.Variant(variant);
   ASSERT_OK(definition.Validate());

@@ -15,19 +15,19 @@ namespace {
 
 using testing::View;
 
-struct Listener : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
-    std::lock_guard<std::mutex> lock(mutex);
-    results.push_back(result);
-    results.back().best.kernel = nullptr;
-    if (results.back().baseline) results.back().baseline->kernel = nullptr;
-  }
-  std::mutex mutex;
-  std::vector<TuningResult> results;
-};
-
 class TunedKernelTest : public testing::CpuDeviceTest {
  protected:
+  struct Listener : AutotuneObserver {
+    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+      std::lock_guard<std::mutex> lock(mutex);
+      results.push_back(result);
+      results.back().best.kernel = nullptr;
+      if (results.back().baseline) results.back().baseline->kernel = nullptr;
+    }
+    std::mutex mutex;
+    std::vector<TuningResult> results;
+  };
+
   TunedKernelTest() {
     policy_.store = std::make_shared<MemoryStore>();
     policy_.disabled = false;

@@ -26,13 +26,13 @@ std::shared_ptr<SqliteStore> OpenStore(const std::string& path) {
   return store.ok() ? *store : nullptr;
 }
 
-struct Listener : AutotuneObserver {
-  void OnWarning(const std::string& line) override { warnings.push_back(line); }
-  std::vector<std::string> warnings;
-};
-
 class TunedStoreTest : public testing::CpuDeviceTest {
  protected:
+  struct Listener : AutotuneObserver {
+    void OnWarning(const std::string& line) override { warnings.push_back(line); }
+    std::vector<std::string> warnings;
+  };
+
   TunedStoreTest() : folder_(*TemporaryFolder::Create()) {
     policy_.disabled = false;
     policy_.observer = observer_;

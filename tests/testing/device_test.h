@@ -49,6 +49,9 @@ Status StatusOf(const Result<T>& result) {
   return result.status();
 }
 
+/// The source of kernels that no test compiles.
+inline KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }
+
 /// A device's primary context current on this thread, with a stream. Tests of a GPU are skipped, loudly, where there is
 /// none.
 class DeviceTest : public ::testing::Test {
