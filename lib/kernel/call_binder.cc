@@ -3,6 +3,20 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+namespace {
+
+/// Which bits of a CallBinder::TypeWord the parameter declares: of the dtype if it has one, of the rank unless it is
+/// raw memory.
+std::uint64_t TypeMask(const Parameter& parameter) {
+  std::uint64_t mask = 0;
+  char* bytes = reinterpret_cast<char*>(&mask);
+  if (parameter.dtype != DType::kAny) std::memset(bytes, 0xff, sizeof(DType));
+  if (!parameter.dims.empty())
+    std::memset(bytes + offsetof(TensorView, rank) - offsetof(TensorView, dtype), 0xff, sizeof(int));
+  return mask;
+}
+
+}  // namespace
 
 CallBinder::CallBinder(const KernelDefinition& definition)
     : definition_(&definition), num_dims_(static_cast<int>(definition.dims().size())) {
@@ -14,9 +28,11 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected.dtype = parameter.dtype;
     if (parameter.kind == ParameterKind::kTensor) {
       expected.kind = Argument::kTensor;
-      expected.has_dtype = parameter.dtype != DType::kAny;
-      expected.has_rank = !parameter.dims.empty();
-      expected.rank = static_cast<std::int16_t>(parameter.dims.size());
+      TensorView type;
+      type.dtype = parameter.dtype;
+      type.rank = static_cast<int>(parameter.dims.size());
+      expected.type = TypeWord(type);
+      expected.type_mask = TypeMask(parameter);
       for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
         int dim = definition.DimOf(parameter.dims[d]).index;
         Extent extent{static_cast<std::uint8_t>(expected_.size()), static_cast<std::uint8_t>(d),
@@ -25,7 +41,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
         bound |= 1u << dim;
       }
     } else if (parameter.kind == ParameterKind::kScalar) {
-      expected.kind = static_cast<std::uint16_t>(parameter.dtype);
+      expected.kind = static_cast<std::uint32_t>(parameter.dtype);
     } else {
       not_passed_.push_back(static_cast<int>(i));
       continue;
@@ -77,8 +93,7 @@ Status CallBinder::Refusal(const Argument* arguments, std::size_t count) const {
     const Parameter& parameter = definition_->parameters()[expected.parameter];
     std::string where = kernel + ", parameter '" + parameter.name + "'";
     bool fits = argument.kind() == expected.kind &&
-                (!argument.is_tensor() || ((!expected.has_dtype || argument.dtype() == expected.dtype) &&
-                                           (!expected.has_rank || argument.tensor().rank == expected.rank)));
+                (!argument.is_tensor() || ((TypeWord(argument.tensor()) ^ expected.type) & expected.type_mask) == 0);
     if (!fits) {
       std::string got = argument.is_tensor() ? argument.tensor().ToString()
                                              : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");

@@ -18,7 +18,8 @@ Result<CacheFlush> CacheFlush::Create(StreamView stream, CacheState cache) {
 
 Status CacheFlush::Run(CUstream stream) const {
   if (!buffer_ || buffer_->bytes() == 0) return Status();
-  const DriverApi& api = buffer_->stream().api();
+  StreamView owner = buffer_->stream();
+  const DriverApi& api = owner.api();
   RelaxedDriver driver(api);
   TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, MemsetD8Async(buffer_->get(), 0, buffer_->bytes(), stream));
   return Status();

@@ -11,17 +11,17 @@
 
 namespace tuneonce {
 
-/// The resident kernels by key: insert-only, open addressing by pairs of slots, at most a quarter full. Find takes no
-/// lock and writes nothing shared; entries and outgrown slot arrays live as long as the table, so that a reader never
-/// meets freed memory (the outgrown ones add up to less than the current one). A find touches two cache lines: a pair
-/// of slots, and an entry (of keys with up to five words: the context, and four parts of a recipe). Thread-safe.
+/// The resident kernels by key: insert-only, open addressing with linear probing, at most a third full. Find takes no
+/// lock, writes nothing shared, and as a rule touches one cache line: what a key runs lies beside its words, which fit
+/// up to five (the context, and four parts of a recipe). Outgrown slots live as long as the table, so that a reader
+/// never meets freed memory; they add up to less than the current ones. Thread-safe.
 class HitTable {
  public:
-  /// What a key runs. Its words follow in memory.
+  /// What a key runs.
   struct Entry {
     const ResidentKernel* kernel;
-    bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
     std::uint32_t grid[3];  ///< In blocks, if is_prepared.
+    bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
 
     bool Suits(const BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
@@ -31,85 +31,69 @@ class HitTable {
     Status Launch(CUstream stream, BoundCall& call) const {
       return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);
     }
-    const std::uint64_t* words() const { return reinterpret_cast<const std::uint64_t*>(this + 1); }
-    std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
   };
 
-  /// For keys of `num_words` words.
-  explicit HitTable(std::size_t num_words)
-      : num_words_(num_words),
-        lines_per_entry_((sizeof(Entry) + num_words * sizeof(std::uint64_t) + sizeof(Line) - 1) / sizeof(Line)),
-        slots_(NewSlots(kInitialSlots)) {}
+  /// For keys of `num_words` words, of which the first is never 0.
+  explicit HitTable(std::size_t num_words);
 
   /// What `key` runs, or null.
   const Entry* Find(const ResidentKey& key) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
-    for (std::size_t i = key.hash & slots->mask;; i = (i + 2) & slots->mask) {
-      std::uint64_t first = slots->slots[i].load(std::memory_order_acquire);
-      std::uint64_t second = slots->slots[i + 1].load(std::memory_order_acquire);
-      // Which of the two is chance, which a branch could not predict; that it is one of them is nearly certain (of
-      // random keys 97 % at a quarter full).
-      std::uint64_t is_first = 0 - static_cast<std::uint64_t>(HasTag(first, key));
-      std::uint64_t slot = second ^ ((first ^ second) & is_first);
-      if (HasTag(slot, key) && HasWords(*EntryOf(slot), key)) return EntryOf(slot);
-      if (HasTag(second, key) && HasWords(*EntryOf(second), key)) return EntryOf(second);  // Both tags were the key's.
-      if (second == 0) return nullptr;
+    for (std::size_t at = key.hash;; at += slots->stride) {
+      const Slot& slot = *slots->At(at);
+      std::uint64_t first = slot.words()[0].load(std::memory_order_acquire);
+      if (first == key.words[0] && HasOtherWords(slot, key)) return &slot.entry;
+      if (first == 0) return nullptr;
     }
   }
 
-  /// Publishes an entry with `entry`'s fields. If the key is there already, what it runs stays, and is returned.
+  /// Publishes `entry`. If the key is there already, what it runs stays, and is returned.
   /// REQUIRES: the kernel outlives the table.
   const Entry* Insert(const ResidentKey& key, const Entry& entry);
 
  private:
   static constexpr std::size_t kInitialSlots = 64;
-  /// Entries lie close together, so that few pages hold them all.
-  static constexpr std::size_t kBlockEntries = 64;
+  using Word = std::atomic<std::uint64_t>;
+
+  /// An entry; the key's words follow it in memory. The first is written last, and 0 as long as the slot is empty.
+  struct Slot {
+    Entry entry;
+    const Word* words() const { return reinterpret_cast<const Word*>(this + 1); }
+    Word* words() { return reinterpret_cast<Word*>(this + 1); }
+  };
   struct alignas(64) Line {
     unsigned char bytes[64];
   };
-  using Block = std::unique_ptr<Line[]>;
-
-  /// An entry's address, with the highest bits of its key's hash in the 16 that addresses of user space leave free (on
-  /// x86-64 and AArch64, unless a program asks for more at mmap); 0: empty. Small, so that many slots stay in the
-  /// cache.
-  using Slot = std::atomic<std::uint64_t>;
-  static constexpr std::uint64_t kTagMask = ~std::uint64_t{0} << 48;
-  static const Entry* EntryOf(std::uint64_t slot) { return reinterpret_cast<const Entry*>(slot & ~kTagMask); }
   struct Slots {
-    explicit Slots(std::size_t num_slots) : mask(num_slots - 2), slots(new Slot[num_slots]()) {}
-    std::size_t count() const { return mask + 2; }
-    std::size_t mask;  // Of a hash: the first slot of its pair.
-    std::unique_ptr<Slot[]> slots;
+    Slots(std::size_t its_count, std::size_t num_words);
+    /// The slot of a hash, or one behind it by a multiple of the stride.
+    Slot* At(std::size_t at) const {
+      return reinterpret_cast<Slot*>(reinterpret_cast<unsigned char*>(lines.get()) + (at & mask));
+    }
+    const std::size_t count;
+    const std::size_t stride;  // In bytes, a power of 2.
+    const std::size_t mask;    // Of a hash: its slot's offset in bytes.
+    const std::unique_ptr<Line[]> lines;
   };
 
-  static bool HasTag(std::uint64_t slot, const ResidentKey& key) {
-    return slot != 0 && ((slot ^ key.hash) & kTagMask) == 0;
-  }
-  bool HasWords(const Entry& entry, const ResidentKey& key) const {
-    for (std::size_t i = 0; i < num_words_; ++i) {
-      if (entry.words()[i] != key.words[i]) return false;
+  bool HasOtherWords(const Slot& slot, const ResidentKey& key) const {
+    for (std::size_t i = 1; i < num_words_; ++i) {
+      if (slot.words()[i].load(std::memory_order_relaxed) != key.words[i]) return false;
     }
     return true;
   }
-  Slots* NewSlots(std::size_t count) {
-    all_slots_.push_back(std::make_unique<Slots>(count));
-    return all_slots_.back().get();
-  }
-  Line* LinesOf(std::size_t i) { return &blocks_[i / kBlockEntries][(i % kBlockEntries) * lines_per_entry_]; }
-  static void Place(Slots* slots, std::uint64_t hash, const Entry* entry);
+  const Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
+  void Grow();
 
   const std::size_t num_words_;
-  const std::size_t lines_per_entry_;
   std::mutex mutex_;  // Of writers.
-  std::vector<std::unique_ptr<Slots>> all_slots_;
-  std::vector<Block> blocks_;
+  std::vector<std::unique_ptr<const Slots>> all_slots_;
   struct Inserted {
     std::uint64_t hash;
-    const Entry* entry;
+    const Slot* slot;
   };
   std::vector<Inserted> inserted_;
-  std::atomic<Slots*> slots_;
+  std::atomic<const Slots*> slots_;  // The last of all_slots_.
 };
 
 }  // namespace tuneonce

@@ -35,10 +35,11 @@ struct ResidentKey {
   std::size_t count;
   std::uint64_t hash;
 
-  enum Role : std::uint64_t { kTuned, kFallback };
+  enum Role : std::uint64_t { kTuned = 1, kFallback };
 
-  /// The first word. A context is told by its id, since its address may come back after it was destroyed or reset.
-  static std::uint64_t ContextWord(std::uint64_t context_id, Role role) { return context_id << 1 | role; }
+  /// The first word, never 0. A context is told by its id, since its address may come back after it was destroyed or
+  /// reset.
+  static std::uint64_t ContextWord(std::uint64_t context_id, Role role) { return context_id << 2 | role; }
 };
 
 /// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits

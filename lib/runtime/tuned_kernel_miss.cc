@@ -86,7 +86,7 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
     }
     resident->loaded = std::move(loaded);
   }
-  HitTable::Entry entry{resident.get(), false, {}};
+  HitTable::Entry entry{resident.get(), {}, false};
   if (geometry && resident->CanPrepare(*geometry)) {
     entry.is_prepared = true;
     entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);

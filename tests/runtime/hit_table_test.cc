@@ -18,9 +18,10 @@ ResidentKey Key(const std::vector<std::uint64_t>& words) {
   writer.Finish();
   return key;
 }
-ResidentKey Key(std::uint64_t a, std::uint64_t b) { return Key({a, b}); }
+/// A key's first word is never 0.
+ResidentKey Key(std::uint64_t a, std::uint64_t b) { return Key({a + 1, b}); }
 
-HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, false, {}}; }
+HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false}; }
 
 /// What the key runs, or null.
 const ResidentKernel* FindIn(const HitTable& table, const ResidentKey& key) {
@@ -53,7 +54,7 @@ TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
 
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
   HitTable table(2);
-  std::vector<ResidentKernel> kernels(9);  // More than a pair of slots holds.
+  std::vector<ResidentKernel> kernels(9);
   std::vector<ResidentKey> keys;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     keys.push_back(Key(i, 2));
@@ -69,11 +70,11 @@ TEST(HitTableTest, AFullTableOfOneHashGrows) {
   ResidentKernel kernel;
   ResidentKey key = Key(0, 2);
   for (std::uint64_t i = 0; i < 300; ++i) {
-    key.words[0] = i;
+    key.words[0] = 1 + i;
     table.Insert(key, Runs(kernel));
   }
   for (std::uint64_t i = 0; i < 301; ++i) {
-    key.words[0] = i;
+    key.words[0] = 1 + i;
     EXPECT_EQ(FindIn(table, key), i < 300 ? &kernel : nullptr) << i;
   }
 }

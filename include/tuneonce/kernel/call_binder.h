@@ -45,18 +45,17 @@ class TUNEONCE_API CallBinder {
     if (count != expected_.size()) return Refusal(arguments, count);
     for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
     std::uint64_t wrong = 0;  // Not 0: something is, and Refusal finds out what. Cheaper than a branch for each check.
-    for (std::size_t i = 0; i < count; ++i) {
-      const Expected& expected = expected_[i];
+    const Expected* expected = expected_.data();
+    for (std::size_t i = 0; i < count; ++i, ++expected) {
       const Argument& argument = arguments[i];
-      if (argument.kind() != expected.kind) return Refusal(arguments, count);
-      call->values[expected.parameter] = argument.value();
-      call->problem.dtypes[expected.parameter] = expected.dtype;
-      if (expected.kind != Argument::kTensor) continue;
+      if (argument.kind() != expected->kind) return Refusal(arguments, count);
+      call->values[expected->parameter] = argument.value();
+      call->problem.dtypes[expected->parameter] = expected->dtype;
+      if (expected->kind != Argument::kTensor) continue;
       const TensorView& tensor = argument.tensor();
-      call->problem.dtypes[expected.parameter] = tensor.dtype;
-      if (tensor.dtype != expected.dtype) wrong |= expected.has_dtype;
-      if (tensor.rank != expected.rank) wrong |= expected.has_rank;
-      if (tensor.data == nullptr) wrong |= 1;
+      call->problem.dtypes[expected->parameter] = tensor.dtype;
+      wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
+      wrong |= static_cast<std::uint64_t>(tensor.data == nullptr);
     }
     Dims& dims = call->problem.dims;
     dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
@@ -90,13 +89,19 @@ class TUNEONCE_API CallBinder {
 
  private:
   struct Expected {
-    std::uint16_t kind;      // Argument::kind.
-    std::uint8_t parameter;  // Index in the definition.
-    DType dtype;
-    bool has_dtype;  // False: a tensor of any.
-    bool has_rank;   // False: raw memory of any shape.
-    std::int16_t rank;
+    std::uint32_t kind;       // Argument::kind.
+    std::uint8_t parameter;   // Index in the definition.
+    DType dtype;              // kAny: a tensor of any.
+    std::uint64_t type;       // A tensor's TypeWord,
+    std::uint64_t type_mask;  // in so far as the parameter declares dtype and rank.
   };
+  /// The 8 bytes of a TensorView with dtype and rank, so that both are checked at once.
+  static std::uint64_t TypeWord(const TensorView& tensor) {
+    static_assert(offsetof(TensorView, rank) + sizeof(int) - offsetof(TensorView, dtype) == sizeof(std::uint64_t));
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&tensor) + offsetof(TensorView, dtype), sizeof(word));
+    return word;
+  }
   /// A dimension of a tensor, and the dim it must agree with.
   struct Extent {
     std::uint8_t argument;
