@@ -205,7 +205,7 @@ void BM_HitNoLaunch(benchmark::State& state) {
   RunHit(state, *GetBench().no_launch);
 }
 
-/// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 15 assumptions to check.
+/// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 14 assumptions to check.
 void BM_BundleHitNothing(benchmark::State& state) {
   launch_nothing = true;
   Bench& bench = GetBench();

@@ -188,11 +188,8 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   for (const std::string& dim : definition.dims()) {
     report.shape += (report.shape.empty() ? "" : ", ") + dim + "=" + std::to_string(example.dims[dim]);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(examples::TunedRun run,
+  TUNEONCE_ASSIGN_OR_RETURN(report.run,
                             examples::RunTuned(definition, device, stream.view(), arguments.list, std::move(policy)));
-  report.first_call_ms = run.first_call_ms;
-  report.hit_host_us = run.hit_host_us;
-  report.result = std::move(run.result);
   return report;
 }
 

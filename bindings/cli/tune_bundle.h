@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tuned_run.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/kernel/bundle.h"
 #include "tuneonce/runtime/tuned_kernel.h"
@@ -11,11 +12,9 @@
 namespace tuneonce::cli {
 
 struct BundleReport {
-  TuningResult result;
+  examples::TunedRun run;
   std::string device_name;
-  std::string shape;         ///< "M=64, N=32"
-  double first_call_ms = 0;  ///< Wall time of the first launch: compile, search, store.
-  double hit_host_us = 0;    ///< Host time of a launch once tuned.
+  std::string shape;  ///< "M=64, N=32"
 };
 
 /// Tunes a bundle on random data and launches it: on its example's shape, `shape` ("M=4096") and `scalars` ("eps=1e-5")

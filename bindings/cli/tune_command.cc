@@ -78,11 +78,11 @@ Status TuneBundleFolder(const TuneArguments& arguments, const Device& device, co
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.example));
   TUNEONCE_ASSIGN_OR_RETURN(BundleReport report,
                             TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy));
-  PrintResult(bundle.definition().name(), report.result, report.device_name, report.shape, arguments.json);
+  PrintResult(bundle.definition().name(), report.run.result, report.device_name, report.shape, arguments.json);
   if (arguments.json) return Status();
   std::printf("candidates' outputs were compared with the baseline's; the first call took %.1f ms\n",
-              report.first_call_ms);
-  std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
+              report.run.first_call_ms);
+  std::printf("a launch now costs %.2f us of host time\n", report.run.hit_host_us);
   return Status();
 }
 
