@@ -4,9 +4,9 @@
 //
 // To be compared within one run:
 //   RawLaunch / Hit            cuLaunchKernelEx by hand, and TunedKernel::Launch, on the device;
-//   RawNothing / HitNothing    the same with cuLaunchKernelEx and cuCtxGetId replaced by functions that only
-//                              return: what is left is our own part, without the driver's noise;
-//   HitNoLaunch                with cuLaunchKernelEx alone replaced: all that a hit adds to a raw launch.
+//   RawNothing / HitNothing    the same with cuLaunchKernelEx replaced by a function that only returns: what is left is
+//                              all that a hit adds, without the launch's noise. Where several devices are visible, that
+//                              is also a cuCtxGetDevice.
 // RawLaunch and Hit also from 16 threads, each with a stream of its own.
 // The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key.
 #include <map>
@@ -33,10 +33,6 @@ bool is_tuning = false;  // A search needs launches that do something.
 CUresult LaunchNothing(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
   return is_tuning ? launch_for_real(config, function, parameters, extra) : CUDA_SUCCESS;
 }
-CUresult KnownContext(CUcontext, unsigned long long* id) {
-  *id = 1;
-  return CUDA_SUCCESS;
-}
 
 /// One device with its context current, and its driver with launches that do nothing.
 struct Bench {
@@ -50,8 +46,6 @@ struct Bench {
     DriverTable nothing = UnguardedTable(device.api());
     launch_for_real = nothing.LaunchKernelEx;
     nothing.LaunchKernelEx = LaunchNothing;
-    no_launch = std::make_unique<DriverApi>(nothing, "no launch", device.api().is_cpu_device());
-    nothing.CtxGetId = KnownContext;
     doing_nothing = std::make_unique<DriverApi>(nothing, "nothing", device.api().is_cpu_device());
   }
 
@@ -62,7 +56,7 @@ struct Bench {
   ScopedContext current;
   Stream stream;
   DeviceBuffer buffer;
-  std::unique_ptr<DriverApi> no_launch, doing_nothing;
+  std::unique_ptr<DriverApi> doing_nothing;
 };
 
 Bench& GetBench() {
@@ -200,11 +194,6 @@ void BM_HitNothing(benchmark::State& state) {
   RunHit(state, *GetBench().doing_nothing);
 }
 
-void BM_HitNoLaunch(benchmark::State& state) {
-  launch_nothing = true;
-  RunHit(state, *GetBench().no_launch);
-}
-
 /// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 14 assumptions to check.
 void BM_BundleHitNothing(benchmark::State& state) {
   launch_nothing = true;
@@ -237,7 +226,6 @@ BENCHMARK(BM_RawLaunch)->Threads(16)->UseRealTime();
 BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Threads(16)->UseRealTime();
 BENCHMARK(BM_RawNothing);
 BENCHMARK(BM_HitNothing)->Arg(1)->Arg(64)->Arg(4096);
-BENCHMARK(BM_HitNoLaunch)->Arg(1)->Arg(64)->Arg(4096);
 BENCHMARK(BM_BundleHitNothing);
 
 }  // namespace

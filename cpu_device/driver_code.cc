@@ -163,6 +163,11 @@ CUresult FuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int
   return CUDA_SUCCESS;
 }
 
+CUresult KernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
+  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  return FuncSetAttribute(reinterpret_cast<CUfunction>(kernel), attribute, value);
+}
+
 CUresult FuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   std::shared_ptr<Function> function = Driver::Get().functions.Find(handle);

@@ -6,7 +6,7 @@ namespace tuneonce {
 
 DriverApi::DriverApi(const DriverTable& table, std::string library_path, bool is_cpu_device)
     : table_(table),
-      launch_path_{table.LaunchKernelEx, table.CtxGetId, table.StreamIsCapturing},
+      launch_path_{table.LaunchKernelEx, table.CtxGetDevice, table.StreamIsCapturing},
       library_path_(std::move(library_path)),
       is_cpu_device_(is_cpu_device) {}
 

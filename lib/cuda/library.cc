@@ -14,7 +14,9 @@ Result<int> KernelHandle::Attribute(CUfunction_attribute attribute) const {
 
 Status KernelHandle::SetAttribute(CUfunction_attribute attribute, int value) const {
   RelaxedDriver driver(*api_);
-  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, FuncSetAttribute(function_, attribute, value));
+  CUdevice device = 0;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, CtxGetDevice(&device));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(*api_, driver, KernelSetAttribute(attribute, value, kernel_, device));
   return Status();
 }
 
@@ -37,42 +39,29 @@ Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
 Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
   if (image.empty()) return InvalidArgumentError("cannot load an empty image");
   RelaxedDriver driver(api);
-  if (driver->LibraryLoadData != nullptr) {
-    CUlibrary library = nullptr;
-    TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
-                                  LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-    return Library(api, library, nullptr);
-  }
-  CUmodule module = nullptr;
-  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, ModuleLoadData(&module, image.data()));
-  return Library(api, nullptr, module);
+  CUlibrary library = nullptr;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
+                                LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  return Library(api, library);
 }
 
 Result<KernelHandle> Library::GetKernel(const std::string& symbol) const {
   RelaxedDriver driver(*api_);
+  CUkernel kernel = nullptr;
   CUfunction function = nullptr;
-  CUresult result = CUDA_SUCCESS;
-  if (library_ != nullptr) {
-    CUkernel kernel = nullptr;
-    result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
-    if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
-  } else {
-    result = driver->ModuleGetFunction(&function, module_, symbol.c_str());
-  }
+  CUresult result = driver->LibraryGetKernel(&kernel, library_, symbol.c_str());
+  if (result == CUDA_SUCCESS) result = driver->KernelGetFunction(&function, kernel);
   if (result != CUDA_SUCCESS) {
     return CudaStatus(*api_, result, "cuLibraryGetKernel").WithPrefix("kernel '" + symbol + "'");
   }
-  return KernelHandle(*api_, function);
+  return KernelHandle(*api_, kernel, function);
 }
 
 void Library::Reset() {
-  if (library_ == nullptr && module_ == nullptr) return;
+  if (library_ == nullptr) return;
   RelaxedDriver driver(*api_);
-  // Fails only if the driver or context is gone, and the code with it.
-  if (library_ != nullptr) driver->LibraryUnload(library_);
-  if (module_ != nullptr) driver->ModuleUnload(module_);
+  driver->LibraryUnload(library_);  // Fails only if the driver is gone, and the code with it.
   library_ = nullptr;
-  module_ = nullptr;
 }
 
 }  // namespace tuneonce

@@ -1,7 +1,7 @@
 #include "runtime/resident_kernel.h"
 
+#include "runtime/context_status.h"
 #include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/device_buffer.h"
 
 namespace tuneonce {
@@ -42,7 +42,7 @@ Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& cal
 }
 
 Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
-  Status status = CudaStatus(*api, result, "cuLaunchKernelEx");
+  Status status = ContextStatus(*api, result, "cuLaunchKernelEx");
   // Only now, since it costs: was it a stream of another context?
   Result<CUcontext> owner = StreamView(*api, stream).Context();
   Result<ContextView> current = ContextView::Current(*api);

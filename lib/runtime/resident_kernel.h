@@ -17,8 +17,8 @@
 
 namespace tuneonce {
 
-/// One config, loaded into one context and ready; shared by all keys that chose it. Immutable once a HitTable refers to
-/// it.
+/// One config, loaded and ready to launch in each context of a device; shared by all keys that chose it. Immutable once
+/// a HitTable refers to it.
 struct ResidentKernel {
   CUfunction function = nullptr;  // Of `loaded`, here to save a hit one cache miss.
   const ParameterLayout* layout = nullptr;

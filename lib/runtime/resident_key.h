@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_RUNTIME_RESIDENT_KEY_H_
 #define TUNEONCE_LIB_RUNTIME_RESIDENT_KEY_H_
 
+#include <cuda.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +11,7 @@
 
 namespace tuneonce {
 
-/// Most words of a key: one for context and role, and the recipe's parts.
+/// Most words of a key: one for device and role, and the recipe's parts.
 inline constexpr std::size_t kMaxKeyWords = 1 + 2 * static_cast<std::size_t>(kMaxParameters);
 
 /// Odd multipliers for ResidentKey::Seal, one per word: random numbers (splitmix64 from seed 1), made odd.
@@ -28,7 +30,7 @@ struct KeyMultipliers {
 };
 inline constexpr KeyMultipliers kKeyMultipliers;
 
-/// What a launch is looked up by: the context, whether the tuned or the fallback config is wanted, and the recipe's
+/// What a launch is looked up by: the device, whether the tuned or the fallback config is wanted, and the recipe's
 /// words. On the stack of the launch.
 struct ResidentKey {
   std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
@@ -37,9 +39,8 @@ struct ResidentKey {
 
   enum Role : std::uint64_t { kTuned = 1, kFallback };
 
-  /// The first word, never 0. A context is told by its id, since its address may come back after it was destroyed or
-  /// reset.
-  static std::uint64_t ContextWord(std::uint64_t context_id, Role role) { return context_id << 2 | role; }
+  /// The first word, never 0. The context does not count: a CUkernel runs in each.
+  static std::uint64_t DeviceWord(CUdevice device, Role role) { return static_cast<std::uint64_t>(device) << 2 | role; }
 };
 
 /// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits

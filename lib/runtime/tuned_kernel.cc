@@ -8,7 +8,6 @@
 #include "base/callback.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/store/memory_store.h"
 #include "tuneonce/store/sqlite_store.h"
 
@@ -29,6 +28,10 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
+      has_one_device([&] {
+        Result<int> count = Device::Count(api);
+        return count.ok() && *count == 1;
+      }()),
       binder(*definition),
       table(1 + binder.num_varying_key_words()) {
   if (!store_warning.empty()) Warn(store_warning);
@@ -74,21 +77,6 @@ Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments,
 Status TunedKernel::Impl::FunctionThrew(const std::string& what) const {
   return InvalidArgumentError(
       absl::StrCat("kernel '", definition->name(), "': a function of its definition threw", what));
-}
-
-Status TunedKernel::Impl::NoContext(CUresult result) const {
-  switch (result) {
-    case CUDA_ERROR_INVALID_CONTEXT:
-      return FailedPreconditionError("this thread has no current CUDA context: make one current first");
-    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-      return FailedPreconditionError("this thread's current CUDA context was destroyed: make another one current");
-    case CUDA_ERROR_NOT_INITIALIZED:
-      return FailedPreconditionError(
-          "the CUDA driver cannot be used in this process: in a child of fork() nothing can be launched; start it with "
-          "exec, or fork before the first use of CUDA");
-    default:
-      return CudaStatus(api, result, "cuCtxGetId");
-  }
 }
 
 Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {

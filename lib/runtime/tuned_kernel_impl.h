@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "runtime/context_status.h"
 #include "runtime/hit_table.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
@@ -36,19 +37,19 @@ struct TunedKernel::Impl {
   Status FunctionThrew(const std::string& what) const;
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
-  /// Fills `key` for the current context. An out parameter: a key is 400 bytes that a Result would copy.
+  /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
   Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
-    unsigned long long context_id = 0;
-    CUresult result = api.launch_path().CtxGetId(nullptr, &context_id);
-    if (result != CUDA_SUCCESS) return NoContext(result);
+    CUdevice device = 0;
+    if (!has_one_device) {
+      CUresult result = api.launch_path().CtxGetDevice(&device);
+      if (result != CUDA_SUCCESS) return ContextStatus(api, result, "cuCtxGetDevice");
+    }
     KeyWriter writer(key);
-    writer.Add(ResidentKey::ContextWord(context_id, role));
+    writer.Add(ResidentKey::DeviceWord(device, role));
     binder.AddVaryingKeyWords(call, [&writer](std::uint64_t word) { writer.Add(word); });
     writer.Finish();
     return Status();
   }
-  /// Why there is no context id.
-  Status NoContext(CUresult result) const;
 
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
@@ -69,6 +70,7 @@ struct TunedKernel::Impl {
   std::string store_warning;    // Why the default store is not on disk; set while `policy` is made.
   const AutotunePolicy policy;  // Its observer is never null.
   const bool disabled;
+  const bool has_one_device;  // Then a hit need not ask which it is for.
   const CallBinder binder;
   HitTable table;
 
@@ -132,8 +134,8 @@ struct TunedKernel::Impl {
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 
-  /// What tells loaded kernels apart: context, config, variant, code, and the dynamic shared memory it was prepared
-  /// for.
+  /// What tells loaded kernels apart: device and role, config, variant, code, and the dynamic shared memory it was
+  /// prepared for.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
 
   mutable std::mutex kernels_mutex_;

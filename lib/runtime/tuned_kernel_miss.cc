@@ -67,7 +67,7 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
     if (computed.ok() && computed->IsLaunchable()) geometry = *computed;
   }
   std::lock_guard<std::mutex> lock(kernels_mutex_);
-  // One library per context, config and code, however many keys chose it: the one just loaded goes if there is one.
+  // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
   KernelId id{key.words[0], config.ToString(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
   if (resident == nullptr) {
@@ -139,6 +139,7 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool*
     return Status();
   }
   if (entry == nullptr) {
+    TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
     if (capturing) {
       ++counters.capture_misses;
@@ -176,6 +177,7 @@ Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, c
 }
 
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
     Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(definition->name(), KeyText(call)); });
@@ -229,6 +231,7 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
 }
 
 Status TunedKernel::Impl::Warm(CUstream stream, BoundCall& call) {
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   ResidentKey fallback_key;
   TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
   if (!disabled) {

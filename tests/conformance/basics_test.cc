@@ -237,6 +237,46 @@ TEST_F(DriverTest, AContextsIdNeverComesBack) {
   ASSERT_CUDA(driver_.CtxSetCurrent(context_));
 }
 
+TEST_F(DriverTest, AKernelOfALibraryRunsInEveryContext) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_CUDA(driver_.LibraryLoadData(&library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  ASSERT_CUDA(driver_.LibraryGetKernel(&kernel, library, "fill"));
+  ASSERT_CUDA(driver_.KernelGetFunction(&function, kernel));
+  ASSERT_CUDA(driver_.KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024, kernel, 0));
+  auto works_here = [&] {
+    CUstream stream = nullptr;
+    CUdeviceptr memory = 0;
+    ASSERT_CUDA(driver_.StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    ASSERT_CUDA(driver_.MemAlloc(&memory, 4 * sizeof(float)));
+    float value = 7, read[4] = {};
+    int count = 4;
+    void* parameters[] = {&memory, &value, &count};
+    CUlaunchConfig config{};
+    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+    config.sharedMemBytes = 64 * 1024;  // The attribute holds in contexts that were made later.
+    config.hStream = stream;
+    EXPECT_CUDA(CUDA_SUCCESS,
+                driver_.LaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel), parameters, nullptr));
+    EXPECT_CUDA(CUDA_SUCCESS, driver_.StreamSynchronize(stream));
+    EXPECT_CUDA(CUDA_SUCCESS, driver_.MemcpyDtoH(read, memory, sizeof(read)));
+    EXPECT_EQ(read[0], 7);
+    EXPECT_CUDA(CUDA_SUCCESS, driver_.MemFree(memory));
+    EXPECT_CUDA(CUDA_SUCCESS, driver_.StreamDestroy(stream));
+  };
+  works_here();
+  for (int i = 0; i < 3; ++i) {  // As a rule the second's address comes back.
+    CUcontext own = nullptr;
+    ASSERT_CUDA(driver_.CtxCreate(&own, 0, 0));
+    works_here();
+    ASSERT_CUDA(driver_.CtxDestroy(own));
+  }
+  ASSERT_CUDA(driver_.CtxSetCurrent(context_));
+  works_here();
+  EXPECT_CUDA(CUDA_SUCCESS, driver_.LibraryUnload(library));
+}
+
 TEST_F(DriverTest, AForkedChildCannotUseTheDriver) {
   pid_t child = fork();
   if (child == 0) {

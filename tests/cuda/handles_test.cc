@@ -155,14 +155,13 @@ TEST_F(HandlesTest, PlannedFaultsHappenAndAreCounted) {
   EXPECT_EQ((*faults)->CallCount("EventCreate"), 0);
 }
 
-TEST_F(HandlesTest, WithoutLibrariesModulesAreUsed) {
+TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
   KernelSource source = KernelSource::HostCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
   Result<Artifact> artifact = HostToolchain().Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   DriverTable table = UnguardedTable(api());
-  table.LibraryLoadData = nullptr;  // As a driver before 12.0.
-  table.FuncGetParamInfo = nullptr;
+  table.FuncGetParamInfo = nullptr;  // As a driver before 12.4.
   DriverApi old_driver(table, "old", true);
   Result<Library> library = Library::Load(old_driver, artifact->image);
   ASSERT_OK(library);

@@ -170,11 +170,10 @@ class TileKernelsTest : public testing::GpuTest {
   }
   /// What we read from the cubin is what the driver says.
   void CheckResources(const Success& best) {
-    const DriverTable& driver = UnguardedTable(device_->api());
     auto attribute = [&](CUfunction_attribute which) {
-      int value = -1;
-      EXPECT_EQ(driver.FuncGetAttribute(&value, which, best.kernel->kernel.get()), CUDA_SUCCESS);
-      return value;
+      Result<int> value = best.kernel->kernel.Attribute(which);
+      EXPECT_OK(value);
+      return value.ok() ? *value : -1;
     };
     EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_NUM_REGS), best.resources.registers);
     EXPECT_EQ(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES), best.resources.shared_bytes);

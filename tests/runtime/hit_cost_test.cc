@@ -68,22 +68,13 @@ CUresult LaunchOrNothing(const CUlaunchConfig* config, CUfunction function, void
   if (driver_does_nothing.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   return real_driver.LaunchKernelEx(config, function, parameters, extra);
 }
-unsigned long long context_id = 0;
-CUresult IdOrKnown(CUcontext context, unsigned long long* id) {
-  if (!driver_does_nothing.load(std::memory_order_relaxed)) return real_driver.CtxGetId(context, id);
-  *id = context_id;
-  return CUDA_SUCCESS;
-}
-
 /// A kernel with one resident key, whose driver calls can be switched off.
 class HitCostTest : public testing::CpuDeviceTest {
  protected:
   void MakeResident(KernelDefinition definition) {
     real_driver = UnguardedTable(api());
-    ASSERT_EQ(real_driver.CtxGetId(nullptr, &context_id), CUDA_SUCCESS);
     DriverTable table = real_driver;
     table.LaunchKernelEx = LaunchOrNothing;
-    table.CtxGetId = IdOrKnown;
     counted_.emplace(table, "counted", true);
     AutotunePolicy policy;
     policy.store = std::make_shared<MemoryStore>();

@@ -256,7 +256,7 @@ TEST_F(TunedKernelTest, ThreadsTuningDifferentKeysAllSucceed) {
   EXPECT_EQ(kernel.counters().tunes, 4);
 }
 
-TEST_F(TunedKernelTest, EachContextHasItsOwnEntry) {
+TEST_F(TunedKernelTest, TheContextsOfADeviceShareAnEntry) {
   TunedKernel kernel = Create(scale_.Definition());
   ExpectWorks(kernel, 100);
   Result<Context> other = Context::Create(*device_);
@@ -265,7 +265,8 @@ TEST_F(TunedKernelTest, EachContextHasItsOwnEntry) {
     Stream first = *std::move(stream_);
     stream_.emplace(*Stream::Create(api()));
     ExpectWorks(kernel, 100);
-    EXPECT_EQ(kernel.counters().stored_hits, 1) << "the record serves the same device's other context";
+    EXPECT_EQ(kernel.counters().hits, 1);
+    // CUDA's driver takes this launch, to where the stream is; the CPU device's does not.
     DeviceBuffer x = Floats(std::vector<float>(100, 3));
     EXPECT_ERROR(kernel.Launch(first.get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument, "another context");
     stream_.emplace(std::move(first));

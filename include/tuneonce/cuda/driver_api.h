@@ -31,7 +31,7 @@ class TUNEONCE_API DriverApi {
   /// What TunedKernel calls on a hit. None of them can spoil a capture (DRIVER_RULES, measured).
   struct LaunchPath {
     PFN_cuLaunchKernelEx_v11060 LaunchKernelEx;
-    PFN_cuCtxGetId_v12000 CtxGetId;
+    PFN_cuCtxGetDevice_v2000 CtxGetDevice;
     PFN_cuStreamIsCapturing_v10000 StreamIsCapturing;
   };
 

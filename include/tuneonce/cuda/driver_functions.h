@@ -70,10 +70,11 @@
   X(ModuleLoadData, 2000, kRequired)                            \
   X(ModuleUnload, 2000, kRequired)                              \
   X(ModuleGetFunction, 2000, kRequired)                         \
-  X(LibraryLoadData, 12000, kOptional)                          \
-  X(LibraryUnload, 12000, kOptional)                            \
-  X(LibraryGetKernel, 12000, kOptional)                         \
-  X(KernelGetFunction, 12000, kOptional)                        \
+  X(LibraryLoadData, 12000, kRequired)                          \
+  X(LibraryUnload, 12000, kRequired)                            \
+  X(LibraryGetKernel, 12000, kRequired)                         \
+  X(KernelGetFunction, 12000, kRequired)                        \
+  X(KernelSetAttribute, 12000, kRequired)                       \
   X(FuncGetAttribute, 2020, kRequired)                          \
   X(FuncSetAttribute, 9000, kRequired)                          \
   X(FuncGetParamInfo, 12040, kOptional)                         \

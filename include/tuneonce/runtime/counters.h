@@ -17,7 +17,7 @@ struct Counters {
   double tuning_seconds = 0;       ///< Wall time of searches.
   double tuning_gpu_seconds = 0;   ///< TuningCost::gpu_seconds of searches.
   std::int64_t loaded_kernels =
-      0;  ///< Kernels loaded now: at most one per context, config and code, whatever the keys.
+      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and fallback), whatever the keys.
   std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
 };
 

@@ -32,7 +32,8 @@ namespace tuneonce {
 class TUNEONCE_API TunedKernel {
  public:
   /// Checks the definition. `device` names the driver and a device the kernel must have a variant for; launches use the
-  /// calling thread's current context, whichever device of that driver it is on.
+  /// calling thread's current context, whichever device of that driver it is on. A further context of a device needs no
+  /// tuning: at a kernel's first launch there the driver loads it, behind what runs in that context.
   static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
   /// Bundle::Load, then Create.
   static Result<TunedKernel> FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy = {});

@@ -1,0 +1,29 @@
+#include "runtime/context_status.h"
+
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Status ContextStatus(const DriverApi& api, CUresult result, const char* call) {
+  switch (result) {
+    case CUDA_ERROR_INVALID_CONTEXT:
+      return FailedPreconditionError("this thread has no current CUDA context: make one current first");
+    case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+      return FailedPreconditionError("this thread's current CUDA context was destroyed: make another one current");
+    case CUDA_ERROR_NOT_INITIALIZED:
+      return FailedPreconditionError(
+          "the CUDA driver cannot be used in this process: in a child of fork() nothing can be launched; start it with "
+          "exec, or fork before the first use of CUDA");
+    default:
+      return CudaStatus(api, result, call);
+  }
+}
+
+Status CheckContext(const DriverApi& api) {
+  RelaxedDriver driver(api);
+  unsigned long long id = 0;  // cuCtxGetDevice and cuCtxGetCurrent take a destroyed context for a good one.
+  return ContextStatus(api, driver->CtxGetId(nullptr, &id), "cuCtxGetId");
+}
+
+}  // namespace tuneonce
