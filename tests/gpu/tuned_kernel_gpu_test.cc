@@ -118,6 +118,29 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
   if (!address_came_back) GTEST_SKIP() << "no address came back in 20 contexts";
 }
 
+TEST_F(TunedKernelGpuTest, EachDeviceHasItsOwnEntry) {
+  if (*Device::Count(api()) < 2) GTEST_SKIP() << "NO SECOND GPU";
+  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  ASSERT_OK(LaunchIn(kernel));
+  Context second = *Context::RetainPrimary(*Device::Get(api(), 1));
+  {
+    ScopedContext current(second.view());
+    ASSERT_OK(LaunchIn(kernel));
+    Counters counters = kernel.counters();
+    EXPECT_EQ(counters.hits, 0);
+    EXPECT_EQ(counters.tunes + counters.stored_hits, 2) << "a GPU of the same model takes the first one's record";
+  }
+  std::vector<std::thread> threads;
+  for (Context* context : {&*context_, &second}) {
+    threads.emplace_back([&, context] {
+      ScopedContext current(context->view());
+      for (int i = 0; i < 100; ++i) EXPECT_OK(LaunchIn(kernel));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(kernel.counters().hits, 200);
+}
+
 TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
   TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
   ASSERT_OK(LaunchIn(kernel));
