@@ -13,7 +13,7 @@ namespace tuneonce {
 
 /// The resident kernels by key: insert-only, open addressing with linear probing, at most a third full. Find takes no
 /// lock, writes nothing shared, and as a rule touches one cache line: what a key runs lies beside its words, which fit
-/// up to five (the context, and four parts of a recipe). Outgrown slots live as long as the table, so that a reader
+/// up to five (the device, and four parts of a recipe). Outgrown slots live as long as the table, so that a reader
 /// never meets freed memory; they add up to less than the current ones. Thread-safe.
 class HitTable {
  public:
