@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
 namespace {
@@ -16,6 +17,11 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
   }
   return static_cast<std::uint8_t>(*index);
 }
+
+/// The bits that no int32 from 0 on has.
+constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
+
+bool FitsInt32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
 
 }  // namespace
 
@@ -40,38 +46,76 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
           absl::StrCat("it assumes ", assumption.value, " of '", assumption.tensor, "'; at least 1 is possible"));
     }
     check.value = assumption.value;
-    (check.kind == Assumption::Kind::kExtentDivisibleBy ? checks.extents_ : checks.others_).Add(check);
+    checks.Add(check);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
+    Check check{};
+    check.kind = narrowed.is_stride ? Assumption::Kind::kStrideFitsInt32 : Assumption::Kind::kExtentFitsInt32;
+    check.parameter = narrowed.parameter;
+    check.dimension = narrowed.dimension;
+    checks.Add(check);
   }
   return checks;
 }
 
+void AssumptionChecks::Add(const Check& check) {
+  bool is_of_extent =
+      check.kind == Assumption::Kind::kExtentDivisibleBy || check.kind == Assumption::Kind::kExtentFitsInt32;
+  (is_of_extent ? extents_ : others_).Add(check);
+}
+
 void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
-  Masked one{check.parameter, 0, static_cast<std::uint64_t>(check.value - 1), 0};
-  bool is_power_of_two = (check.value & (check.value - 1)) == 0;
-  std::size_t offset = 0;
-  switch (check.kind) {
-    case Assumption::Kind::kAligned:
-      offset = offsetof(TensorView, data);
-      break;
-    case Assumption::Kind::kStrideIs:
-      one.mask = ~std::uint64_t{0};
-      one.expected = static_cast<std::uint64_t>(check.value);
-      offset = offsetof(TensorView, strides) + check.dimension * sizeof(std::int64_t);
-      break;
-    case Assumption::Kind::kStrideDivisibleBy:
-      offset = offsetof(TensorView, strides) + check.dimension * sizeof(std::int64_t);
-      break;
-    case Assumption::Kind::kExtentDivisibleBy:
-      offset = offsetof(TensorView, shape) + check.dimension * sizeof(std::int64_t);
-      break;
-    case Assumption::Kind::kNoOverlap:
-      apart.emplace_back(check.parameter, check.other);
-      return;
+  if (check.kind == Assumption::Kind::kNoOverlap) {
+    apart.emplace_back(check.parameter, check.other);
+  } else if (std::optional<Masked> quick = check.Quick()) {
+    AddMasked(*quick);
+  } else {
+    has_slow = true;
   }
-  if (check.kind != Assumption::Kind::kStrideIs && !is_power_of_two) return;  // A division, then.
-  one.offset = static_cast<std::uint8_t>(offset);
-  masked.push_back(one);
+}
+
+std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
+  auto masked = [this](std::size_t offset, std::uint64_t mask, std::uint64_t expected) {
+    return Masked{parameter, static_cast<std::uint8_t>(offset), mask, expected};
+  };
+  // A power of two's multiples are known by their low bits; of another number, only a division tells.
+  auto multiple = [&](std::size_t offset) -> std::optional<Masked> {
+    if ((value & (value - 1)) != 0) return std::nullopt;
+    return masked(offset, static_cast<std::uint64_t>(value - 1), 0);
+  };
+  const std::size_t extent = offsetof(TensorView, shape) + dimension * sizeof(std::int64_t);
+  const std::size_t stride = offsetof(TensorView, strides) + dimension * sizeof(std::int64_t);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return multiple(offsetof(TensorView, data));
+    case Assumption::Kind::kStrideIs:
+      return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
+    case Assumption::Kind::kStrideDivisibleBy:
+      return multiple(stride);
+    case Assumption::Kind::kExtentDivisibleBy:
+      return multiple(extent);
+    case Assumption::Kind::kStrideFitsInt32:
+      return masked(stride, kNoInt32, 0);
+    case Assumption::Kind::kExtentFitsInt32:
+      return masked(extent, kNoInt32, 0);
+    case Assumption::Kind::kNoOverlap:
+      break;
+  }
+  return std::nullopt;
+}
+
+void AssumptionChecks::Checks::AddMasked(const Masked& check) {
+  for (Masked& known : masked) {
+    if (known.parameter != check.parameter || known.offset != check.offset) continue;
+    if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) continue;  // They contradict each other.
+    known.mask |= check.mask;
+    known.expected |= check.expected;
+    return;
+  }
+  masked.push_back(check);
 }
 
 bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
@@ -90,6 +134,10 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return tensor.strides[dimension] % value == 0;
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
+    case Assumption::Kind::kStrideFitsInt32:
+      return FitsInt32(tensor.strides[dimension]);
+    case Assumption::Kind::kExtentFitsInt32:
+      return FitsInt32(tensor.shape[dimension]);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
   }
@@ -126,6 +174,12 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
     case Assumption::Kind::kExtentDivisibleBy:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
                           " does not divide");
+      break;
+    case Assumption::Kind::kStrideFitsInt32:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kExtentFitsInt32:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");
       break;
     case Assumption::Kind::kNoOverlap:
       what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");

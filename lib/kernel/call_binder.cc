@@ -65,7 +65,11 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     }
     key_.push_back(word);
     bool is_declared = part.kind == KeyPart::Kind::kDType && definition.parameters()[word.index].dtype != DType::kAny;
-    if (!is_declared) varying_key_.push_back(word);
+    if (part.kind == KeyPart::Kind::kDim && part.bucket == KeyPart::Bucket::kExact) {
+      exact_dims_.push_back(word.index);
+    } else if (!is_declared) {
+      other_varying_.push_back(word);
+    }
   }
   key_decides_problem_ = undecided == 0 && free_dtypes == 0;
 }

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tuneonce/kernel/assumption.h"
-#include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
 namespace {
@@ -156,9 +155,6 @@ Status KernelDefinition::Validate() {
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(
           AssumptionChecks::Create(*this, variant).status().WithPrefix("variant '" + variant.name + "'"));
-      TUNEONCE_RETURN_IF_ERROR(ParameterLayout::Create(*this, variant.convention, variant.parameters)
-                                   .status()
-                                   .WithPrefix("variant '" + variant.name + "'"));
     }
     return Status();
   };

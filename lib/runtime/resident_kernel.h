@@ -47,9 +47,9 @@ struct ResidentKernel {
   bool CanPrepare(const Geometry& geometry) const;
   /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold, and the
   /// assumptions.
-  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, BoundCall& call) const {
+  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
-    if (!layout->FillPointers(call, parameters)) return Launch(stream, call);  // It says which.
+    layout->FillPointers(call, parameters);
     CUresult result = setup->Launch(api->launch_path(), function, grid, stream, parameters);
     return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
   }

@@ -95,7 +95,7 @@ class LayoutTest : public CallTest {
     ParameterBlock block;
     std::uint64_t workspaces[] = {0xabc};
     EXPECT_OK(layout->Fill(call_, Config(), workspaces, &block));
-    EXPECT_EQ(static_cast<std::size_t>(block.count()), bytes.size());
+    EXPECT_EQ(layout->num_parameters(), bytes.size());
     std::vector<std::uint64_t> words;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       std::uint64_t word = 0;

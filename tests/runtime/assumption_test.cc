@@ -132,5 +132,49 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
   EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
 }
 
+TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatTakesNone) {
+  auto create = [&](bool with_general) {
+    KernelDefinition definition("first_row", "1");
+    definition.Dims({"M", "N"})
+        .Parameters({In("x", {"M", "N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")});
+    for (const char* name : {"spread", "general"}) {
+      Variant variant;
+      variant.name = name;
+      bool is_spread = variant.name == "spread";
+      variant.source = [=](const Config&, const Problem&) {
+        std::string spread = is_spread ? "int, int, int, int, " : "";
+        return KernelSource::HostCpp("static void first_row(const tuneonce_block&, const float* x, " + spread +
+                                         "float* y, " + (is_spread ? "int, int, " : "") + "int n) {\n" +
+                                         "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\n" +
+                                         "TUNEONCE_CPU_KERNEL(first_row);",
+                                     "first_row");
+      };
+      variant.geometry = Grid::Fixed(1);
+      if (is_spread) variant.convention = CallingConvention::kCutilePython;
+      if (is_spread || with_general) definition.Variant(variant);
+    }
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  };
+  DeviceBuffer x = Floats(std::vector<float>(8, 3)), y = Floats(std::vector<float>(8, 0));
+  TensorView row = TensorView::Contiguous(x.data(), DType::kFloat32, {1, 8});
+  TensorView far = row;
+  far.strides[0] = std::int64_t{1} << 31;
+  const char* refusal = "dimension 0 of 'x' has stride 2147483648, which does not fit an int32";
+  TunedKernel alone = create(false);
+  EXPECT_ERROR(alone.Launch(stream_->get(), far, At(y, 8)), StatusCode::kInvalidArgument, refusal);
+  ASSERT_OK(alone.Launch(stream_->get(), row, At(y, 8)));
+  EXPECT_EQ(listener_->variant, "spread");
+  EXPECT_ERROR(alone.Launch(stream_->get(), far, At(y, 8)), StatusCode::kInvalidArgument, refusal);
+
+  TunedKernel both = create(true);
+  ASSERT_OK(both.Launch(stream_->get(), row, At(y, 8)));
+  ASSERT_OK(y.Fill(0));
+  ASSERT_OK(both.Launch(stream_->get(), far, At(y, 8)));
+  EXPECT_EQ(both.counters().fallbacks, 1);
+  EXPECT_EQ(Read(y), std::vector<float>(8, 3));
+}
+
 }  // namespace
 }  // namespace tuneonce

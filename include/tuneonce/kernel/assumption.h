@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,9 @@ namespace tuneonce {
 class TUNEONCE_API AssumptionChecks {
  public:
   AssumptionChecks() = default;
-  /// Errors: InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1.
+  /// Those that the variant declares, and those that follow from how its kernel takes extents and strides. Errors:
+  /// InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
+  /// ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
 
   /// True if all hold. A few compares: part of every launch.
@@ -35,6 +38,13 @@ class TUNEONCE_API AssumptionChecks {
     return (static_cast<int>(begin_a < end_b) & static_cast<int>(begin_b < end_a)) != 0;
   }
 
+  /// A check that is one compare of 8 bytes of a TensorView: `value & mask == expected`.
+  struct Masked {
+    std::uint8_t parameter;
+    std::uint8_t offset;  // In the TensorView.
+    std::uint64_t mask;
+    std::uint64_t expected;
+  };
   struct Check {
     Assumption::Kind kind;
     std::uint8_t parameter;
@@ -43,24 +53,21 @@ class TUNEONCE_API AssumptionChecks {
     std::int64_t value;
 
     bool Holds(const BoundCall& call) const;
-  };
-  /// A check that is one compare of 8 bytes of a TensorView: `value & mask == expected`.
-  struct Masked {
-    std::uint8_t parameter;
-    std::uint8_t offset;  // In the TensorView.
-    std::uint64_t mask;
-    std::uint64_t expected;
+    /// Holds if this does; empty if there is no such form.
+    std::optional<Masked> Quick() const;
   };
   struct Checks {
     std::vector<Check> all;
-    // And those of them that are quick. A stride along one element may be any, so that a masked check that fails is not
-    // the last word.
+    // And the quick form of them: one masked check for all that is said of one extent, stride or address. A stride
+    // along one element may be any, and may be negative, so that a masked check that fails is not the last word.
     std::vector<Masked> masked;
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
+    bool has_slow = false;                                     // Some have no quick form.
 
     void Add(const Check& check);
+    void AddMasked(const Masked& check);
     bool Hold(const BoundCall& call) const {
-      std::uint64_t wrong = all.size() - masked.size() - apart.size();
+      std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
         std::uint64_t value;
         std::memcpy(&value, static_cast<const char*>(call.values[check.parameter]) + check.offset, sizeof(value));
@@ -72,6 +79,7 @@ class TUNEONCE_API AssumptionChecks {
     bool HoldOneByOne(const BoundCall& call) const;
   };
 
+  void Add(const Check& check);
   Status Broken(const Check& check, const BoundCall& call) const;
 
   const KernelDefinition* definition_ = nullptr;

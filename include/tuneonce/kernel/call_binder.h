@@ -50,8 +50,10 @@ class TUNEONCE_API CallBinder {
       const Argument& argument = arguments[i];
       if (argument.kind() != expected->kind) return Refusal(arguments, count);
       call->values[expected->parameter] = argument.value();
-      call->problem.dtypes[expected->parameter] = expected->dtype;
-      if (expected->kind != Argument::kTensor) continue;
+      if (expected->kind != Argument::kTensor) {
+        call->problem.dtypes[expected->parameter] = expected->dtype;
+        continue;
+      }
       const TensorView& tensor = argument.tensor();
       call->problem.dtypes[expected->parameter] = tensor.dtype;
       wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
@@ -80,9 +82,10 @@ class TUNEONCE_API CallBinder {
   /// keys apart.
   template <typename Add>
   void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
-    for (const KeyWord& word : varying_key_) add(WordOf(word, call));
+    for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));
+    for (const KeyWord& word : other_varying_) add(WordOf(word, call));
   }
-  std::size_t num_varying_key_words() const { return varying_key_.size(); }
+  std::size_t num_varying_key_words() const { return exact_dims_.size() + other_varying_.size(); }
   /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
   /// be computed once per key.
   bool key_decides_problem() const { return key_decides_problem_; }
@@ -135,7 +138,8 @@ class TUNEONCE_API CallBinder {
   std::vector<Extent> repeating_;  // and must have the same.
   std::vector<int> not_passed_;    // Parameters that the caller does not pass.
   std::vector<KeyWord> key_;
-  std::vector<KeyWord> varying_key_;
+  std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
+  std::vector<KeyWord> other_varying_;    // and the others.
   bool key_decides_problem_ = false;
 };
 

@@ -33,12 +33,20 @@ enum class CallingConvention {
 
 /// Something that code was compiled for, and that a launch's arguments must therefore be.
 struct Assumption {
-  enum class Kind : std::uint8_t { kAligned, kStrideIs, kStrideDivisibleBy, kExtentDivisibleBy, kNoOverlap };
+  enum class Kind : std::uint8_t {
+    kAligned,
+    kStrideIs,
+    kStrideDivisibleBy,
+    kExtentDivisibleBy,
+    kNoOverlap,
+    kStrideFitsInt32,  ///< Implied where the kernel takes the stride as an int32: need not be declared.
+    kExtentFitsInt32,  ///< Likewise.
+  };
 
   Kind kind = Kind::kAligned;
   std::string tensor;
   int dimension = 0;       ///< Of `tensor`; not for kAligned and kNoOverlap.
-  std::int64_t value = 1;  ///< Bytes for kAligned, elements for the others.
+  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides and divisors.
   std::string other;       ///< kNoOverlap: the other tensor.
 };
 /// The tensor's address is a multiple of `bytes`.
@@ -74,8 +82,8 @@ struct Variant {
   HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
-  /// What its code takes for granted. A search leaves a config out of which no variant suits the arguments; a launch
-  /// that does not suit runs the baseline, or is an error.
+  /// What its code takes for granted, besides extents and strides that fit its int32 parameters. A search leaves a
+  /// config out of which no variant suits the arguments; a launch that does not suit runs the baseline, or is an error.
   std::vector<Assumption> assumptions;
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;

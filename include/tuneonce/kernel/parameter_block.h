@@ -27,24 +27,21 @@ class ParameterBlock {
   ParameterBlock& operator=(const ParameterBlock&) = delete;
 
   void** pointers() { return pointers_; }
-  int count() const { return count_; }
 
-  /// REQUIRES: the value outlives the launch call.
-  void AddPointer(const void* value) { pointers_[count_++] = const_cast<void*>(value); }
-  void AddWord(std::uint64_t word) {
-    words_[count_] = word;
-    AddPointer(&words_[count_]);
+  /// Of the kernel's parameter `at`. REQUIRES: the value outlives the launch call.
+  void SetPointer(std::size_t at, const void* value) { pointers_[at] = const_cast<void*>(value); }
+  void SetWord(std::size_t at, std::uint64_t word) {
+    words_[at] = word;
+    SetPointer(at, &words_[at]);
   }
-  /// Room for a descriptor; nullptr if there is none left.
-  void* AddDescriptor() {
-    if (num_descriptors_ == kMaxDescriptors) return nullptr;
+  /// Room for one more descriptor. REQUIRES: there were less than kMaxDescriptors.
+  void* SetDescriptor(std::size_t at) {
     void* bytes = descriptors_[num_descriptors_++];
-    AddPointer(bytes);
+    SetPointer(at, bytes);
     return bytes;
   }
 
  private:
-  int count_ = 0;
   int num_descriptors_ = 0;
   std::uint64_t words_[kMaxKernelParameters];
   void* pointers_[kMaxKernelParameters];
@@ -70,58 +67,94 @@ class TUNEONCE_API ParameterLayout {
   Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
               ParameterBlock* block) const;
 
-  /// The same for a layout that is not computed, whose values are all in the caller's arguments: only pointers to them,
-  /// one per kernel parameter. A stack frame of a hit is smaller for it. False if an extent does not fit: Fill says
-  /// which.
-  bool FillPointers(const BoundCall& call, void** pointers) const {
-    for (const Entry& entry : entries_) *pointers++ = const_cast<void*>(PointerTo(entry, call));
-    for (int i = 0; i < num_hidden_; ++i) *pointers++ = const_cast<std::uint64_t*>(&kNullPointer);
-    std::uint64_t lost = 0;
-    for (const Entry& entry : narrowed_) lost |= LostBits(entry, call);
-    return lost == 0;
+  /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
+  /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
+  void FillPointers(const BoundCall& call, void** pointers) const {
+    for (SpreadTensor spread : spread_tensors_) {
+      const TensorView& tensor = call.tensor(spread.parameter);
+      void** to = pointers + spread.to;
+      *to++ = const_cast<void**>(&tensor.data);
+      for (std::size_t d = 0; d < spread.rank; ++d) {
+        to[d] = const_cast<std::int64_t*>(&tensor.shape[d]);
+        to[d + spread.rank] = const_cast<std::int64_t*>(&tensor.strides[d]);
+      }
+    }
+    for (PlainArgument plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
+    for (DimArgument dim : dim_arguments_) {
+      pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
+    }
+    for (std::size_t i = sizes_.size(); i < num_parameters(); ++i) {
+      pointers[i] = const_cast<std::uint64_t*>(&kNullPointer);
+    }
   }
+
+  /// An extent or a stride of a tensor, an int64, that the kernel takes as an int32.
+  struct Narrowed {
+    std::uint8_t parameter;
+    std::uint8_t dimension;
+    bool is_stride;
+
+    std::int64_t ValueIn(const BoundCall& call) const {
+      const TensorView& tensor = call.tensor(parameter);
+      return is_stride ? tensor.strides[dimension] : tensor.shape[dimension];
+    }
+  };
+  /// Each dim's extent once: that of the first tensor that has it.
+  const std::vector<Narrowed>& narrowed() const { return narrowed_; }
 
   /// Bytes that each workspace parameter needs, in order; empty if there is none.
   std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
-  std::size_t num_parameters() const { return entries_.size() + static_cast<std::size_t>(num_hidden_); }
+  std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
   bool has_workspace() const { return num_workspaces_ > 0; }
   /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
-  bool is_computed() const { return is_computed_; }
+  bool is_computed() const { return !computed_.empty(); }
 
  private:
-  enum class Kind : std::uint8_t { kArgument, kDim, kDerived, kWorkspace, kDescriptor };
-  struct Entry {
-    Kind kind;
+  /// One of the kernel's parameters.
+  struct Size {
     std::uint8_t parameter;  // Index in the definition.
-    std::uint8_t offset;     // Of the value in bytes, in the call's value (a TensorView or scalar) or, kDim, its dims.
-    std::uint8_t bytes;      // Size of the kernel's parameter.
+    std::uint8_t bytes;
   };
-  static_assert(kMaxDescriptorBytes <= 255 && sizeof(TensorView) <= 255, "bytes and offset have 8 bits");
-
-  /// Where the caller keeps the value of a parameter that is not computed.
-  static const void* PointerTo(const Entry& entry, const BoundCall& call) {
-    const void* base = entry.kind == Kind::kDim ? &call.problem.dims[Dim{0}] : call.values[entry.parameter];
-    return static_cast<const char*>(base) + entry.offset;
-  }
-  /// Not 0 if the extent, stride or dim does not fit an int32.
-  static std::uint64_t LostBits(const Entry& entry, const BoundCall& call) {
-    std::int64_t value = *static_cast<const std::int64_t*>(PointerTo(entry, call));
-    return static_cast<std::uint64_t>(value ^ static_cast<std::int32_t>(value));
-  }
+  static_assert(kMaxDescriptorBytes <= 255 && kMaxKernelParameters <= 255, "8 bits are enough");
+  // Where their values come from. `to` is the index of the kernel's parameter.
+  /// A tensor that is passed as its pointer, extents and strides, from `to` on.
+  struct SpreadTensor {
+    std::uint8_t to;
+    std::uint8_t parameter;
+    std::uint8_t rank;
+  };
+  /// A scalar, or a tensor that is passed as its pointer alone.
+  struct PlainArgument {
+    std::uint8_t to;
+    std::uint8_t parameter;
+  };
+  struct DimArgument {
+    std::uint8_t to;
+    std::uint8_t index;
+  };
+  /// What no argument is: a derived value, workspace or descriptor.
+  struct Computed {
+    std::uint8_t to;
+    std::uint8_t parameter;
+  };
   static constexpr std::uint64_t kNullPointer = 0;
 
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
+  void AddNarrowedDim(Dim dim);
 
   const KernelDefinition* definition_;
   CallingConvention convention_;
-  std::vector<Entry> entries_;
-  std::vector<Entry> narrowed_;  // Those that are int64 in the call and int32 in the kernel.
-  int num_hidden_ = 0;           // Null pointers behind the declared parameters.
+  std::vector<Size> sizes_;
+  std::vector<SpreadTensor> spread_tensors_;
+  std::vector<PlainArgument> plain_arguments_;
+  std::vector<DimArgument> dim_arguments_;
+  std::vector<Computed> computed_;
+  std::vector<Narrowed> narrowed_;
+  int num_hidden_ = 0;  // Null pointers behind the declared parameters.
   int num_workspaces_ = 0;
-  bool is_computed_ = false;
 };
 
 }  // namespace tuneonce
