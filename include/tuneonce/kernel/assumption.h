@@ -53,7 +53,7 @@ class TUNEONCE_API AssumptionChecks {
     std::int64_t value;
 
     bool Holds(const BoundCall& call) const;
-    /// Holds if this does; empty if there is no such form.
+    /// A form that holds only where this does; empty if there is none.
     std::optional<Masked> Quick() const;
   };
   struct Checks {
