@@ -21,8 +21,6 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
 /// The bits that no int32 from 0 on has.
 constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
 
-bool FitsInt32(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
-
 }  // namespace
 
 Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant) {
@@ -135,9 +133,9 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
     case Assumption::Kind::kStrideFitsInt32:
-      return FitsInt32(tensor.strides[dimension]);
+      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]);
     case Assumption::Kind::kExtentFitsInt32:
-      return FitsInt32(tensor.shape[dimension]);
+      return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
   }

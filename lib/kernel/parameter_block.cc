@@ -25,7 +25,7 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
     layout.Add(*index);
   }
   if (convention == CallingConvention::kTriton) layout.num_hidden_ = kTritonHidden;
-  auto num_descriptors = std::count_if(layout.computed_.begin(), layout.computed_.end(), [&](Computed computed) {
+  auto num_descriptors = std::count_if(layout.computed_.begin(), layout.computed_.end(), [&](Single computed) {
     return definition.parameters()[computed.parameter].kind == ParameterKind::kDescriptor;
   });
   if (layout.num_parameters() > static_cast<std::size_t>(kMaxKernelParameters) || num_descriptors > kMaxDescriptors) {
@@ -60,7 +60,7 @@ void ParameterLayout::Add(std::size_t index) {
     case ParameterKind::kTensor:
       bytes = sizeof(void*);
       if (convention_ != CallingConvention::kCutilePython) {
-        plain_arguments_.push_back(PlainArgument{to, from});
+        plain_arguments_.push_back(Single{to, from});
         break;
       }
       spread_tensors_.push_back(SpreadTensor{to, from, static_cast<std::uint8_t>(parameter.dims.size())});
@@ -72,7 +72,7 @@ void ParameterLayout::Add(std::size_t index) {
       sizes_.insert(sizes_.end(), 2 * parameter.dims.size(), Size{from, sizeof(std::int32_t)});
       return;
     case ParameterKind::kScalar:
-      plain_arguments_.push_back(PlainArgument{to, from});
+      plain_arguments_.push_back(Single{to, from});
       break;
     case ParameterKind::kDim: {
       Dim dim = definition_->DimOf(parameter.dim);
@@ -81,16 +81,16 @@ void ParameterLayout::Add(std::size_t index) {
       break;
     }
     case ParameterKind::kDerived:
-      computed_.push_back(Computed{to, from});
+      computed_.push_back(Single{to, from});
       break;
     case ParameterKind::kWorkspace:
       bytes = sizeof(void*);
       ++num_workspaces_;
-      computed_.push_back(Computed{to, from});
+      computed_.push_back(Single{to, from});
       break;
     case ParameterKind::kDescriptor:
       bytes = parameter.descriptor_bytes;
-      computed_.push_back(Computed{to, from});
+      computed_.push_back(Single{to, from});
       break;
   }
   sizes_.push_back(Size{from, static_cast<std::uint8_t>(bytes)});
@@ -119,13 +119,13 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
   const std::vector<Parameter>& parameters = definition_->parameters();
   for (const Narrowed& narrowed : narrowed_) {
     std::int64_t value = narrowed.ValueIn(call);
-    if (value == static_cast<std::int32_t>(value)) continue;
+    if (Narrowed::Fits(value)) continue;
     return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '",
                                              parameters[narrowed.parameter].name, "': ", value,
                                              " does not fit the kernel's int32"));
   }
   FillPointers(call, block->pointers());
-  for (Computed computed : computed_) {
+  for (Single computed : computed_) {
     const Parameter& parameter = parameters[computed.parameter];
     if (parameter.kind == ParameterKind::kDerived) {
       block->SetWord(computed.to, parameter.derive(config, call.problem));
@@ -143,7 +143,7 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
 
 std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
   std::vector<std::size_t> bytes;
-  for (Computed computed : computed_) {
+  for (Single computed : computed_) {
     const Parameter& parameter = definition_->parameters()[computed.parameter];
     if (parameter.kind == ParameterKind::kWorkspace) bytes.push_back(parameter.workspace_bytes(config, problem));
   }

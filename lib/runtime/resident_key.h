@@ -14,7 +14,7 @@ namespace tuneonce {
 /// Most words of a key: one for device and role, and the recipe's parts.
 inline constexpr std::size_t kMaxKeyWords = 1 + 2 * static_cast<std::size_t>(kMaxParameters);
 
-/// Odd multipliers for ResidentKey::Seal, one per word: random numbers (splitmix64 from seed 1), made odd.
+/// Odd multipliers for KeyWriter, one per word: random numbers (splitmix64 from seed 1), made odd.
 struct KeyMultipliers {
   constexpr KeyMultipliers() {
     std::uint64_t state = 1;

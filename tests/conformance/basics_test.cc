@@ -84,9 +84,7 @@ TEST_F(DriverTest, LibrariesGiveTheSameKernels) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
   CUfunction function = nullptr;
-  ASSERT_CUDA(driver_.LibraryLoadData(&library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  ASSERT_CUDA(driver_.LibraryGetKernel(&kernel, library, "fill"));
-  ASSERT_CUDA(driver_.KernelGetFunction(&function, kernel));
+  ASSERT_NO_FATAL_FAILURE(LoadFill(&library, &kernel, &function));
   float value = 8;
   int count = 1;
   void* parameters[] = {&memory_, &value, &count};
@@ -241,9 +239,7 @@ TEST_F(DriverTest, AKernelOfALibraryRunsInEveryContext) {
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
   CUfunction function = nullptr;
-  ASSERT_CUDA(driver_.LibraryLoadData(&library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  ASSERT_CUDA(driver_.LibraryGetKernel(&kernel, library, "fill"));
-  ASSERT_CUDA(driver_.KernelGetFunction(&function, kernel));
+  ASSERT_NO_FATAL_FAILURE(LoadFill(&library, &kernel, &function));
   ASSERT_CUDA(driver_.KernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 64 * 1024, kernel, 0));
   auto works_here = [&] {
     CUstream stream = nullptr;
@@ -253,12 +249,9 @@ TEST_F(DriverTest, AKernelOfALibraryRunsInEveryContext) {
     float value = 7, read[4] = {};
     int count = 4;
     void* parameters[] = {&memory, &value, &count};
-    CUlaunchConfig config{};
-    config.gridDimX = config.gridDimY = config.gridDimZ = config.blockDimX = config.blockDimY = config.blockDimZ = 1;
-    config.sharedMemBytes = 64 * 1024;  // The attribute holds in contexts that were made later.
-    config.hStream = stream;
+    // The attribute, 64 KiB of shared memory, holds in contexts that were made later.
     EXPECT_CUDA(CUDA_SUCCESS,
-                driver_.LaunchKernelEx(&config, reinterpret_cast<CUfunction>(kernel), parameters, nullptr));
+                Launch(reinterpret_cast<CUfunction>(kernel), stream, 1, parameters, /*shared_bytes=*/64 * 1024));
     EXPECT_CUDA(CUDA_SUCCESS, driver_.StreamSynchronize(stream));
     EXPECT_CUDA(CUDA_SUCCESS, driver_.MemcpyDtoH(read, memory, sizeof(read)));
     EXPECT_EQ(read[0], 7);

@@ -119,6 +119,12 @@ CUresult DriverTest::Launch(CUfunction function, CUstream stream, unsigned grid,
   return driver_.LaunchKernelEx(&config, function, parameters, nullptr);
 }
 
+void DriverTest::LoadFill(CUlibrary* library, CUkernel* kernel, CUfunction* function) {
+  ASSERT_CUDA(driver_.LibraryLoadData(library, KernelImage().data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  ASSERT_CUDA(driver_.LibraryGetKernel(kernel, *library, "fill"));
+  ASSERT_CUDA(driver_.KernelGetFunction(function, *kernel));
+}
+
 CUresult DriverTest::Fill(CUdeviceptr target, float value, int count, CUstream stream) {
   void* parameters[] = {&target, &value, &count};
   return Launch(fill_, stream, 1, parameters);

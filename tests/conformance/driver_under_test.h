@@ -34,6 +34,8 @@ class DriverTest : public ::testing::Test {
   CUresult Fill(CUdeviceptr target, float value, int count, CUstream stream);
   /// Keeps a stream busy for about this long.
   CUresult Spin(int milliseconds, CUstream stream);
+  /// "fill" from a library, which the caller unloads, and its function in the current context.
+  void LoadFill(CUlibrary* library, CUkernel* kernel, CUfunction* function);
   /// A new stream's capture, begun in `mode`.
   CUstream BeginCapture(CUstreamCaptureMode mode, unsigned stream_flags = CU_STREAM_NON_BLOCKING);
   float ReadFloat(CUdeviceptr source);

@@ -69,6 +69,7 @@ CUresult LaunchOrNothing(const CUlaunchConfig* config, CUfunction function, void
   if (driver_does_nothing.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   return real_driver.LaunchKernelEx(config, function, parameters, extra);
 }
+
 /// A kernel with one resident key, whose driver calls can be switched off.
 class HitCostTest : public testing::CpuDeviceTest {
  protected:

@@ -79,7 +79,7 @@ class TUNEONCE_API ParameterLayout {
         to[d + spread.rank] = const_cast<std::int64_t*>(&tensor.strides[d]);
       }
     }
-    for (PlainArgument plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
+    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
     for (DimArgument dim : dim_arguments_) {
       pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
     }
@@ -98,6 +98,7 @@ class TUNEONCE_API ParameterLayout {
       const TensorView& tensor = call.tensor(parameter);
       return is_stride ? tensor.strides[dimension] : tensor.shape[dimension];
     }
+    static bool Fits(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
   };
   /// Each dim's extent once: that of the first tensor that has it.
   const std::vector<Narrowed>& narrowed() const { return narrowed_; }
@@ -124,19 +125,14 @@ class TUNEONCE_API ParameterLayout {
     std::uint8_t parameter;
     std::uint8_t rank;
   };
-  /// A scalar, or a tensor that is passed as its pointer alone.
-  struct PlainArgument {
+  /// Any other parameter of the definition, which is one of the kernel's.
+  struct Single {
     std::uint8_t to;
     std::uint8_t parameter;
   };
   struct DimArgument {
     std::uint8_t to;
     std::uint8_t index;
-  };
-  /// What no argument is: a derived value, workspace or descriptor.
-  struct Computed {
-    std::uint8_t to;
-    std::uint8_t parameter;
   };
   static constexpr std::uint64_t kNullPointer = 0;
 
@@ -149,9 +145,9 @@ class TUNEONCE_API ParameterLayout {
   CallingConvention convention_;
   std::vector<Size> sizes_;
   std::vector<SpreadTensor> spread_tensors_;
-  std::vector<PlainArgument> plain_arguments_;
+  std::vector<Single> plain_arguments_;  // Scalars, and tensors that are passed as their pointers alone.
   std::vector<DimArgument> dim_arguments_;
-  std::vector<Computed> computed_;
+  std::vector<Single> computed_;  // Derived values, workspaces, descriptors: what no argument is.
   std::vector<Narrowed> narrowed_;
   int num_hidden_ = 0;  // Null pointers behind the declared parameters.
   int num_workspaces_ = 0;
