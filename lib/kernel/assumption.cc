@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
 namespace {
@@ -20,6 +19,7 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
 
 /// The bits that no int32 from 0 on has.
 constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 }  // namespace
 
@@ -48,17 +48,40 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   }
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  checks.AddImplied(layout);
+  return checks;
+}
+
+void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
   for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
     Check check{};
     check.kind = narrowed.is_stride ? Assumption::Kind::kStrideFitsInt32 : Assumption::Kind::kExtentFitsInt32;
     check.parameter = narrowed.parameter;
     check.dimension = narrowed.dimension;
-    checks.Add(check);
+    Add(check);
   }
-  return checks;
+  for (const ParameterLayout::StrideArgument& stride : layout.stride_arguments()) {
+    Check check{};
+    check.kind = Assumption::Kind::kStrideNotNegative;
+    check.parameter = stride.parameter;
+    check.dimension = stride.dimension;
+    Add(check);
+  }
+  for (const ParameterLayout::Bare& bare : layout.bare_tensors()) {
+    bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& known) {
+      return known.kind == Assumption::Kind::kContiguous && known.parameter == bare.parameter;
+    });
+    if (is_declared) continue;
+    Check check{};
+    check.kind = Assumption::Kind::kContiguous;
+    check.parameter = bare.parameter;
+    check.strides_taken = bare.strides_taken;
+    Add(check);
+  }
 }
 
-void AssumptionChecks::Add(const Check& check) {
+void AssumptionChecks::Add(Check check) {
+  check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
   bool is_of_extent =
       check.kind == Assumption::Kind::kExtentDivisibleBy || check.kind == Assumption::Kind::kExtentFitsInt32;
   (is_of_extent ? extents_ : others_).Add(check);
@@ -68,6 +91,10 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
+  } else if (check.kind == Assumption::Kind::kContiguous && check.rank == 1 && check.strides_taken == 0) {
+    dense_lines.push_back(check.parameter);
+  } else if (check.kind == Assumption::Kind::kContiguous) {
+    dense.push_back(Dense{check.parameter, check.rank, check.strides_taken});
   } else if (std::optional<Masked> quick = check.Quick()) {
     AddMasked(*quick);
   } else {
@@ -97,8 +124,11 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       return multiple(extent);
     case Assumption::Kind::kStrideFitsInt32:
       return masked(stride, kNoInt32, 0);
+    case Assumption::Kind::kStrideNotNegative:
+      return masked(stride, kSign, 0);
     case Assumption::Kind::kExtentFitsInt32:
       return masked(extent, kNoInt32, 0);
+    case Assumption::Kind::kContiguous:
     case Assumption::Kind::kNoOverlap:
       break;
   }
@@ -133,13 +163,34 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
     case Assumption::Kind::kStrideFitsInt32:
-      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]);
+      // Negative along one element, where no step is taken, does no harm.
+      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]) &&
+             (tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1);
+    case Assumption::Kind::kStrideNotNegative:
+      return tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1;
     case Assumption::Kind::kExtentFitsInt32:
       return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
+    case Assumption::Kind::kContiguous:
+      return !FindGap(tensor);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
   }
   return false;
+}
+
+std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(const TensorView& tensor) const {
+  std::uint64_t dense = 1;
+  for (int d = rank; d-- > 0;) {
+    auto stride = static_cast<std::uint64_t>(tensor.strides[static_cast<std::size_t>(d)]);
+    auto extent = static_cast<std::uint64_t>(tensor.shape[static_cast<std::size_t>(d)]);
+    if ((strides_taken >> d & 1) != 0) {
+      dense = stride;
+    } else if (stride != dense && extent != 1) {  // Along one element no step is ever taken.
+      return Gap{d, static_cast<std::int64_t>(dense)};
+    }
+    dense *= extent;
+  }
+  return std::nullopt;
 }
 
 Status AssumptionChecks::Verify(const BoundCall& call) const {
@@ -149,6 +200,14 @@ Status AssumptionChecks::Verify(const BoundCall& call) const {
     }
   }
   return Status();
+}
+
+std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
+  Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
+  return absl::StrCat("dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name,
+                      "' has stride ", tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
+                      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
+                      "that takes this stride (StrideValue)");
 }
 
 Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
@@ -174,7 +233,14 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                           " does not divide");
       break;
     case Assumption::Kind::kStrideFitsInt32:
-      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which does not fit an int32");
+    case Assumption::Kind::kStrideNotNegative:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension],
+                          ParameterLayout::Narrowed::Fits(tensor.strides[check.dimension])
+                              ? ", which is negative: pass a copy"
+                              : ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kContiguous:
+      what = NotContiguous(check, tensor);
       break;
     case Assumption::Kind::kExtentFitsInt32:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");

@@ -77,7 +77,8 @@ class BundleReader {
   }
 
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "dims", "dim"}));
+    TUNEONCE_RETURN_IF_ERROR(
+        node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims", "dim", "tensor", "dimension"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
     DType dtype = DType::kAny;
@@ -89,23 +90,44 @@ class BundleReader {
       TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
       return DimValue(space_.dims()[static_cast<std::size_t>(dim.index)], dtype == DType::kAny ? DType::kInt32 : dtype);
     }
+    if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
     if (kind == "scalar") {
       if (dtype == DType::kAny) return node.Error("a scalar needs a dtype");
       return Scalar(name, dtype);
     }
-    if (kind != "tensor") return kind_node->Error("expected tensor, scalar or dim, got '" + kind + "'");
+    if (kind != "tensor") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings());
     if (dims.empty()) return dims_node->Error("a tensor has at least one dim");
     for (const std::string& dim : dims) TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dims_node, dim).status());
+    DeclaredDType declared = dtype;
+    if (const ManifestNode* same = node.Find("same_dtype_as")) {
+      if (dtype != DType::kAny) return same->Error("a tensor has a dtype or another's, not both");
+      TUNEONCE_ASSIGN_OR_RETURN(std::string other, same->String());
+      declared = SameDTypeAs(other);
+    }
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
-    if (access == "in") return In(name, dims, dtype);
-    if (access == "out") return Out(name, dims, dtype);
-    if (access == "inout") return InOut(name, dims, dtype);
+    if (access == "in") return In(name, dims, declared);
+    if (access == "out") return Out(name, dims, declared);
+    if (access == "inout") return InOut(name, dims, declared);
     return access_node->Error("expected in, out or inout, got '" + access + "'");
+  }
+
+  /// {"kind": "stride", "tensor": "x", "dimension": 0}, and perhaps a name and a dtype.
+  static Result<Parameter> ReadStride(const ManifestNode& node, DType dtype) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dimension_node, node.Get("dimension"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t dimension, dimension_node->Int());
+    if (dimension < 0 || dimension >= kMaxRank) return dimension_node->Error("a tensor has no such dimension");
+    Parameter parameter = StrideValue(std::move(tensor), static_cast<int>(dimension), dtype);
+    if (const ManifestNode* name = node.Find("name")) {
+      TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
+    }
+    return parameter;
   }
 
   Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {

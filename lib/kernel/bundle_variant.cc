@@ -44,8 +44,8 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
   if (assumptions == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array());
   for (const ManifestNode& each : *list) {
-    TUNEONCE_RETURN_IF_ERROR(each.CheckFields(
-        {"tensor", "aligned", "dimension", "stride", "stride_divisible_by", "extent_divisible_by", "no_overlap"}));
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
+                                               "stride_divisible_by", "extent_divisible_by", "no_overlap"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     int dimension = 0;
@@ -67,6 +67,10 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
         add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
     TUNEONCE_RETURN_IF_ERROR(
         add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
+    if (const ManifestNode* contiguous_node = each.Find("contiguous")) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
+      if (is_contiguous) variant->assumptions.push_back(Contiguous(tensor));
+    }
     if (const ManifestNode* other_node = each.Find("no_overlap")) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string other, other_node->String());
       variant->assumptions.push_back(NoOverlap(tensor, other));

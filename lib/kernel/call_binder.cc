@@ -1,5 +1,7 @@
 #include "tuneonce/kernel/call_binder.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
@@ -40,6 +42,10 @@ CallBinder::CallBinder(const KernelDefinition& definition)
         (((bound >> dim) & 1u) != 0 ? repeating_ : binding_).push_back(extent);
         bound |= 1u << dim;
       }
+      if (!parameter.same_dtype_as.empty() && parameter.dtype == DType::kAny) {
+        same_dtypes_.emplace_back(expected.parameter,
+                                  static_cast<std::uint8_t>(*definition.FindParameter(parameter.same_dtype_as)));
+      }
     } else if (parameter.kind == ParameterKind::kScalar) {
       expected.kind = static_cast<std::uint32_t>(parameter.dtype);
     } else {
@@ -49,10 +55,6 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected_.push_back(expected);
   }
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
-  std::uint32_t free_dtypes = 0;    // Bit i: so may the dtype of parameter i.
-  for (const Expected& expected : expected_) {
-    if (expected.dtype == DType::kAny) free_dtypes |= 1u << expected.parameter;
-  }
   for (const KeyPart& part : definition.key()) {
     KeyWord word{part.kind, part.bucket, 0, 0};
     if (part.kind == KeyPart::Kind::kDim) {
@@ -61,17 +63,17 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     } else {
       word.index = static_cast<std::uint8_t>(*definition.FindParameter(part.name));
       word.bytes = static_cast<std::uint8_t>(DTypeBytes(definition.parameters()[word.index].dtype));
-      if (part.kind == KeyPart::Kind::kDType) free_dtypes &= ~(1u << word.index);
     }
     key_.push_back(word);
-    bool is_declared = part.kind == KeyPart::Kind::kDType && definition.parameters()[word.index].dtype != DType::kAny;
+    const Parameter* tensor = part.kind == KeyPart::Kind::kDType ? &definition.parameters()[word.index] : nullptr;
+    bool is_declared = tensor != nullptr && (tensor->dtype != DType::kAny || !tensor->same_dtype_as.empty());
     if (part.kind == KeyPart::Kind::kDim && part.bucket == KeyPart::Bucket::kExact) {
       exact_dims_.push_back(word.index);
     } else if (!is_declared) {
       other_varying_.push_back(word);
     }
   }
-  key_decides_problem_ = undecided == 0 && free_dtypes == 0;
+  key_decides_problem_ = undecided == 0;  // All dtypes are in the key, or declared.
 }
 
 namespace {
@@ -85,40 +87,69 @@ std::string What(const Parameter& parameter) {
 
 }  // namespace
 
-Status CallBinder::Refusal(const Argument* arguments, std::size_t count) const {
+Status CallBinder::CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const {
+  const Parameter& parameter = definition_->parameters()[expected.parameter];
+  std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+  bool fits = argument.kind() == expected.kind &&
+              (!argument.is_tensor() || ((TypeWord(argument.tensor()) ^ expected.type) & expected.type_mask) == 0);
+  if (!fits) {
+    std::string got = argument.is_tensor() ? argument.tensor().ToString()
+                                           : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
+    return InvalidArgumentError(absl::StrCat(where, ": expected ", What(parameter), ", got ", got));
+  }
+  if (parameter.same_dtype_as.empty() || parameter.dtype != DType::kAny) return Status();
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const std::string& name = definition_->parameters()[expected_[i].parameter].name;
+    if (name != parameter.same_dtype_as || !arguments[i].is_tensor()) continue;
+    if (arguments[i].dtype() == argument.dtype()) continue;
+    return InvalidArgumentError(absl::StrCat(where, ": expected a ", std::string(DTypeName(arguments[i].dtype())),
+                                             " tensor, as '", name, "' is one, got ", argument.tensor().ToString()));
+  }
+  return Status();
+}
+
+Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const {
   std::string kernel = "kernel '" + definition_->name() + "'";
   if (count != expected_.size()) {
     return InvalidArgumentError(absl::StrCat(kernel, " takes ", expected_.size(), " arguments, got ", count));
   }
-  std::vector<std::int64_t> bound(definition_->dims().size(), 0);
+  std::vector<std::optional<std::int64_t>> bound(definition_->dims().size());
+  std::string zero;  // Where the first extent of 0 is.
   for (std::size_t i = 0; i < count; ++i) {
-    const Expected& expected = expected_[i];
-    const Argument& argument = arguments[i];
-    const Parameter& parameter = definition_->parameters()[expected.parameter];
+    TUNEONCE_RETURN_IF_ERROR(CheckType(arguments[i], expected_[i], arguments));
+    if (!arguments[i].is_tensor()) continue;
+    const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
+    const TensorView& tensor = arguments[i].tensor();
     std::string where = kernel + ", parameter '" + parameter.name + "'";
-    bool fits = argument.kind() == expected.kind &&
-                (!argument.is_tensor() || ((TypeWord(argument.tensor()) ^ expected.type) & expected.type_mask) == 0);
-    if (!fits) {
-      std::string got = argument.is_tensor() ? argument.tensor().ToString()
-                                             : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
-      return InvalidArgumentError(absl::StrCat(where, ": expected ", What(parameter), ", got ", got));
-    }
-    if (!argument.is_tensor()) continue;
-    if (argument.tensor().data == nullptr) return InvalidArgumentError(where + ": null pointer");
+    if (tensor.data == nullptr && tensor.HasElements()) return InvalidArgumentError(where + ": null pointer");
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
       const std::string& dim = parameter.dims[d];
-      std::int64_t& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
-      std::int64_t extent = argument.tensor().shape[d];
+      std::optional<std::int64_t>& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
+      std::int64_t extent = tensor.shape[d];
       std::string there = absl::StrCat(where, ", dimension ", d, " ('", dim, "'): extent ", extent);
-      if (extent < 1) return InvalidArgumentError(there + " is not positive: there is nothing to launch");
-      if (value != 0 && value != extent) {
+      if (extent < 0) return InvalidArgumentError(there + " is negative");
+      if (value && *value != extent) {
         return InvalidArgumentError(
-            absl::StrCat(there, " disagrees with ", dim, "=", value, " of an earlier parameter"));
+            absl::StrCat(there, " disagrees with ", dim, "=", *value, " of an earlier parameter"));
       }
       value = extent;
+      if (extent == 0 && zero.empty()) zero = there;
     }
   }
-  return InternalError(kernel + ": its arguments were refused, but nothing is wrong with them");
+  return zero.empty() ? Status() : RefusalOfZero(arguments, zero, is_empty);
+}
+
+Status CallBinder::RefusalOfZero(const Argument* arguments, const std::string& zero, bool* is_empty) const {
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
+    if (parameter.kind != ParameterKind::kTensor || parameter.access == Access::kIn) continue;
+    if (!arguments[i].tensor().HasElements()) continue;
+    // A sum over nothing is 0: somebody must write it, and who launched nothing would not.
+    return InvalidArgumentError(absl::StrCat(zero, " leaves nothing to compute '", parameter.name,
+                                             "' from, which has elements: fill it instead of launching"));
+  }
+  if (is_empty != nullptr) *is_empty = true;
+  return InvalidArgumentError(zero + " is not positive: there is nothing to launch");
 }
 
 }  // namespace tuneonce

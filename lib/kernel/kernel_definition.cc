@@ -92,6 +92,55 @@ Status KernelDefinition::CheckParameters() const {
   return Status();
 }
 
+Status KernelDefinition::CheckStrides() const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.kind != ParameterKind::kStride) continue;
+    std::string what = absl::StrCat("StrideValue('", parameter.tensor, "', ", parameter.dimension, ")");
+    std::optional<std::size_t> found = FindParameter(parameter.tensor);
+    if (!found || parameters_[*found].dims.empty()) {
+      return InvalidArgumentError(what + " names no tensor parameter with dims");
+    }
+    std::size_t rank = parameters_[*found].dims.size();
+    if (parameter.dimension < 0 || static_cast<std::size_t>(parameter.dimension) >= rank) {
+      return InvalidArgumentError(absl::StrCat(what, ": '", parameter.tensor, "' has rank ", rank));
+    }
+    if (parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
+      return InvalidArgumentError(what + " must be int32 or int64");
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::ResolveDTypes() {
+  for (Parameter& parameter : parameters_) {
+    if (parameter.same_dtype_as.empty()) continue;
+    std::string what = absl::StrCat("parameter '", parameter.name, "': SameDTypeAs('", parameter.same_dtype_as, "')");
+    std::optional<std::size_t> other = FindParameter(parameter.same_dtype_as);
+    if (!other || parameters_[*other].kind != ParameterKind::kTensor) {
+      return InvalidArgumentError(what + " names no tensor parameter");
+    }
+    if (!parameters_[*other].same_dtype_as.empty()) {
+      return InvalidArgumentError(what + " names a tensor that has another's dtype itself: name that one");
+    }
+    parameter.dtype = parameters_[*other].dtype;  // Where it is declared, there is nothing to compare.
+  }
+  return Status();
+}
+
+void KernelDefinition::CompleteKey() {
+  if (!has_key_) {
+    key_.clear();
+    for (const std::string& dim : dims_) key_.push_back(KeyOf(dim));
+  }
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.kind != ParameterKind::kTensor || !parameter.same_dtype_as.empty()) continue;
+    bool is_named = std::any_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kDType && part.name == parameter.name;
+    });
+    if (!is_named) key_.push_back(DTypeOf(parameter.name));
+  }
+}
+
 Status KernelDefinition::CheckKey() const {
   for (const KeyPart& part : key_) {
     if (part.kind == KeyPart::Kind::kDim) {
@@ -137,14 +186,10 @@ Status KernelDefinition::Validate() {
     if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
       return InvalidArgumentError("it names a dim twice");
     }
-    if (!has_key_) {
-      key_.clear();
-      for (const std::string& dim : dims_) key_.push_back(KeyOf(dim));
-      for (const Parameter& parameter : parameters_) {
-        if (parameter.kind == ParameterKind::kTensor) key_.push_back(DTypeOf(parameter.name));
-      }
-    }
     TUNEONCE_RETURN_IF_ERROR(CheckParameters());
+    TUNEONCE_RETURN_IF_ERROR(CheckStrides());
+    TUNEONCE_RETURN_IF_ERROR(ResolveDTypes());
+    CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");

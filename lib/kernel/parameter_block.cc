@@ -24,6 +24,11 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
     }
     layout.Add(*index);
   }
+  for (const StrideArgument& stride : layout.stride_arguments_) {
+    for (Bare& bare : layout.bare_tensors_) {
+      if (bare.parameter == stride.parameter) bare.strides_taken |= static_cast<std::uint8_t>(1u << stride.dimension);
+    }
+  }
   if (convention == CallingConvention::kTriton) layout.num_hidden_ = kTritonHidden;
   auto num_descriptors = std::count_if(layout.computed_.begin(), layout.computed_.end(), [&](Single computed) {
     return definition.parameters()[computed.parameter].kind == ParameterKind::kDescriptor;
@@ -58,18 +63,7 @@ void ParameterLayout::Add(std::size_t index) {
   std::size_t bytes = DTypeBytes(parameter.dtype);
   switch (parameter.kind) {
     case ParameterKind::kTensor:
-      bytes = sizeof(void*);
-      if (convention_ != CallingConvention::kCutilePython) {
-        plain_arguments_.push_back(Single{to, from});
-        break;
-      }
-      spread_tensors_.push_back(SpreadTensor{to, from, static_cast<std::uint8_t>(parameter.dims.size())});
-      for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-        AddNarrowedDim(definition_->DimOf(parameter.dims[d]));
-        narrowed_.push_back(Narrowed{from, static_cast<std::uint8_t>(d), true});
-      }
-      sizes_.push_back(Size{from, sizeof(void*)});
-      sizes_.insert(sizes_.end(), 2 * parameter.dims.size(), Size{from, sizeof(std::int32_t)});
+      AddTensor(index);
       return;
     case ParameterKind::kScalar:
       plain_arguments_.push_back(Single{to, from});
@@ -80,6 +74,9 @@ void ParameterLayout::Add(std::size_t index) {
       if (bytes < sizeof(std::int64_t)) AddNarrowedDim(dim);
       break;
     }
+    case ParameterKind::kStride:
+      AddStride(index);
+      break;
     case ParameterKind::kDerived:
       computed_.push_back(Single{to, from});
       break;
@@ -94,6 +91,32 @@ void ParameterLayout::Add(std::size_t index) {
       break;
   }
   sizes_.push_back(Size{from, static_cast<std::uint8_t>(bytes)});
+}
+
+void ParameterLayout::AddTensor(std::size_t index) {
+  const Parameter& parameter = definition_->parameters()[index];
+  const auto to = static_cast<std::uint8_t>(sizes_.size());
+  const auto from = static_cast<std::uint8_t>(index);
+  sizes_.push_back(Size{from, sizeof(void*)});
+  if (convention_ != CallingConvention::kCutilePython) {
+    plain_arguments_.push_back(Single{to, from});
+    if (!parameter.dims.empty()) bare_tensors_.push_back(Bare{from, 0});
+    return;
+  }
+  spread_tensors_.push_back(SpreadTensor{to, from, static_cast<std::uint8_t>(parameter.dims.size())});
+  for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+    AddNarrowedDim(definition_->DimOf(parameter.dims[d]));
+    narrowed_.push_back(Narrowed{from, static_cast<std::uint8_t>(d), true});
+  }
+  sizes_.insert(sizes_.end(), 2 * parameter.dims.size(), Size{from, sizeof(std::int32_t)});
+}
+
+void ParameterLayout::AddStride(std::size_t index) {
+  const Parameter& parameter = definition_->parameters()[index];
+  const auto tensor = static_cast<std::uint8_t>(*definition_->FindParameter(parameter.tensor));
+  const auto dimension = static_cast<std::uint8_t>(parameter.dimension);
+  stride_arguments_.push_back(StrideArgument{static_cast<std::uint8_t>(sizes_.size()), tensor, dimension});
+  if (DTypeBytes(parameter.dtype) < sizeof(std::int64_t)) narrowed_.push_back(Narrowed{tensor, dimension, true});
 }
 
 Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes) const {

@@ -1,5 +1,6 @@
 #include "tuneonce/kernel/tensor_view.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -59,7 +60,7 @@ TensorView TensorView::Strided(void* data, DType dtype, const std::int64_t* shap
     view.shape[u] = shape[i];
     view.strides[u] = strides[i];
     empty |= shape[i] <= 0;
-    last += (shape[i] - 1) * strides[i];
+    last += (shape[i] - 1) * std::max<std::int64_t>(strides[i], 0);
   }
   view.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * DTypeBytes(dtype);
   return view;
@@ -70,6 +71,11 @@ TensorView TensorView::Raw(void* data, std::size_t bytes) {
   view.data = data;
   view.bytes = bytes;
   return view;
+}
+
+bool TensorView::HasElements() const {
+  auto end = shape.begin() + std::clamp(rank, 0, kMaxRank);
+  return std::find(shape.begin(), end, 0) == end;
 }
 
 std::string TensorView::ToString() const {

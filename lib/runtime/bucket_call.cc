@@ -5,10 +5,29 @@
 namespace tuneonce {
 namespace {
 
-/// Fills the buffer with the source's bytes, over and over: doubling what is there.
-Status FillByRepeating(const DeviceBuffer& buffer, CUdeviceptr source, std::size_t source_bytes) {
-  std::size_t filled = std::min(source_bytes, buffer.bytes());
-  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromDevice(source, filled));
+/// Of a tensor with gaps each stretch without one is a copy of its own: this many are values enough, and cost some
+/// hundred microseconds.
+constexpr std::size_t kMostStretches = 256;
+
+/// Copies elements of `tensor` to the buffer's begin, and not what lies in its gaps, which is another's. Returns their
+/// bytes: of all of a contiguous tensor, else of its first stretches, in row-major order.
+Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& tensor) {
+  const std::size_t element = DTypeBytes(tensor.dtype);
+  std::size_t filled = 0, stretches = 0;
+  Status copied;
+  ForEachStretch(tensor, [&](std::int64_t offset, std::int64_t count) {
+    std::size_t bytes = std::min(static_cast<std::size_t>(count) * element, buffer.bytes() - filled);
+    CUdeviceptr from = reinterpret_cast<CUdeviceptr>(tensor.data) + static_cast<std::size_t>(offset) * element;
+    copied = buffer.CopyFromDevice(from, bytes, filled);
+    filled += bytes;
+    return copied.ok() && filled < buffer.bytes() && ++stretches < kMostStretches;
+  });
+  TUNEONCE_RETURN_IF_ERROR(copied);
+  return filled;
+}
+
+/// Fills the buffer with its first `filled` bytes, over and over: doubling what is there.
+Status FillByRepeating(const DeviceBuffer& buffer, std::size_t filled) {
   while (filled > 0 && filled < buffer.bytes()) {
     std::size_t more = std::min(filled, buffer.bytes() - filled);
     TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromDevice(buffer.get(), more, filled));
@@ -45,7 +64,8 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
     TensorView view = TensorView::Contiguous(nullptr, given.dtype, shape.data(), given.rank);
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
     if (parameter.access != Access::kOut) {
-      TUNEONCE_RETURN_IF_ERROR(FillByRepeating(buffer, reinterpret_cast<CUdeviceptr>(given.data), given.bytes));
+      TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(buffer, given));
+      TUNEONCE_RETURN_IF_ERROR(FillByRepeating(buffer, filled));
     }
     view.data = buffer.data();
     bucket.views_.push_back(view);

@@ -9,8 +9,8 @@
 namespace tuneonce {
 
 /// A call like the caller's, but with the dims of its bucket's upper bound: what a bucket is tuned at. Its tensors are
-/// row-major scratch memory; inputs are filled with the caller's bytes, repeated, so that indices stay indices. The
-/// memory is in the order of a stream, which outlives the object.
+/// row-major scratch memory; inputs are filled with the caller's elements, repeated, so that indices stay indices: with
+/// all of them, or of a tensor with gaps with the first ones. The memory is in the order of a stream, which outlives the object.
 class BucketCall {
  public:
   /// Errors: ResourceExhausted if memory does not allow it.

@@ -30,17 +30,23 @@ struct KeyMultipliers {
 };
 inline constexpr KeyMultipliers kKeyMultipliers;
 
-/// What a launch is looked up by: the device, whether the tuned or the fallback config is wanted, and the recipe's
+/// What a launch is looked up by: the device, whether the tuned or a fallback config is wanted, and the recipe's
 /// words. On the stack of the launch.
 struct ResidentKey {
   std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
   std::size_t count;
   std::uint64_t hash;
 
+  /// kFallback + i: the i-th fallback, for calls that those before it do not suit.
   enum Role : std::uint64_t { kTuned = 1, kFallback };
+  static constexpr int kRoleBits = 8;
+  static constexpr std::size_t kMostFallbacks = (1 << kRoleBits) - kFallback;
+  static Role Fallback(std::size_t i) { return static_cast<Role>(kFallback + i); }
 
   /// The first word, never 0. The context does not count: a CUkernel runs in each.
-  static std::uint64_t DeviceWord(CUdevice device, Role role) { return static_cast<std::uint64_t>(device) << 2 | role; }
+  static std::uint64_t DeviceWord(CUdevice device, Role role) {
+    return static_cast<std::uint64_t>(device) << kRoleBits | role;
+  }
 };
 
 /// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits

@@ -85,7 +85,10 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
   }
   BoundCall call;
-  if (Status bound = binder.Bind(arguments, count, &call); !bound.ok()) return bound;
+  bool is_empty = false;
+  if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
+    return is_empty ? Status() : bound;  // A launch of nothing is done.
+  }
   if (disabled) return LaunchFallback(stream, call, missed);
   ResidentKey key;
   if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
@@ -106,7 +109,10 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
   BoundCall call;
-  TUNEONCE_RETURN_IF_ERROR(impl_->binder.Bind(arguments, count, &call));
+  bool is_empty = false;
+  Status bound = impl_->binder.Bind(arguments, count, &call, &is_empty);
+  if (is_empty) return true;
+  TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(impl_->KeyOf(call, ResidentKey::kTuned, &key));
   return impl_->table.Find(key) != nullptr;

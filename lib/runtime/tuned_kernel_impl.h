@@ -54,6 +54,8 @@ struct TunedKernel::Impl {
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
   Status LaunchFallback(CUstream stream, BoundCall& call, bool* missed = nullptr);
+  /// The loaded fallback that the call suits, as variants' assumptions differ; or null, and in `key` what to load it under.
+  Result<const HitTable::Entry*> FindFallback(const BoundCall& call, ResidentKey* key);
   /// OK if some variant's assumptions hold. Errors: those of the first that do not.
   Status CheckAssumptions(const BoundCall& call);
   /// Makes the key resident, or waits for the thread that does. `*waited` says which.

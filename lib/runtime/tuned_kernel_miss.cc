@@ -130,16 +130,27 @@ Result<const HitTable::Entry*> TunedKernel::Impl::LoadFallback(const BoundCall& 
   return Publish(*device, key, call, config, std::move(loaded));
 }
 
+Result<const HitTable::Entry*> TunedKernel::Impl::FindFallback(const BoundCall& call, ResidentKey* key) {
+  // Each was loaded for a call that those before it did not suit, so there are no more than variants.
+  for (std::size_t i = 0; i < std::min(definition->variants().size(), ResidentKey::kMostFallbacks); ++i) {
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::Fallback(i), key));
+    const HitTable::Entry* entry = table.Find(*key);
+    if (entry == nullptr || entry->kernel->assumptions->Hold(call)) return entry;
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
+  return InternalError("kernel '" + definition->name() + "': its variant for these arguments cannot be loaded");
+}
+
 Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool* missed) {
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &key));
-  const HitTable::Entry* entry = table.Find(key);
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindFallback(call, &key));
   if (entry == nullptr && missed != nullptr) {
     *missed = true;
     return Status();
   }
   if (entry == nullptr) {
     TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
+    TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
     TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
     if (capturing) {
       ++counters.capture_misses;
@@ -147,10 +158,8 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool*
           "kernel '", definition->name(), "', ", definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
-    TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
     TUNEONCE_ASSIGN_OR_RETURN(entry, LoadFallback(call, key));
   }
-  TUNEONCE_RETURN_IF_ERROR(entry->kernel->assumptions->Verify(call));
   if (!entry->is_prepared) {
     TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
   }
@@ -182,9 +191,9 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
   if (capturing) {
     Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(definition->name(), KeyText(call)); });
     ResidentKey fallback_key;
-    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
     // Without a loaded fallback, LaunchFallback counts the miss and says so.
-    if (table.Find(fallback_key) != nullptr) ++counters.capture_misses;
+    TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, FindFallback(call, &fallback_key));
+    if (fallback != nullptr) ++counters.capture_misses;
     return LaunchFallback(stream, call);
   }
   if (sealed.load(std::memory_order_relaxed)) {

@@ -91,6 +91,16 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"dims\": [\"N\"]},", "\"dims\": [\"M\"]},", ":7: parameters[0].dims: unknown dim 'M'; the bundle has: N"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"dim\", \"dim\": \"Q\"}",
        ":9: parameters[2].dim: unknown dim"},
+      {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\", \"dimension\": 9}",
+       ":9: parameters[2].dimension: a tensor has no such dimension"},
+      {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\"}",
+       ":9: parameters[2]: the field 'dimension' is missing"},
+      {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"stride\", \"tensor\": \"x\", \"dimension\": 1}",
+       "StrideValue('x', 1): 'x' has rank 1"},
+      {"\"dtype\": \"float32\"", "\"dtype\": \"float32\", \"same_dtype_as\": \"y\"",
+       ":7: parameters[0].same_dtype_as: a tensor has a dtype or another's, not both"},
+      {"\"dtype\": \"float32\"", "\"same_dtype_as\": \"z\"", "SameDTypeAs('z') names no tensor parameter"},
+      {"\"aligned\": 4", "\"contiguous\": 1", "contiguous: expected"},
       {"[64, 128]", "[]", ":11: axes[0].values: an axis needs at least one value"},
       {"[64, 128]", "[64, \"x\"]", ":11: axes[0].values[1]: expected a whole number"},
       {"[64, 128]", "[true]", ":11: axes[0].values: an axis of truth values has the values [false, true]"},
@@ -118,6 +128,29 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
     EXPECT_NE(status.message().find(each.message), std::string::npos)
         << "'" << each.message << "' is not in '" << status.message() << "'";
   }
+}
+
+TEST_F(BundleFileTest, StridesAndSharedDTypesAreRead) {
+  std::string manifest = kManifest;
+  auto replace = [&](const std::string& from, const std::string& to) {
+    manifest.replace(manifest.find(from), from.size(), to);
+  };
+  replace("{\"kind\": \"dim\", \"dim\": \"N\"}",
+          "{\"kind\": \"dim\", \"dim\": \"N\"}, {\"kind\": \"stride\", \"tensor\": \"y\", \"dimension\": 0}, {\"kind\": "
+          "\"stride\", \"tensor\": \"x\", \"dimension\": 0, \"dtype\": \"int64\", \"name\": \"sx\"}");
+  replace("\"dtype\": \"float32\"", "\"same_dtype_as\": \"y\"");
+  replace("\"aligned\": 4", "\"contiguous\": true");
+  ASSERT_OK(Load(manifest));
+  Result<Bundle> bundle = Bundle::Load(folder_.path());
+  const KernelDefinition& definition = bundle->definition();
+  EXPECT_EQ(definition.parameters()[0].same_dtype_as, "y");
+  EXPECT_EQ(definition.parameters()[0].dtype, DType::kFloat32) << "which y declares";
+  const Parameter& y = definition.parameters()[3];
+  EXPECT_EQ(y.kind, ParameterKind::kStride);
+  EXPECT_EQ(y.name + " " + std::string(DTypeName(y.dtype)), "y_stride_0 int32");
+  const Parameter& x = definition.parameters()[4];
+  EXPECT_EQ(x.tensor + " " + x.name + " " + std::string(DTypeName(x.dtype)), "x sx int64");
+  EXPECT_EQ(definition.variants()[0].assumptions[0].kind, Assumption::Kind::kContiguous);
 }
 
 TEST_F(BundleFileTest, HostileFilesAreRefused) {

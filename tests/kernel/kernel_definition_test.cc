@@ -28,6 +28,16 @@ TEST(KernelDefinitionTest, AGoodOneValidates) {
   EXPECT_EQ(definition.DimsString(dims), "M=3, N=4");
 }
 
+TEST(KernelDefinitionTest, EveryTensorsDTypeIsPartOfAnExplicitKey) {
+  KernelDefinition definition = Good();
+  definition.Key(DTypeOf("y"), KeyOf("M").NextPow2());
+  ASSERT_OK(definition.Validate());
+  ASSERT_OK(definition.Validate());
+  std::vector<std::string> parts;
+  for (const KeyPart& part : definition.key()) parts.push_back(part.ToString(1));
+  EXPECT_EQ(parts, (std::vector<std::string>{"y:bool", "M<=1", "x:bool"}));
+}
+
 TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
   struct Case {
     void (*change)(KernelDefinition&);
@@ -64,6 +74,26 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
          d.Parameters({In("x", {"M", "N"}), Descriptor("d", 999, nullptr)});
        },
        "descriptor 'd' has 999 bytes"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), StrideValue("y", 0)});
+       },
+       "StrideValue('y', 0) names no tensor parameter with dims"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), StrideValue("x", 2)});
+       },
+       "StrideValue('x', 2): 'x' has rank 2"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}), StrideValue("x", 0, DType::kInt16)});
+       },
+       "StrideValue('x', 0) must be int32 or int64"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}, SameDTypeAs("z"))});
+       },
+       "parameter 'x': SameDTypeAs('z') names no tensor parameter"},
+      {[](KernelDefinition& d) {
+         d.Parameters({In("x", {"M", "N"}, SameDTypeAs("x"))});
+       },
+       "SameDTypeAs('x') names a tensor that has another's dtype itself"},
       {[](KernelDefinition& d) { d.Key(KeyOf("Q")); }, "KeyOf('Q') names no dim"},
       {[](KernelDefinition& d) { d.Key(DTypeOf("eps")); }, "DTypeOf('eps') names no tensor parameter"},
       {[](KernelDefinition& d) { d.Key(ValueOf("x")); }, "ValueOf('x') names no scalar parameter"},
@@ -148,6 +178,31 @@ TEST(TensorViewTest, BytesAreWhatTheViewSpans) {
   EXPECT_EQ(strided.ToString(), "float32[3, 5]");
   EXPECT_EQ(TensorView::Contiguous(data, DType::kInt8, {3, 0}).bytes, 0u);
   EXPECT_EQ(TensorView::Raw(data, 12).bytes, 12u);
+  strides[0] = -8;
+  EXPECT_EQ(TensorView::Strided(data, DType::kFloat32, shape, strides, 2).bytes, 5 * 4u) << "from data on";
+  EXPECT_FALSE(TensorView::Contiguous(nullptr, DType::kInt8, {3, 0}).HasElements());
+  EXPECT_TRUE(TensorView::Raw(data, 12).HasElements());
+}
+
+TEST(TensorViewTest, StretchesAreWhatLiesBetweenGaps) {
+  auto stretches = [](std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
+    TensorView view = TensorView::Strided(nullptr, DType::kInt8, shape.data(), strides.data(),
+                                          static_cast<int>(shape.size()));
+    std::vector<std::pair<std::int64_t, std::int64_t>> found;
+    ForEachStretch(view, [&](std::int64_t offset, std::int64_t count) {
+      found.emplace_back(offset, count);
+      return found.size() < 5;
+    });
+    return found;
+  };
+  using Found = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(stretches({2, 3}, {3, 1}), (Found{{0, 6}}));
+  EXPECT_EQ(stretches({}, {}), (Found{{0, 1}}));
+  EXPECT_EQ(stretches({2, 3}, {4, 1}), (Found{{0, 3}, {4, 3}}));
+  EXPECT_EQ(stretches({2, 2}, {1, 2}), (Found{{0, 1}, {2, 1}, {1, 1}, {3, 1}}));
+  EXPECT_EQ(stretches({2, 1, 3}, {3, 77, 1}), (Found{{0, 6}}));
+  EXPECT_EQ(stretches({2, 2, 3}, {20, 4, 1}), (Found{{0, 3}, {4, 3}, {20, 3}, {24, 3}}));
+  EXPECT_EQ(stretches({9}, {2}).size(), 5u) << "until told to stop";
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The Python package on the CPU device with numpy: python_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce on PYTHONPATH."""
 import gc
+import json
 import pathlib
 import resource
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -76,7 +78,8 @@ def test_warmup_and_seal():
     assert kernel.sealed_misses() == ["M=10, N=64, x:float32, y:float32"], kernel.sealed_misses()
     assert kernel.counters()["sealed_misses"] == 1
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
-    expect(tuneonce.Error, "dim M is 0", lambda: kernel.warmup([(0, 64)]))
+    expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))
+    kernel.warmup([(0, 64)])
 
 
 def test_wrong_calls_say_what_is_wrong():
@@ -90,7 +93,8 @@ def test_wrong_calls_say_what_is_wrong():
         (TypeError, "a stream is an int", lambda: kernel(x, w, y, 1.0, stream="s")),
         (TypeError, "dtype that kernels do not take", lambda: kernel(x.astype(complex), w, y, 1.0)),
         (ValueError, "expected a float16 tensor of rank 2, got float32[4, 8]", lambda: kernel(x.astype("f"), w, y, 1.0)),
-        (ValueError, "extent 0 is not positive", lambda: kernel(x[:0], w, y[:0], 1.0)),
+        (ValueError, "extent 4 disagrees with M=0", lambda: kernel(x[:0], w, y, 1.0)),
+        (TypeError, "takes 4 arguments", lambda: kernel(x[:0], w, y[:0])),
         (ValueError, "extent 5 disagrees with N=8", lambda: kernel(x, w[:5], y, 1.0)),
         (LookupError, "there is no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
         (ValueError, "unknown device 'gpu'", lambda: kernel_of("rms_norm") and tuneonce.Bundle(folder / "rms_norm") and
@@ -104,6 +108,87 @@ def test_wrong_calls_say_what_is_wrong():
     y.flags.writeable = False
     expect(TypeError, "the array is read-only", lambda: kernel(x, w, y, 1.0))
     assert issubclass(tuneonce.InvalidArgumentError, tuneonce.Error)
+
+
+def test_a_call_on_nothing_does_nothing():
+    kernel = kernel_of("rms_norm")
+    w = np.zeros(8, np.float16)
+    for rows in (np.zeros((0, 8), np.float16), np.zeros((4, 8), np.float16)[:0], np.zeros((4, 8), np.float16)[2:2, ::1]):
+        kernel(rows, w, rows.copy(), 1.0)
+        assert kernel.is_tuned(rows, w, rows.copy(), 1.0)
+    counters = kernel.counters()
+    assert counters["tunes"] == counters["hits"] == counters["fallbacks"] == 0, counters
+
+
+def test_arrays_that_are_not_contiguous_are_refused_by_kernels_that_take_pointers():
+    kernel = kernel_of("rms_norm")
+    half = np.float16
+    wide, w = np.random.randn(16, 2048).astype(half), np.random.randn(1024).astype(half)
+    y = np.zeros((16, 1024), half)
+
+    def right(x):
+        f = x.astype(np.float32)
+        return f / np.sqrt((f * f).mean(1, keepdims=True) + 1e-5) * w
+
+    square = np.random.randn(1024, 16).astype(half)
+    cases = [
+        (ValueError, "dimension 0 of 'x' has stride 2048, not 1024", wide[:, :1024]),
+        (ValueError, "dimension 1 of 'x' has stride 16, not 1", square.T),
+        (ValueError, "dimension 1 of 'x' has stride 2, not 1", wide[:, ::2]),
+        (ValueError, "dimension 0 of 'x' has stride 0, not 1024", np.broadcast_to(w, (16, 1024))),
+        (TypeError, "'x': dimension 0 has the negative stride -1024: pass a copy", wide[:, :1024].copy()[::-1]),
+    ]
+    for again in range(2):  # Before and after the key was tuned.
+        for error, part, x in cases:
+            expect(error, part, lambda: kernel(x, w, y, 1e-5))
+            kernel(x.copy(), w, y, 1e-5)
+            np.testing.assert_allclose(y, right(x.copy()), rtol=5e-3, atol=5e-3)
+    expect(ValueError, "dimension 0 of 'y' has stride 2048, not 1024", lambda: kernel(y, w, wide[:, :1024], 1e-5))
+    one = wide[:1, :1024]  # One row: its stride says nothing.
+    out = np.zeros((1, 1024), half)
+    kernel(one, w, out, 1e-5)
+    np.testing.assert_allclose(out, right(one), rtol=5e-3, atol=5e-3)
+    assert kernel.counters()["tunes"] == 2, kernel.counters()
+
+
+def strided_bundle(path):
+    """y = 2 x and z = 3 x, for x, y and z of any strides along the first dimension."""
+    matrix = {"kind": "tensor", "dtype": "float32", "dims": ["M", "N"]}
+    manifest = {
+        "tuneonce_bundle": 1, "name": "two_and_three", "version": "1", "dims": ["M", "N"],
+        "parameters": [{"name": "x", "access": "in", **matrix}, {"name": "y", "access": "out", **matrix},
+                       {"name": "z", "access": "out", **matrix}, {"kind": "dim", "dim": "M"}, {"kind": "dim", "dim": "N"}] +
+        [{"kind": "stride", "tensor": name, "dimension": 0, "dtype": "int64"} for name in "xyz"],
+        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "two_and_three",
+                      "grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "k.cc"}]}]}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    (path / "k.cc").write_text("""
+static void two_and_three(const tuneonce_block&, const float* x, float* y, float* z, int m, int n, long long xs,
+                          long long ys, long long zs) {
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      y[i * ys + j] = 2 * x[i * xs + j];
+      z[i * zs + j] = 3 * x[i * xs + j];
+    }
+  }
+}
+TUNEONCE_CPU_KERNEL(two_and_three);
+""")
+    return path
+
+
+def test_a_kernel_that_takes_strides_gets_them_and_writes_nothing_else():
+    with tempfile.TemporaryDirectory() as temporary:
+        kernel = tuneonce.TunedKernel(strided_bundle(pathlib.Path(temporary)), "cpu", store="memory")
+        both = np.full((6, 20), 7, np.float32)  # Outputs that lie between each other's rows.
+        x = np.arange(96, dtype=np.float32).reshape(6, 16)
+        for _ in range(2):
+            kernel(x[:, 4:12], both[:, :8], both[:, 8:16])
+            np.testing.assert_array_equal(both[:, :8], 2 * x[:, 4:12])
+            np.testing.assert_array_equal(both[:, 8:16], 3 * x[:, 4:12])
+            np.testing.assert_array_equal(both[:, 16:], np.full((6, 4), 7))
+        expect(ValueError, "dimension 1 of 'x' has stride 2, not 1", lambda: kernel(x[:, ::2], both[:, :8], both[:, 8:16]))
+        expect(TypeError, "negative stride", lambda: kernel(x[::-1, :8], both[:, :8], both[:, 8:16]))
 
 
 def test_dlpack_and_cuda_array_interface():
@@ -131,6 +216,10 @@ def test_dlpack_and_cuda_array_interface():
         __cuda_array_interface__ = {"shape": (8, 64), "typestr": "<f4", "data": (4096, False), "version": 3}
 
     expect(TypeError, "the tensor is in CUDA memory, the kernel runs on the CPU device", lambda: kernel(Cuda(), y))
+    Cuda.__cuda_array_interface__["strides"] = (258, 4)
+    expect(TypeError, "dimension 0 has a stride of 258 bytes, which is no multiple of the elements' 4", lambda: kernel(Cuda(), y))
+    Cuda.__cuda_array_interface__["strides"] = (-256, 4)
+    expect(TypeError, "dimension 0 has the negative stride -64: pass a copy", lambda: kernel(Cuda(), y))
 
 
 def test_eight_threads():

@@ -285,8 +285,8 @@ TEST_F(TunedKernelTest, WrongCallsAreErrors) {
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), no_size, 2.0f), StatusCode::kInvalidArgument,
                "an output without a size");
   Result<DeviceBuffer> empty = DeviceBuffer::Allocate(stream_->view(), 0);
-  EXPECT_ERROR(kernel.Launch(stream_->get(), View(*empty), View(x), 2.0f), StatusCode::kInvalidArgument,
-               "parameter 'x'");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(*empty), 2.0f), StatusCode::kInvalidArgument,
+               "parameter 'y', dimension 0 ('N'): extent 0 disagrees with N=1");
   EXPECT_ERROR(kernel.Launch(reinterpret_cast<CUstream>(0x1234), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
                "INVALID_HANDLE");
   std::thread([&] {
@@ -408,8 +408,10 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
   ExpectWorks(again, 100);
   again.Seal();
   ExpectWorks(again, 101);
-  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin scale N=100", "tuned scale N=100", "stored scale N=100",
-                                                  "refused scale N=101"}));
+  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin scale N=100, x:float32, y:float32",
+                                                  "tuned scale N=100, x:float32, y:float32",
+                                                  "stored scale N=100, x:float32, y:float32",
+                                                  "refused scale N=101, x:float32, y:float32"}));
   log->lines.clear();
   KernelDefinition broken("broken", "1");
   broken.Dims({"N"})
@@ -422,7 +424,8 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
   DeviceBuffer x = Floats({1});
   EXPECT_FALSE(never.Launch(stream_->get(), View(x), View(x), 2.0f).ok());
   EXPECT_FALSE(never.Launch(stream_->get(), View(x), View(x), 2.0f).ok());
-  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin broken N=1", "failed broken N=1"}));
+  EXPECT_EQ(log->lines, (std::vector<std::string>{"begin broken N=1, x:float32, y:float32",
+                                                  "failed broken N=1, x:float32, y:float32"}));
 }
 
 TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {

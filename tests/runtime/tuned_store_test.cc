@@ -216,10 +216,11 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1, 2}, {}}}), StatusCode::kInvalidArgument, "2 dims; the kernel has 1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{0}, {}}}), StatusCode::kInvalidArgument, "dim N is 0");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}}), StatusCode::kInvalidArgument, "dim N is -1");
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {DType::kInt8}}}), StatusCode::kInvalidArgument,
                "parameter 'x' needs a dtype, which must be float32");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{0}, {}}, {{1000}, {}}}), StatusCode::kInvalidArgument, "dim N is 0");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}, {{1000}, {}}}), StatusCode::kInvalidArgument,
+               "dim N is -1");
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "python_status.h"
+#include "staged_tensors.h"
 #include "tuneonce/cuda/relaxed_driver.h"
 
 namespace tuneonce::python {
@@ -199,39 +200,28 @@ PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream>
   Py_RETURN_NONE;
 }
 
-/// Host arrays are copied to the CPU device's memory and back: its driver, as CUDA's, launches on device memory only.
 Status KernelCaller::LaunchStaged(Arguments& arguments) {
   std::lock_guard<std::mutex> lock(mutex_);
   ScopedContext current(primary_.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
-  std::vector<DeviceBuffer> buffers;
-  std::vector<TensorView> staged;
-  staged.reserve(arguments.num_tensors);
+  std::vector<TensorView> host;
+  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
+    host.push_back(arguments.tensor(i).view());
+    if (host.back().HasElements()) continue;
+    // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
+    return kernel_.LaunchArguments(cpu_stream_->get(), arguments.list(), arguments.count);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
   std::vector<Argument> list;
   std::size_t tensor = 0;
   for (std::size_t i = 0; i < expected_.size(); ++i) {
-    if (!expected_[i].is_tensor) {
-      list.push_back(arguments.list()[i]);
-      continue;
-    }
-    TensorView view = arguments.tensor(tensor++).view();
-    if (view.bytes == 0)
-      return kernel_.LaunchArguments(cpu_stream_->get(), arguments.list(), arguments.count);  // Says why not.
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(cpu_stream_->view(), view.bytes));
-    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(view.data, view.bytes));
-    view.data = buffer.data();
-    buffers.push_back(std::move(buffer));
-    staged.push_back(view);
-    list.emplace_back(staged.back());
+    list.push_back(expected_[i].is_tensor ? Argument(staged.view(tensor++)) : arguments.list()[i]);
   }
   TUNEONCE_RETURN_IF_ERROR(kernel_.LaunchArguments(cpu_stream_->get(), list.data(), list.size()));
   tensor = 0;
   for (const Expected& expected : expected_) {
     if (!expected.is_tensor) continue;
-    const TensorView& view = arguments.tensor(tensor).view();
-    if (expected.parameter->access != Access::kIn) {
-      TUNEONCE_RETURN_IF_ERROR(buffers[tensor].CopyToHost(view.data, view.bytes));
-    }
+    if (expected.parameter->access != Access::kIn) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
     ++tensor;
   }
   return cpu_stream_->view().Synchronize();

@@ -107,20 +107,38 @@ bool TensorRef::FromDl(const DlTensor& tensor) {
                      ", " + std::to_string(tensor.dtype.bits) + " bits)");
   }
   view_.rank = tensor.ndim;
-  std::int64_t last = 0;
   std::int64_t row_major = 1;
-  bool empty = false;
   for (int d = tensor.ndim; d-- > 0;) {
     auto i = static_cast<std::size_t>(d);
     view_.shape[i] = tensor.shape[d];
     view_.strides[i] = tensor.strides != nullptr ? tensor.strides[d] : row_major;
     row_major *= tensor.shape[d];
-    last += (tensor.shape[d] - 1) * view_.strides[i];
-    empty |= tensor.shape[d] == 0;
   }
-  view_.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * (tensor.dtype.bits / 8u);
   device_ = tensor.device;
-  return true;
+  return SetBytes(tensor.dtype.bits / 8u);
+}
+
+bool TensorRef::SetBytes(std::size_t element) {
+  std::int64_t last = 0;
+  bool empty = false;
+  int backwards = -1;  // A dimension in which the view goes back from its first element.
+  for (int d = 0; d < view_.rank; ++d) {
+    auto i = static_cast<std::size_t>(d);
+    last += (view_.shape[i] - 1) * view_.strides[i];
+    empty |= view_.shape[i] == 0;
+    if (view_.strides[i] < 0 && view_.shape[i] > 1) backwards = d;
+  }
+  view_.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * element;
+  if (backwards < 0 || empty) return true;
+  return TypeError("dimension " + std::to_string(backwards) + " has the negative stride " +
+                   std::to_string(view_.strides[static_cast<std::size_t>(backwards)]) + ": pass a copy");
+}
+
+bool TensorRef::SetStride(int dimension, std::int64_t bytes, std::int64_t element) {
+  view_.strides[static_cast<std::size_t>(dimension)] = bytes / element;
+  if (bytes % element == 0) return true;
+  return TypeError("dimension " + std::to_string(dimension) + " has a stride of " + std::to_string(bytes) +
+                   " bytes, which is no multiple of the elements' " + std::to_string(element) + ": pass a copy");
 }
 
 bool TensorRef::FromDlpack(PyObject* object) {
@@ -147,18 +165,12 @@ bool TensorRef::FromBuffer(PyObject* object) {
   }
   if (buffer_.ndim > kMaxRank) return TypeError("an array of more than " + std::to_string(kMaxRank) + " dimensions");
   view_.rank = buffer_.ndim;
-  std::int64_t last = 0;
-  bool empty = false;
   for (int d = 0; d < buffer_.ndim; ++d) {
-    auto i = static_cast<std::size_t>(d);
-    view_.shape[i] = buffer_.shape[d];
-    view_.strides[i] = buffer_.strides[d] / buffer_.itemsize;
-    last += (view_.shape[i] - 1) * view_.strides[i];
-    empty |= view_.shape[i] == 0;
+    view_.shape[static_cast<std::size_t>(d)] = buffer_.shape[d];
+    if (!SetStride(d, buffer_.strides[d], buffer_.itemsize)) return false;
   }
-  view_.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * static_cast<std::size_t>(buffer_.itemsize);
   is_writable_ = buffer_.readonly == 0;
-  return true;
+  return SetBytes(static_cast<std::size_t>(buffer_.itemsize));
 }
 
 bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
@@ -177,21 +189,16 @@ bool TensorRef::FromCudaArrayInterface(PyObject* interface) {
   auto element = static_cast<std::int64_t>(DTypeBytes(view_.dtype));
   view_.rank = static_cast<int>(PyTuple_Size(shape));
   bool has_strides = strides != nullptr && PyTuple_Check(strides) && PyTuple_Size(strides) == view_.rank;
-  std::int64_t row_major = 1;
-  std::int64_t last = 0;
-  bool empty = false;
+  std::int64_t row_major = element;
   for (int d = view_.rank; d-- > 0;) {
     auto i = static_cast<std::size_t>(d);
     view_.shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, d));
-    view_.strides[i] = has_strides ? PyLong_AsLongLong(PyTuple_GetItem(strides, d)) / element : row_major;
+    if (!SetStride(d, has_strides ? PyLong_AsLongLong(PyTuple_GetItem(strides, d)) : row_major, element)) return false;
     row_major *= view_.shape[i];
-    last += (view_.shape[i] - 1) * view_.strides[i];
-    empty |= view_.shape[i] == 0;
   }
-  view_.bytes = empty ? 0 : static_cast<std::size_t>((last + 1) * element);
   view_.data = PyLong_AsVoidPtr(PyTuple_GetItem(data, 0));
   device_ = DlDevice{kDlCuda, -1};  // Not said; that of the context.
-  return PyErr_Occurred() == nullptr;
+  return PyErr_Occurred() == nullptr && SetBytes(static_cast<std::size_t>(element));
 }
 
 bool TensorRef::Read(PyObject* object) {

@@ -10,6 +10,7 @@
 
 #include "tuneonce/base/result.h"
 #include "tuneonce/kernel/call_binder.h"
+#include "tuneonce/kernel/parameter_block.h"
 
 namespace tuneonce {
 
@@ -17,7 +18,7 @@ namespace tuneonce {
 class TUNEONCE_API AssumptionChecks {
  public:
   AssumptionChecks() = default;
-  /// Those that the variant declares, and those that follow from how its kernel takes extents and strides. Errors:
+  /// Those that the variant declares, and those that follow from how its kernel takes tensors, extents and strides. Errors:
   /// InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
   /// ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
@@ -49,12 +50,44 @@ class TUNEONCE_API AssumptionChecks {
     Assumption::Kind kind;
     std::uint8_t parameter;
     std::uint8_t dimension;
-    std::uint8_t other;  // kNoOverlap: the other parameter.
+    std::uint8_t rank;           // Of the parameter.
+    std::uint8_t other;          // kNoOverlap: the other parameter.
+    std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
     std::int64_t value;
 
     bool Holds(const BoundCall& call) const;
+    /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
+    /// need; empty if all is well.
+    struct Gap {
+      int dimension;
+      std::int64_t needed;
+    };
+    std::optional<Gap> FindGap(const TensorView& tensor) const;
     /// A form that holds only where this does; empty if there is none.
     std::optional<Masked> Quick() const;
+  };
+  /// A tensor of rank 2 or more that must be contiguous, but for the dimensions whose strides are taken.
+  struct Dense {
+    std::uint8_t parameter;
+    std::uint8_t rank;
+    std::uint8_t strides_taken;
+
+    /// Not 0 where an element may lie elsewhere than a kernel looks for it.
+    std::uint64_t Gaps(const TensorView& tensor) const {
+      auto stride = [&](std::size_t d) { return static_cast<std::uint64_t>(tensor.strides[d]); };
+      auto extent = [&](std::size_t d) { return static_cast<std::uint64_t>(tensor.shape[d]); };
+      if (rank == 2 && strides_taken == 0) return (stride(1) ^ 1) | (stride(0) ^ extent(1));
+      std::uint64_t wrong = 0;
+      std::uint64_t dense = 1;
+      for (std::size_t d = rank; d-- > 0;) {
+        std::uint64_t taken = std::uint64_t{0} - (static_cast<std::uint64_t>(strides_taken) >> d & 1);
+        // How far off the last element would be: 0 along one element, whatever its stride. In memory that there can be,
+        // no product of these is 0 for being too large.
+        wrong |= (stride(d) - dense) * (extent(d) - 1) & ~taken;
+        dense = ((stride(d) & taken) | (dense & ~taken)) * extent(d);
+      }
+      return wrong;
+    }
   };
   struct Checks {
     std::vector<Check> all;
@@ -62,6 +95,8 @@ class TUNEONCE_API AssumptionChecks {
     // along one element may be any, and may be negative, so that a masked check that fails is not the last word.
     std::vector<Masked> masked;
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
+    std::vector<std::uint8_t> dense_lines;                     // Parameters of rank 1 that must be contiguous;
+    std::vector<Dense> dense;                                  // the others.
     bool has_slow = false;                                     // Some have no quick form.
 
     void Add(const Check& check);
@@ -74,13 +109,18 @@ class TUNEONCE_API AssumptionChecks {
         wrong |= (value & check.mask) ^ check.expected;
       }
       for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
+      for (std::uint8_t line : dense_lines) wrong |= static_cast<std::uint64_t>(call.tensor(line).strides[0]) ^ 1;
+      for (const Dense& each : dense) wrong |= each.Gaps(call.tensor(each.parameter));
       return wrong == 0 || HoldOneByOne(call);
     }
     bool HoldOneByOne(const BoundCall& call) const;
   };
 
-  void Add(const Check& check);
+  void Add(Check check);
+  /// What follows from how the kernel takes its parameters.
+  void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
+  std::string NotContiguous(const Check& check, const TensorView& tensor) const;
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;

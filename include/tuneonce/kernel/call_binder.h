@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -40,15 +42,18 @@ class TUNEONCE_API CallBinder {
   explicit CallBinder(const KernelDefinition& definition);
 
   /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
-  /// what was expected.
-  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call) const {
-    if (count != expected_.size()) return Refusal(arguments, count);
+  /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an error
+  /// too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
+  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call, bool* is_empty = nullptr) const {
+    if (count != expected_.size()) return Refusal(arguments, count, is_empty);
     for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
-    std::uint64_t wrong = 0;  // Not 0: something is, and Refusal finds out what. Cheaper than a branch for each check.
+    // Not 0: something is wrong, and Refusal finds out what, if anything. Cheaper than a branch for each check.
+    std::uint64_t wrong = 0;
+    std::uint64_t signs = 0;  // Its sign bit: a null pointer, or an extent that is not positive.
     const Expected* expected = expected_.data();
     for (std::size_t i = 0; i < count; ++i, ++expected) {
       const Argument& argument = arguments[i];
-      if (argument.kind() != expected->kind) return Refusal(arguments, count);
+      if (argument.kind() != expected->kind) return Refusal(arguments, count, is_empty);
       call->values[expected->parameter] = argument.value();
       if (expected->kind != Argument::kTensor) {
         call->problem.dtypes[expected->parameter] = expected->dtype;
@@ -57,20 +62,24 @@ class TUNEONCE_API CallBinder {
       const TensorView& tensor = argument.tensor();
       call->problem.dtypes[expected->parameter] = tensor.dtype;
       wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
-      wrong |= static_cast<std::uint64_t>(tensor.data == nullptr);
+      signs |= reinterpret_cast<std::uintptr_t>(tensor.data) - 1;
+    }
+    for (const auto& [a, b] : same_dtypes_) {
+      wrong |= static_cast<std::uint64_t>(call->problem.dtypes[a]) ^ static_cast<std::uint64_t>(call->problem.dtypes[b]);
     }
     Dims& dims = call->problem.dims;
     dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
     for (const Extent& extent : binding_) {
       std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
       dims[Dim{extent.dim}] = value;
-      if (value < 1) wrong |= 1;
+      signs |= static_cast<std::uint64_t>(value) | (static_cast<std::uint64_t>(value) - 1);
     }
     for (const Extent& extent : repeating_) {
       std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
       wrong |= static_cast<std::uint64_t>(dims[Dim{extent.dim}] ^ value);
     }
-    return wrong == 0 ? Status() : Refusal(arguments, count);
+    wrong |= signs >> 63;
+    return wrong == 0 ? Status() : Refusal(arguments, count, is_empty);
   }
 
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
@@ -78,8 +87,8 @@ class TUNEONCE_API CallBinder {
     for (const KeyWord& word : key_) *words++ = WordOf(word, call);
   }
   std::size_t num_key_words() const { return key_.size(); }
-  /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot): what tells resident
-  /// keys apart.
+  /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
+  /// another's): what tells resident keys apart.
   template <typename Add>
   void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
     for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));
@@ -128,8 +137,12 @@ class TUNEONCE_API CallBinder {
     return value;
   }
 
-  /// Why these arguments do not fit: the first thing wrong, from left to right.
-  Status Refusal(const Argument* arguments, std::size_t count) const;
+  /// Why these arguments do not fit: the first thing wrong, from left to right. OK if they do (raw memory without
+  /// elements may be null).
+  Status Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const;
+  Status CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const;
+  /// `zero`: where an extent is 0, and nothing else is wrong.
+  Status RefusalOfZero(const Argument* arguments, const std::string& zero, bool* is_empty) const;
 
   const KernelDefinition* definition_;
   int num_dims_;
@@ -137,6 +150,7 @@ class TUNEONCE_API CallBinder {
   std::vector<Extent> binding_;    // Give each dim its value,
   std::vector<Extent> repeating_;  // and must have the same.
   std::vector<int> not_passed_;    // Parameters that the caller does not pass.
+  std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
   std::vector<KeyWord> key_;
   std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
   std::vector<KeyWord> other_varying_;    // and the others.

@@ -22,7 +22,10 @@ namespace tuneonce {
 
 /// How logical parameters become a kernel's parameters.
 enum class CallingConvention {
-  /// One kernel parameter per logical one, in order: a tensor is a pointer.
+  /// One kernel parameter per logical one, in order: a tensor is a pointer, so that its memory must be what the kernel
+  /// computes addresses for. Of a tensor with dims that is row-major and dense, or by the strides that the kernel takes
+  /// (StrideValue): a dimension whose stride it does not take has the stride of the one inside it times that one's
+  /// extent, the innermost 1. Checked at each launch. A tensor without dims is as the caller has it.
   kPlain,
   /// cutile_python_v1: a tensor of rank n is base, n extents, n strides (in elements), int32 each.
   kCutilePython,
@@ -39,13 +42,16 @@ struct Assumption {
     kStrideDivisibleBy,
     kExtentDivisibleBy,
     kNoOverlap,
-    kStrideFitsInt32,  ///< Implied where the kernel takes the stride as an int32: need not be declared.
-    kExtentFitsInt32,  ///< Likewise.
+    kContiguous,
+    // Implied by how the kernel takes its parameters, so that they need not be declared:
+    kStrideFitsInt32,    ///< Where it takes a stride as an int32.
+    kStrideNotNegative,  ///< Where it takes one as an int64.
+    kExtentFitsInt32,
   };
 
   Kind kind = Kind::kAligned;
   std::string tensor;
-  int dimension = 0;       ///< Of `tensor`; not for kAligned and kNoOverlap.
+  int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap and kContiguous.
   std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides and divisors.
   std::string other;       ///< kNoOverlap: the other tensor.
 };
@@ -62,6 +68,11 @@ inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int6
 }
 inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+/// The tensor is row-major without gaps; the stride of a dimension of extent 1 may be any. Goes without saying where the
+/// kernel takes a bare pointer (CallingConvention).
+inline Assumption Contiguous(std::string tensor) {
+  return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
 }
 /// The memory of the two tensors does not overlap.
 inline Assumption NoOverlap(std::string tensor, std::string other) {
@@ -82,8 +93,9 @@ struct Variant {
   HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
-  /// What its code takes for granted, besides extents and strides that fit its int32 parameters. A search leaves a
-  /// config out of which no variant suits the arguments; a launch that does not suit runs the baseline, or is an error.
+  /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors where
+  /// it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that does not
+  /// suit runs the baseline, by a variant that suits, or is an error.
   std::vector<Assumption> assumptions;
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;
@@ -102,7 +114,8 @@ class TUNEONCE_API KernelDefinition {
 
   /// The names of the dims; `Dim{i}` is the i-th.
   KernelDefinition& Dims(std::vector<std::string> names);
-  /// What decides which config a launch gets. Default (never called): every dim exactly, and every tensor's dtype.
+  /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part of
+  /// it too, whether named or not.
   template <typename... Parts>
   KernelDefinition& Key(Parts... parts) {
     key_ = {std::move(parts)...};
@@ -160,6 +173,9 @@ class TUNEONCE_API KernelDefinition {
 
  private:
   Status CheckParameters() const;
+  Status CheckStrides() const;
+  Status ResolveDTypes();
+  void CompleteKey();
   Status CheckKey() const;
 
   std::string name_;

@@ -40,7 +40,7 @@ struct TUNEONCE_API KeyPart {
 inline KeyPart KeyOf(std::string name) {
   return KeyPart{KeyPart::Kind::kDim, std::move(name), KeyPart::Bucket::kExact};
 }
-/// The dtype of the tensor parameter `name` decides.
+/// The dtype of the tensor parameter `name` decides: it does in any case, and stands in the key where this says.
 inline KeyPart DTypeOf(std::string name) {
   return KeyPart{KeyPart::Kind::kDType, std::move(name), KeyPart::Bucket::kExact};
 }

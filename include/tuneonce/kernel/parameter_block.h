@@ -83,6 +83,9 @@ class TUNEONCE_API ParameterLayout {
     for (DimArgument dim : dim_arguments_) {
       pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
     }
+    for (StrideArgument stride : stride_arguments_) {
+      pointers[stride.to] = const_cast<std::int64_t*>(&call.tensor(stride.parameter).strides[stride.dimension]);
+    }
     for (std::size_t i = sizes_.size(); i < num_parameters(); ++i) {
       pointers[i] = const_cast<std::uint64_t*>(&kNullPointer);
     }
@@ -102,6 +105,22 @@ class TUNEONCE_API ParameterLayout {
   };
   /// Each dim's extent once: that of the first tensor that has it.
   const std::vector<Narrowed>& narrowed() const { return narrowed_; }
+
+  /// A tensor with dims that is passed as its pointer alone. Bit d of `strides_taken`: the kernel takes the stride of
+  /// dimension d.
+  struct Bare {
+    std::uint8_t parameter;
+    std::uint8_t strides_taken;
+  };
+  static_assert(kMaxRank <= 8, "one bit per dimension");
+  const std::vector<Bare>& bare_tensors() const { return bare_tensors_; }
+  /// A stride that is passed by itself.
+  struct StrideArgument {
+    std::uint8_t to;  // The kernel's parameter.
+    std::uint8_t parameter;
+    std::uint8_t dimension;
+  };
+  const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
 
   /// Bytes that each workspace parameter needs, in order; empty if there is none.
   std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
@@ -139,6 +158,8 @@ class TUNEONCE_API ParameterLayout {
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
+  void AddTensor(std::size_t index);
+  void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
 
   const KernelDefinition* definition_;
@@ -147,8 +168,10 @@ class TUNEONCE_API ParameterLayout {
   std::vector<SpreadTensor> spread_tensors_;
   std::vector<Single> plain_arguments_;  // Scalars, and tensors that are passed as their pointers alone.
   std::vector<DimArgument> dim_arguments_;
+  std::vector<StrideArgument> stride_arguments_;
   std::vector<Single> computed_;  // Derived values, workspaces, descriptors: what no argument is.
   std::vector<Narrowed> narrowed_;
+  std::vector<Bare> bare_tensors_;
   int num_hidden_ = 0;  // Null pointers behind the declared parameters.
   int num_workspaces_ = 0;
 };

@@ -23,6 +23,7 @@ enum class ParameterKind {
   kTensor,      ///< Passed by the caller.
   kScalar,      ///< Passed by the caller.
   kDim,         ///< The value of a named dim.
+  kStride,      ///< The stride of a tensor's dimension.
   kDerived,     ///< A scalar computed from config and dims.
   kWorkspace,   ///< Scratch memory, its size computed from config and dims; allocated in stream order per launch.
   kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
@@ -38,7 +39,10 @@ struct Parameter {
   DType dtype = DType::kAny;
   Access access = Access::kIn;    ///< kTensor
   std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  std::string same_dtype_as;      ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
   std::string dim;                ///< kDim
+  std::string tensor;             ///< kStride
+  int dimension = 0;              ///< kStride: of `tensor`.
   /// kDerived: the value's bytes, in the low bytes of the word.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
   /// kWorkspace: size in bytes; 0 passes a null pointer.
@@ -48,24 +52,40 @@ struct Parameter {
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
 };
 
+/// For a tensor whose dtype must be that of the tensor parameter `tensor`, which says its own or takes any: checked at
+/// each launch.
+struct SameDTypeAs {
+  explicit SameDTypeAs(std::string its_tensor) : tensor(std::move(its_tensor)) {}
+  std::string tensor;
+};
+
+/// What a tensor parameter declares of its dtype: one, any, or that of another tensor.
+struct DeclaredDType {
+  DeclaredDType(DType its_dtype) : dtype(its_dtype) {}                             // NOLINT(google-explicit-constructor)
+  DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}           // NOLINT(google-explicit-constructor)
+  DType dtype = DType::kAny;
+  std::string same_as;
+};
+
 /// A tensor that the kernel only reads. `dims`: one name per dimension, outermost first; a name that occurs twice must
-/// have the same extent. A `dtype` other than kAny is checked at each launch.
-inline Parameter In(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
+/// have the same extent. A `dtype` other than kAny is checked at each launch; kAny is part of the key.
+inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
   Parameter parameter;
   parameter.name = std::move(name);
   parameter.dims = std::move(dims);
-  parameter.dtype = dtype;
+  parameter.dtype = dtype.dtype;
+  parameter.same_dtype_as = std::move(dtype.same_as);
   return parameter;
 }
 /// A tensor that the kernel writes and does not read.
-inline Parameter Out(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), dtype);
+inline Parameter Out(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
   parameter.access = Access::kOut;
   return parameter;
 }
 /// A tensor that the kernel reads and writes.
-inline Parameter InOut(std::string name, std::vector<std::string> dims, DType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), dtype);
+inline Parameter InOut(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
   parameter.access = Access::kInOut;
   return parameter;
 }
@@ -83,6 +103,18 @@ inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   parameter.kind = ParameterKind::kDim;
   parameter.name = dim;
   parameter.dim = std::move(dim);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// The stride of a dimension of the tensor parameter `tensor`, in elements, as int32 (checked to fit) or int64; it is not
+/// negative. Under the plain and Triton conventions a dimension whose stride the kernel does not take must lie dense
+/// around the one inside it: CallingConvention says how. The parameter is named "x_stride_0", say.
+inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DType::kInt32) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kStride;
+  parameter.name = tensor + "_stride_" + std::to_string(dimension);
+  parameter.tensor = std::move(tensor);
+  parameter.dimension = dimension;
   parameter.dtype = dtype;
   return parameter;
 }

@@ -50,7 +50,9 @@ struct TUNEONCE_API TensorView {
   DType dtype = DType::kAny;
   int rank = 0;
   std::array<std::int64_t, kMaxRank> shape{};    ///< Extents, outermost first.
-  std::array<std::int64_t, kMaxRank> strides{};  ///< In elements, outermost first.
+  /// In elements, outermost first. A negative one, along more than one element, is refused by all but raw memory: what
+  /// lies before `data` is not in `bytes`.
+  std::array<std::int64_t, kMaxRank> strides{};
   /// Size of the memory that the view spans, from `data` on. 0: unknown; an output then cannot be tuned.
   std::size_t bytes = 0;
 
@@ -62,9 +64,37 @@ struct TUNEONCE_API TensorView {
   /// Memory without a shape: {pointer, bytes}, for a parameter declared without dims.
   static TensorView Raw(void* data, std::size_t bytes);
 
+  /// False if an extent is 0: then `data` may be null. Memory without a shape counts as having some.
+  bool HasElements() const;
   /// "float32[128, 64]".
   std::string ToString() const;
 };
+
+/// Calls `run(offset, count)`, in elements from `data` on, for each stretch of the tensor's memory that has no gaps, in
+/// row-major order; until one returns false. REQUIRES: it has elements.
+template <typename Run>
+void ForEachStretch(const TensorView& tensor, const Run& run) {
+  std::int64_t count = 1;   // Of one stretch: the innermost dimensions that lie dense.
+  int outer = tensor.rank;  // Dimensions around it.
+  for (; outer > 0; --outer) {
+    auto d = static_cast<std::size_t>(outer - 1);
+    if (tensor.strides[d] != count && tensor.shape[d] != 1) break;
+    count *= tensor.shape[d];
+  }
+  std::array<std::int64_t, kMaxRank> index{};
+  std::int64_t offset = 0;
+  while (run(offset, count)) {
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      auto u = static_cast<std::size_t>(d);
+      offset += tensor.strides[u];
+      if (++index[u] < tensor.shape[u]) break;
+      offset -= tensor.strides[u] * tensor.shape[u];
+      index[u] = 0;
+    }
+    if (d < 0) return;
+  }
+}
 
 }  // namespace tuneonce
 

@@ -47,7 +47,9 @@ class TUNEONCE_API TunedKernel {
   ///
   /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the baseline); what
   /// the policy says when tuning is disabled; a stored record's config; on a capturing stream the baseline if it is
-  /// loaded; else a search is made now.
+  /// loaded; else a search is made now. Where the arguments are not what the config's code is for (a strided tensor, say),
+  /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
+  /// launched, tuned or counted.
   /// Errors: InvalidArgument, naming the parameter; FailedPrecondition (no context, a miss while capturing, called from
   /// inside a callback); those of the search; the driver's, for a launch that it refuses.
   template <typename... Arguments>
@@ -75,13 +77,14 @@ class TUNEONCE_API TunedKernel {
   /// One shape to be ready for, without the tensors: all that decides a key, and what a trial needs.
   struct Shape {
     std::vector<std::int64_t> dims;  ///< By dim, in the definition's order.
-    /// By tensor parameter, in order; where the definition names the dtype, it may be kAny. Empty: all kAny.
+    /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny. Empty:
+    /// all kAny.
     std::vector<DType> dtypes;
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits: on
   /// scratch tensors of zeros and scalars of zero, or on the caller's if Launch comes first. `on_done` (may be null) is
   /// called after each with how many are done and its outcome. Does not tune where tuning is disabled: loads the
-  /// fallbacks then. Errors: InvalidArgument for a shape that does not fit the definition, or a definition with raw
+  /// fallbacks then. A shape of which nothing would be launched is done at once. Errors: InvalidArgument for a shape that does not fit the definition, or a definition with raw
   /// memory; the first shape's whose tuning failed, after all were tried.
   Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
                 const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);

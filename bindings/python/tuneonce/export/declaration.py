@@ -20,6 +20,12 @@ def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:
     return {"kind": "dim", "dim": name, "dtype": dtype}
 
 
+def stride(tensor_name: str, dimension: int, dtype: str = "int32") -> Dict[str, Any]:
+    """A tensor's stride in elements, for kernels that take it as a parameter: then the tensor need not be contiguous there."""
+    return {"kind": "stride", "name": f"{tensor_name}_stride_{dimension}", "tensor": tensor_name, "dimension": dimension,
+            "dtype": dtype}
+
+
 @dataclasses.dataclass
 class Declaration:
     """A kernel's bundle. Field names and values are the manifest's, but for those explained here.
@@ -30,7 +36,8 @@ class Declaration:
     configs: the structural configs to export, if not all combinations: one value per structural axis each.
     grid: for all variants; `grids` by variant name overrides it.
     cpu: file (beside the kernel's) with the C++ kernel for the CPU device, of the same symbol.
-    parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims for Tile IR.
+    parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims and strides for Tile IR,
+        whose kernels take these with each tensor.
     alias_groups: sets of tensors that may overlap; all others are assumed not to overlap with one that is written.
     divisible: what extents of dims are divisible by where they are: Tile IR is exported twice then, the variant `tile`
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
@@ -79,7 +86,7 @@ class Declaration:
         """Names of the parameters that a variant's kernel takes."""
         if variant in self.parameters_of:
             return list(self.parameters_of[variant])
-        return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] != "dim"]
+        return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar")]
 
     def alias_group_of(self, name: str) -> int:
         """A number per alias group; -1 for a tensor in none."""
@@ -88,15 +95,17 @@ class Declaration:
                 return number
         return -1
 
-    def assumptions(self, divisible: bool = False) -> List[Dict[str, Any]]:
-        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; contiguous along
-        the last dimension."""
+    def assumptions(self, divisible: bool = False, strides: bool = True) -> List[Dict[str, Any]]:
+        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; with `strides`,
+        contiguous along the last dimension, and other strides divisible by what `alignment` is of."""
         result: List[Dict[str, Any]] = []
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
             row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
             result.append({"tensor": name, "aligned": self.alignment})
+            if not strides:
+                continue
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]

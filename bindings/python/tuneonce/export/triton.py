@@ -41,7 +41,8 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         file.write_text(compiled.asm["ptx"])
         artifacts.append({"config": config, "file": file.name, "symbol": compiled.metadata.name,
                           "block": 32 * compiled.metadata.num_warps, "shared_memory": compiled.metadata.shared})
+    # Of strides it assumes what every bare pointer means: contiguous, but for those that it takes.
     return [{"name": "triton", "source": "ptx", "convention": "triton", "parameters": taken,
             "targets": {"min_capability": capability, "max_capability": capability},
-            "grid": declaration.grids.get("triton", declaration.grid), "assumptions": declaration.assumptions(),
+            "grid": declaration.grids.get("triton", declaration.grid), "assumptions": declaration.assumptions(strides=False),
             "artifacts": artifacts}]

@@ -1,0 +1,34 @@
+#ifndef TUNEONCE_BINDINGS_PYTHON_STAGED_TENSORS_H_
+#define TUNEONCE_BINDINGS_PYTHON_STAGED_TENSORS_H_
+
+#include <vector>
+
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/tensor_view.h"
+
+namespace tuneonce::python {
+
+/// Host arrays in the CPU device's memory for one launch: its driver, as CUDA's, launches on device memory only. Arrays
+/// that share memory share it there too, so that the kernel sees who overlaps whom, and what one writes is not undone by
+/// the other's copy. Thread rule: one thread.
+class StagedTensors {
+ public:
+  /// Copies `host` in. REQUIRES: each has elements; the stream and the host's memory outlive the object.
+  static Result<StagedTensors> Create(const std::vector<TensorView>& host, StreamView stream);
+
+  /// The i-th one, staged.
+  const TensorView& view(std::size_t i) const { return views_[i]; }
+  /// Waits for the stream, and writes the elements of the i-th to the host's memory; nothing of what lies in its gaps.
+  Status CopyBack(std::size_t i) const;
+
+ private:
+  StagedTensors() = default;
+
+  std::vector<TensorView> host_;
+  std::vector<TensorView> views_;
+  std::vector<DeviceBuffer> buffers_;  // One per range of memory.
+};
+
+}  // namespace tuneonce::python
+
+#endif  // TUNEONCE_BINDINGS_PYTHON_STAGED_TENSORS_H_
