@@ -134,8 +134,8 @@ struct TunedKernel::Impl {
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 
-  /// What tells loaded kernels apart: device and role, config, variant, code, and the dynamic shared memory it was
-  /// prepared for.
+  /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
+  /// it was prepared for.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
 
   mutable std::mutex kernels_mutex_;

@@ -8,6 +8,7 @@
 #include "base/callback.h"
 #include "runtime/bucket_call.h"
 #include "runtime/profiler_range.h"
+#include "runtime/recorded_result.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
@@ -68,7 +69,7 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
   }
   std::lock_guard<std::mutex> lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
-  KernelId id{key.words[0], config.ToString(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
   if (resident == nullptr) {
     resident = std::make_unique<ResidentKernel>();
@@ -306,8 +307,8 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
   if (lookup->match > policy.weakest_match || !lookup->record) return false;
   Result<std::vector<Config>> configs = definition->space().Enumerate(device.target);
   if (!configs.ok()) return false;
-  auto config = std::find_if(configs->begin(), configs->end(),
-                             [&](const Config& c) { return c.ToString() == lookup->record->config; });
+  auto config =
+      std::find_if(configs->begin(), configs->end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
   if (config == configs->end()) return false;
   std::shared_ptr<const LoadedKernel> loaded;
   // Another device's code need not run here, and another kernel's code is not this one's.
@@ -385,16 +386,8 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   }
   TuningRecord record;
   record.key = std::move(store_key);
-  record.config = result.best.config.ToString();
-  record.variant = result.best.variant;
-  record.measurement = result.best.measurement;
-  record.speedup_over_baseline = result.speedup_over_baseline;
-  record.artifact = result.best.artifact;
+  RecordResult(result, &record);
   record.tuned_at = definition->DimsString(tuned_at);
-  if (result.baseline) record.baseline = result.baseline->config.ToString();
-  record.timer = result.timer;
-  record.is_certain = result.is_certain;
-  record.toolchain = result.best.toolchain;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
   bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {

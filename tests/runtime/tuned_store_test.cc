@@ -67,7 +67,7 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
     EXPECT_GT(kernel.counters().tuning_seconds, 0);
   }
   TuningRecord record = (*policy_.store->List())[0];
-  EXPECT_EQ(record.baseline, "TILE=64, WORK=100");
+  EXPECT_EQ(record.baseline->config.ToString(), "TILE=64, WORK=100");
   EXPECT_EQ(record.timer, "events");
   EXPECT_NE(record.artifact, Fingerprint());
   EXPECT_FALSE(record.host.empty());
@@ -141,7 +141,7 @@ TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
     ASSERT_OK(Launch(kernel, 1000));
   }
   TuningRecord record = (*store->List())[0];
-  record.config = "TILE=12345, WORK=0";
+  record.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{12345}}});
   ASSERT_OK(store->Put(record));
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel, 1000));

@@ -1,4 +1,5 @@
 #include "testing/device_test.h"
+#include "testing/record_changes.h"
 #include "tuneonce/store/memory_store.h"
 
 namespace tuneonce {
@@ -12,7 +13,7 @@ TuningRecord Record(const std::string& config, const std::string& device = "H200
   record.key.key_words = {word};
   record.key.device_name = device;
   record.key.driver_version = driver;
-  record.config = config;
+  record.config = testing::NamedConfig(config);
   return record;
 }
 
@@ -28,9 +29,9 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDriver);
   ASSERT_OK(store.Put(Record("c")));
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kExact);
-  EXPECT_EQ(store.Lookup(key)->record->config, "c");
+  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("c"));
   ASSERT_OK(store.Put(Record("d")));
-  EXPECT_EQ(store.Lookup(key)->record->config, "d") << "the newer record replaces the older one";
+  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("d")) << "the newer record replaces the older one";
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
