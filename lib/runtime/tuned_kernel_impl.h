@@ -113,11 +113,18 @@ struct TunedKernel::Impl {
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
+  /// The stored choice made resident, if there is one that policy lets serve. `accept_incomplete`: also of a search
+  /// that was cut short.
   bool ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
-                      const ResidentKey& key);
-  /// The stored winner's code as it is, without a compiler; null if the store does not have it, or it does not load.
-  std::shared_ptr<const LoadedKernel> LoadStored(const TuningRecord& record, const Config& config,
-                                                 const BoundCall& call);
+                      const ResidentKey& key, bool accept_incomplete);
+  /// Stored code as it is, without a compiler; null if the store does not have it, or it does not load.
+  std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
+                                                 const Config& config, const BoundCall& call);
+  /// The code of `config` if a record of the call's key names it, as winner or baseline; null as LoadStored.
+  std::shared_ptr<const LoadedKernel> LoadStoredFallback(const DeviceState& device, const Config& config,
+                                                         const BoundCall& call);
+  /// Keeps the record, unless what is stored knows more.
+  void Remember(const TuningRecord& record) const;
   Status SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call, const ResidentKey& key,
                            TuningKey store_key);
   std::string KeyText(const BoundCall& call) const;

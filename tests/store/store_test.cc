@@ -35,6 +35,24 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
+TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
+  auto fingerprint = [](const Config& config) { return SharedChoiceFingerprint("choice", {config}); };
+  SearchSpace doubles;
+  doubles.AddDoubleAxis("A", {0.12345671, 0.12345672, 1});
+  std::vector<Config> near = *doubles.Enumerate(Target());
+  EXPECT_NE(fingerprint(near[0]), fingerprint(near[1])) << "0.12345671 and 0.12345672";
+  SearchSpace whole;
+  whole.AddAxis("A", {1});
+  EXPECT_NE(fingerprint(near[2]), fingerprint(whole.Enumerate(Target())->front())) << "1.0 and 1";
+  SearchSpace text;
+  text.AddStringAxis("A", {"true", "1"});
+  SearchSpace truth;
+  truth.AddBoolAxis("A");
+  EXPECT_NE(fingerprint((*text.Enumerate(Target()))[0]), fingerprint((*truth.Enumerate(Target()))[1]))
+      << "true, \"true\"";
+  EXPECT_NE(fingerprint((*text.Enumerate(Target()))[1]), fingerprint(whole.Enumerate(Target())->front())) << "1, \"1\"";
+}
+
 TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {
   testing::ScaleKernel scale;
   auto fingerprint = [&](const KernelDefinition& definition, std::size_t num_configs) {
