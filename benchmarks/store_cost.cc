@@ -25,7 +25,11 @@ TuningRecord Record(std::uint64_t word) {
   record.key.capability = 90;
   record.key.num_sms = 132;
   record.key.driver_version = 13000;
-  record.config = "TILE_M=128, TILE_N=128, TILE_K=64, occupancy=2";
+  std::vector<Config::Setting> settings;
+  for (const char* axis : {"TILE_M", "TILE_N", "TILE_K", "occupancy"}) {
+    settings.push_back({axis, AxisKind::kStructural, std::int64_t{64}});
+  }
+  record.config = Config::Of(std::move(settings));
   record.variant = "tile";
   record.measurement.mean_us = 10;
   return record;

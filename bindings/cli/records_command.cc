@@ -64,7 +64,7 @@ std::string DateOf(std::int64_t unix_seconds) {
 
 void PrintLine(const TuningRecord& record) {
   std::printf("%s  %s  %s  {%s}  %.3f us%s  %s\n", record.key.kernel.c_str(), record.key.key_text.c_str(),
-              record.key.device_name.c_str(), record.config.c_str(), record.measurement.mean_us,
+              record.key.device_name.c_str(), record.config.ToString().c_str(), record.measurement.mean_us,
               record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
               DateOf(record.unix_seconds).c_str());
 }

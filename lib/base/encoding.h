@@ -33,6 +33,9 @@ class Encoder {
   }
   Encoder& Add(const Fingerprint& fingerprint) { return Add(fingerprint.high).Add(fingerprint.low); }
 
+  /// What was added so far, without a checksum: for what becomes a part of something that has one.
+  const std::string& Bytes() const { return out_; }
+
   std::string Finish() {
     Add(Fingerprinter().Add(std::string_view(out_)).Finish());
     return std::move(out_);
@@ -57,6 +60,9 @@ class Decoder {
     }
     return Decoder(content);
   }
+
+  /// Of what Encoder::Bytes gave.
+  static Decoder OfPart(std::string_view bytes) { return Decoder(bytes); }
 
   std::uint64_t Word() {
     std::uint64_t word = 0;

@@ -107,20 +107,30 @@ struct CompilePool::Impl {
     }
   }
 
+  /// Of the time for all, in milliseconds; 0 or less once it is spent.
+  std::int64_t TimeLeft() const {
+    if (options.total_timeout_ms == 0) return std::numeric_limits<int>::max();
+    return options.total_timeout_ms -
+           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
+  }
+
   /// What is left of the time for all, and for one.
   Result<CompileLimits> Limits() const {
     if (stopped) return CancelledError("the search was cancelled");
     CompileLimits limits;
-    limits.timeout_ms = options.timeout_ms;
     limits.cancelled = &stopped;
-    if (options.total_timeout_ms == 0) return limits;
-    auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
-    if (spent >= options.total_timeout_ms) {
+    std::int64_t left = TimeLeft();
+    if (left <= 0) {
       return DeadlineExceededError(
           absl::StrCat("it was not compiled within the search's ", options.total_timeout_ms, " ms for compiling"));
     }
-    limits.timeout_ms = std::min(limits.timeout_ms, static_cast<int>(options.total_timeout_ms - spent));
+    limits.timeout_ms = static_cast<int>(std::min<std::int64_t>(options.timeout_ms, left));
     return limits;
+  }
+
+  bool WasCutShort(const Status& status) const {
+    return status.code() == StatusCode::kCancelled ||
+           (status.code() == StatusCode::kDeadlineExceeded && TimeLeft() <= 0);
   }
 
   Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
@@ -136,11 +146,12 @@ struct CompilePool::Impl {
       bool from_cache = false;
       Result<Artifact> artifact = Compile(alternatives[i], &from_cache);
       if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
-        return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache};
+        bool was_cut_short = WasCutShort(artifact.status());
+        return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache, was_cut_short};
       }
       passed_over.push_back(artifact.status());
     }
-    return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false};
+    return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false, false};
   }
 
   /// The first worker starts with the cheapest, so that there is soon something to measure; the others with the

@@ -18,7 +18,7 @@ struct ConfigPattern {
 
   bool Matches(const Config& config) const {
     for (const auto& [index, value] : values) {
-      if (!(config.values()[index] == value)) return false;
+      if (!IsSameValue(config.values()[index], value)) return false;
     }
     return true;
   }

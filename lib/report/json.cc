@@ -80,6 +80,8 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   for (const Duplicate& duplicate : result.duplicates) {
     json["duplicates"].push_back({{"config", ToJson(duplicate.config)}, {"same_as", ToJson(duplicate.same_as)}});
   }
+  json["not_measured"] = Json::array();
+  for (const Config& config : result.not_measured) json["not_measured"].push_back(ToJson(config));
   json["fallbacks"] = Json::array();
   for (const VariantFallback& fallback : result.fallbacks) {
     json["fallbacks"].push_back({{"config", ToJson(fallback.config)},

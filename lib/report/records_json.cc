@@ -1,10 +1,16 @@
 #include "tuneonce/report/records_json.h"
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "store/record_fields.h"
+#include "store/stored_enums.h"
 
 namespace tuneonce {
 namespace {
@@ -12,118 +18,149 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "tuneonce-records";
-constexpr int kVersion = 1;
+/// Version 1, of before the first release, had its configs as text. Later versions are read for ever.
+constexpr int kVersion = 2;
+/// Deeper than any record is: what is nested deeper is no file of ours.
+constexpr int kMaxDepth = 16;
+
+// Values that JSON has no form for are objects with one field: {"bytes": "ff00"} for a text that is no UTF-8, and
+// {"double": "7ff0000000000000"}, its bits, for what is no finite number.
 
 std::string Hex(std::uint64_t word) { return absl::StrFormat("%016x", word); }
 
-/// The fields of a record, in the file's order: the one list that both writing and reading go by. `fields` is a
-/// FieldWriter with a const record, or a FieldReader.
-template <typename Fields, typename Record>
-void VisitFields(Fields& fields, Record& record) {
-  auto& key = record.key;
-  auto& m = record.measurement;
-  fields.Text("kernel", &key.kernel);
-  fields.Print("kernel_fingerprint", &key.kernel_fingerprint);
-  fields.Text("key", &key.key_text);
-  fields.Words("key_words", &key.key_words);
-  fields.Text("device", &key.device_name);
-  fields.Integer("capability", &key.capability);
-  fields.Integer("num_sms", &key.num_sms);
-  fields.Integer("driver_version", &key.driver_version);
-  fields.Text("config", &record.config);
-  fields.Text("variant", &record.variant);
-  fields.Text("baseline", &record.baseline);
-  fields.OptionalNumber("speedup_over_baseline", &record.speedup_over_baseline);
-  fields.Number("mean_us", &m.mean_us);
-  fields.OptionalNumber("error_margin_us", &m.error_margin_us);
-  fields.Integer("num_samples", &m.num_samples);
-  fields.Number("std_us", &m.std_us);
-  fields.Number("median_us", &m.median_us);
-  fields.Number("min_us", &m.min_us);
-  fields.Number("max_us", &m.max_us);
-  fields.Text("tuned_at", &record.tuned_at);
-  fields.Text("timer", &record.timer);
-  fields.Bool("is_certain", &record.is_certain);
-  fields.Text("host", &record.host);
-  fields.Text("toolchain", &record.toolchain);
-  fields.Integer("unix_seconds", &record.unix_seconds);
-  fields.Print("artifact", &record.artifact);
+std::optional<std::uint64_t> ParseHex(const std::string& text) {
+  if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return std::nullopt;
+  return std::stoull(text, nullptr, 16);
 }
 
-/// Puts the fields of one record into an object.
+Json TextJson(const std::string& text) {
+  Json json = text;
+  // dump() refuses what is no UTF-8 unless it may leave it out.
+  Json again = Json::parse(json.dump(-1, ' ', false, Json::error_handler_t::ignore), nullptr, false);
+  if (again == json) return json;
+  return Json{{"bytes", absl::BytesToHexString(text)}};
+}
+
+Json NumberJson(double value) {
+  if (std::isfinite(value)) return value;
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return Json{{"double", Hex(bits)}};
+}
+
+/// The one field of an object that has no other, if that is a string.
+std::optional<std::string> OnlyField(const Json& json, const char* name) {
+  if (!json.is_object() || json.size() != 1 || !json.contains(name) || !json[name].is_string()) return std::nullopt;
+  return json[name].get<std::string>();
+}
+
+std::optional<std::string> ParseText(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  std::optional<std::string> hex = OnlyField(json, "bytes");
+  if (!hex || hex->size() % 2 != 0 || hex->find_first_not_of("0123456789abcdef") != std::string::npos) {
+    return std::nullopt;
+  }
+  return absl::HexStringToBytes(*hex);
+}
+
+std::optional<double> ParseNumber(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  std::optional<std::string> hex = OnlyField(json, "double");
+  std::optional<std::uint64_t> bits = hex ? ParseHex(*hex) : std::nullopt;
+  if (!bits) return std::nullopt;
+  double value = 0;
+  std::memcpy(&value, &*bits, sizeof(value));
+  return value;
+}
+
+Json ValueJson(const AxisValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return TextJson(*text);
+  if (const auto* real = std::get_if<double>(&value)) return NumberJson(*real);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  return std::get<std::int64_t>(value);
+}
+
+/// JSON tells 1 from 1.0, and both from true and "1".
+std::optional<AxisValue> ParseValue(const Json& json) {
+  if (json.is_boolean()) return AxisValue(json.get<bool>());
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX) return std::nullopt;
+  if (json.is_number_integer()) return AxisValue(json.get<std::int64_t>());
+  if (std::optional<double> real = ParseNumber(json)) return AxisValue(*real);
+  if (std::optional<std::string> text = ParseText(json)) return AxisValue(*std::move(text));
+  return std::nullopt;
+}
+
+/// Puts fields into an object.
 class FieldWriter {
  public:
-  void Text(const char* name, const std::string* value) { json[name] = *value; }
-  void Number(const char* name, const double* value) { json[name] = *value; }
-  void OptionalNumber(const char* name, const std::optional<double>* value) {
-    json[name] = *value ? Json(**value) : Json(nullptr);
+  template <typename T>
+  void operator()(const char* name, const T& value) {
+    json[name] = ToJson(value);
   }
-  template <typename Int>
-  void Integer(const char* name, const Int* value) {
-    json[name] = *value;
-  }
-  void Bool(const char* name, const bool* value) { json[name] = *value; }
-  void Words(const char* name, const std::vector<std::uint64_t>* value) {
-    json[name] = Json::array();
-    for (std::uint64_t word : *value) json[name].push_back(Hex(word));
-  }
-  void Print(const char* name, const Fingerprint* value) { json[name] = value->ToString(); }
 
-  Json json;
+  Json json = Json::object();
+
+ private:
+  static Json ToJson(const std::string& value) { return TextJson(value); }
+  static Json ToJson(double value) { return NumberJson(value); }
+  static Json ToJson(const Fingerprint& value) { return value.ToString(); }
+  static Json ToJson(const std::vector<std::uint64_t>& values) {
+    Json json = Json::array();
+    for (std::uint64_t word : values) json.push_back(Hex(word));
+    return json;
+  }
+  static Json ToJson(const Config& config) {
+    Json json = Json::array();
+    for (std::size_t i = 0; i < config.values().size(); ++i) {
+      json.push_back({{"axis", TextJson(config.AxisName(i))},
+                      {"kind", ToJson(config.Kind(i))},
+                      {"value", ValueJson(config.values()[i])}});
+    }
+    return json;
+  }
+  template <typename T>
+  static Json ToJson(const std::optional<T>& value) {
+    return value ? ToJson(*value) : Json(nullptr);
+  }
+  template <typename T>
+  static Json ToJson(const std::vector<T>& values) {
+    Json json = Json::array();
+    for (const T& value : values) json.push_back(ToJson(value));
+    return json;
+  }
+  template <typename T>
+  static Json ToJson(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      return std::string(FindStored(value)->word);
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      return value;
+    } else {
+      FieldWriter writer;
+      VisitFields(writer, value);
+      return std::move(writer.json);
+    }
+  }
 };
 
-/// Reads the fields of one record, each once; keeps the first error.
+/// Reads the fields of one object, each once; keeps the first error.
 class FieldReader {
  public:
-  FieldReader(const Json& json, std::size_t index) : json_(json), where_(absl::StrCat("record ", index)) {}
+  /// `where`: "record 3", for messages.
+  FieldReader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json_.is_object()) status_ = InvalidArgumentError(where_ + " must be an object");
+  }
 
-  void Text(const char* name, std::string* value) {
-    if (const Json* field = Find(
-            name, [](const Json& j) { return j.is_string(); }, "a string"))
-      *value = *field;
-  }
-  void Number(const char* name, double* value) {
-    if (const Json* field = Find(
-            name, [](const Json& j) { return j.is_number(); }, "a number"))
-      *value = *field;
-  }
-  void OptionalNumber(const char* name, std::optional<double>* value) {
-    const Json* field = Find(
-        name, [](const Json& j) { return j.is_number() || j.is_null(); }, "a number or null");
-    if (field != nullptr && field->is_number()) *value = field->get<double>();
-  }
-  template <typename Int>
-  void Integer(const char* name, Int* value) {
-    const Json* field = Find(
-        name, [](const Json& j) { return j.is_number_integer(); }, "an integer");
-    if (field != nullptr) *value = field->get<Int>();
-  }
-  void Bool(const char* name, bool* value) {
-    if (const Json* field = Find(
-            name, [](const Json& j) { return j.is_boolean(); }, "a boolean"))
-      *value = *field;
-  }
-  void Words(const char* name, std::vector<std::uint64_t>* value) {
-    const Json* field = Find(
-        name, [](const Json& j) { return j.is_array(); }, "an array");
-    if (field == nullptr) return;
-    for (const Json& word : *field) {
-      value->emplace_back();
-      if (!word.is_string() || !ParseHex(word.get<std::string>(), &value->back())) {
-        return Fail(name, "must hold strings of 16 hexadecimal digits");
-      }
-    }
-  }
-  void Print(const char* name, Fingerprint* value) {
-    std::string text;
-    Text(name, &text);
+  template <typename T>
+  void operator()(const char* name, T& value) {
     if (!status_.ok()) return;
-    if (text.size() != 32 || !ParseHex(text.substr(0, 16), &value->high) || !ParseHex(text.substr(16), &value->low)) {
-      Fail(name, "must be a string of 32 hexadecimal digits");
-    }
+    known_.insert(name);
+    auto field = json_.find(name);
+    if (field == json_.end()) return Fail(name, "is missing");
+    Read(name, *field, &value);
   }
 
   Status Finish() {
+    if (!status_.ok()) return status_;
     for (const auto& item : json_.items()) {
       if (known_.count(item.key()) == 0) Fail(item.key(), "is unknown");
     }
@@ -131,25 +168,98 @@ class FieldReader {
   }
 
  private:
-  static bool ParseHex(const std::string& text, std::uint64_t* value) {
-    if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
-    *value = std::stoull(text, nullptr, 16);
-    return true;
-  }
   void Fail(const std::string& name, const std::string& why) {
     if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(where_, ": field '", name, "' ", why));
   }
-  const Json* Find(const char* name, bool (*fits)(const Json&), const char* what) {
-    known_.insert(name);
-    auto field = json_.find(name);
-    if (field == json_.end()) {
-      Fail(name, "is missing");
-    } else if (!fits(*field)) {
-      Fail(name, absl::StrCat("must be ", what));
-    } else {
-      return &*field;
+  /// `*value` is what was parsed, or the field is wrong.
+  template <typename T>
+  void Take(const char* name, std::optional<T> parsed, const char* what, T* value) {
+    if (!parsed) return Fail(name, absl::StrCat("must be ", what));
+    *value = *std::move(parsed);
+  }
+
+  void Read(const char* name, const Json& json, std::string* value) { Take(name, ParseText(json), "a string", value); }
+  void Read(const char* name, const Json& json, double* value) { Take(name, ParseNumber(json), "a number", value); }
+  void Read(const char* name, const Json& json, bool* value) {
+    Take(name, json.is_boolean() ? std::optional<bool>(json.get<bool>()) : std::nullopt, "a boolean", value);
+  }
+  void Read(const char* name, const Json& json, std::uint64_t* value) {
+    Take(name, json.is_number_unsigned() ? std::optional(json.get<std::uint64_t>()) : std::nullopt,
+         "an integer of 0 or more", value);
+  }
+  void Read(const char* name, const Json& json, std::int64_t* value) {
+    std::optional<AxisValue> parsed = json.is_number_integer() ? ParseValue(json) : std::nullopt;
+    Take(name, parsed ? std::optional(std::get<std::int64_t>(*parsed)) : std::nullopt, "an integer of 64 bits", value);
+  }
+  void Read(const char* name, const Json& json, int* value) {
+    std::int64_t wide = 0;
+    Read(name, json, &wide);
+    *value = static_cast<int>(wide);
+    if (*value != wide) Fail(name, "must be an integer of 32 bits");
+  }
+  void Read(const char* name, const Json& json, Fingerprint* value) {
+    std::string text = json.is_string() ? json.get<std::string>() : "";
+    std::optional<std::uint64_t> high = text.size() == 32 ? ParseHex(text.substr(0, 16)) : std::nullopt;
+    std::optional<std::uint64_t> low = text.size() == 32 ? ParseHex(text.substr(16)) : std::nullopt;
+    if (!high || !low) return Fail(name, "must be a string of 32 hexadecimal digits");
+    *value = Fingerprint{*high, *low};
+  }
+  void Read(const char* name, const Json& json, std::vector<std::uint64_t>* values) {
+    if (!json.is_array()) return Fail(name, "must be an array");
+    for (const Json& each : json) {
+      std::optional<std::uint64_t> word = each.is_string() ? ParseHex(each.get<std::string>()) : std::nullopt;
+      if (!word) return Fail(name, "must hold strings of 16 hexadecimal digits");
+      values->push_back(*word);
     }
-    return nullptr;
+  }
+  void Read(const char* name, const Json& json, Config* value) {
+    if (!json.is_array()) return Fail(name, "must be an array of axes");
+    std::vector<Config::Setting> settings;
+    for (const Json& each : json) {
+      Config::Setting& setting = settings.emplace_back();
+      FieldReader reader(each, absl::StrCat(where_, ", ", name, " ", settings.size() - 1));
+      reader("axis", setting.axis);
+      reader("kind", setting.kind);
+      reader("value", setting.value);
+      if (status_ = reader.Finish(); !status_.ok()) return;
+    }
+    *value = Config::Of(std::move(settings));
+  }
+  void Read(const char* name, const Json& json, AxisValue* value) {
+    Take(name, ParseValue(json), "an integer of 64 bits, a number, a boolean or a string", value);
+  }
+  template <typename T>
+  void Read(const char* name, const Json& json, std::optional<T>* value) {
+    if (!json.is_null()) Read(name, json, &value->emplace());
+  }
+  template <typename T>
+  void Read(const char* name, const Json& json, std::vector<T>* values) {
+    if (!json.is_array()) return Fail(name, "must be an array");
+    for (const Json& each : json) {
+      if (!status_.ok()) return;
+      std::string where = absl::StrCat(where_, ", ", name, " ", values->size());
+      ReadStruct(each, std::move(where), &values->emplace_back());
+    }
+  }
+  template <typename T>
+  void Read(const char* name, const Json& json, T* value) {
+    if constexpr (std::is_enum_v<T>) {
+      std::optional<T> known = json.is_string() ? FromWord<T>(json.get<std::string>()) : std::nullopt;
+      Take(name, known, absl::StrCat("one of ", Words<T>()).c_str(), value);
+    } else {
+      ReadStruct(json, absl::StrCat(where_, ", ", name), value);
+    }
+  }
+  template <typename T>
+  void ReadStruct(const Json& json, std::string where, T* value) {
+    FieldReader reader(json, std::move(where));
+    VisitFields(reader, *value);
+    status_ = reader.Finish();
+  }
+  template <typename Enum>
+  static std::string Words() {
+    return absl::StrJoin(StoredValues(Enum()), ", ",
+                         [](std::string* out, const auto& each) { out->append(each.word); });
   }
 
   const Json& json_;
@@ -159,9 +269,8 @@ class FieldReader {
 };
 
 Result<TuningRecord> FromJson(const Json& json, std::size_t index) {
-  if (!json.is_object()) return InvalidArgumentError(absl::StrCat("record ", index, " must be an object"));
   TuningRecord record;
-  FieldReader reader(json, index);
+  FieldReader reader(json, absl::StrCat("record ", index));
   VisitFields(reader, record);
   TUNEONCE_RETURN_IF_ERROR(reader.Finish());
   return record;
@@ -180,14 +289,22 @@ std::string RecordsToJson(const std::vector<TuningRecord>& records) {
 }
 
 Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  bool is_too_deep = false;
+  auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
+    is_too_deep = is_too_deep || depth > kMaxDepth;
+    return !is_too_deep;  // Nothing more is kept, so that nothing deep is ever built.
+  };
+  Json json = Json::parse(text, check_depth, /*allow_exceptions=*/false);
+  if (is_too_deep) return InvalidArgumentError("this is no file of records: it is nested too deep");
   if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
     return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));
   }
-  if (json.value("version", Json()) != kVersion) {
-    return InvalidArgumentError(absl::StrCat("\"version\" is ", json.value("version", Json()).dump(),
-                                             "; this program knows version ", kVersion));
+  if (Json version = json.value("version", Json()); version != kVersion) {
+    bool is_older = version.is_number_integer() && version < kVersion;
+    return InvalidArgumentError(absl::StrCat(
+        "\"version\" is ", version.dump(), "; this program knows version ", kVersion,
+        is_older ? ": tune again, and export that; the older files do not say which config is meant" : ""));
   }
   auto list = json.find("records");
   if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");

@@ -53,8 +53,10 @@ std::string Fallbacks(const TuningResult& result) {
 }  // namespace
 
 std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
-  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates\n", result.kernel,
+  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", result.kernel,
                                      result.successes.size(), result.failures.size(), result.duplicates.size());
+  if (!result.not_measured.empty()) absl::StrAppend(&text, ", ", result.not_measured.size(), " not measured");
+  text += "\n";
   absl::StrAppend(&text, "       mean us  +- 95% us  samples    best   config\n");
   auto total = static_cast<int>(result.successes.size());
   int top = std::min(total, options.top);
@@ -75,6 +77,9 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   for (const Duplicate& duplicate : result.duplicates) {
     absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(),
                     "}\n");
+  }
+  for (const Config& config : result.not_measured) {
+    absl::StrAppend(&text, "  not measured, the search was cut short: {", config.ToString(), "}\n");
   }
   absl::StrAppend(&text, Fallbacks(result));
   if (result.speedup_over_baseline) {

@@ -115,11 +115,18 @@ struct TunedKernel::Impl {
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded);
   Result<TuningKey> StoreKey(const DeviceState& device, const BoundCall& call) const;
+  /// The stored choice made resident, if there is one that policy lets serve. `accept_incomplete`: also of a search
+  /// that was cut short.
   bool ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
-                      const ResidentKey& key);
-  /// The stored winner's code as it is, without a compiler; null if the store does not have it, or it does not load.
-  std::shared_ptr<const LoadedKernel> LoadStored(const TuningRecord& record, const Config& config,
-                                                 const BoundCall& call);
+                      const ResidentKey& key, bool accept_incomplete);
+  /// Stored code as it is, without a compiler; null if the store does not have it, or it does not load.
+  std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
+                                                 const Config& config, const BoundCall& call);
+  /// The code of `config` if a record of the call's key names it, as winner or baseline; null as LoadStored.
+  std::shared_ptr<const LoadedKernel> LoadStoredFallback(const DeviceState& device, const Config& config,
+                                                         const BoundCall& call);
+  /// Keeps the record, unless what is stored knows more.
+  void Remember(const TuningRecord& record) const;
   Status SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call, const ResidentKey& key,
                            TuningKey store_key);
   std::string KeyText(const BoundCall& call) const;
@@ -136,8 +143,8 @@ struct TunedKernel::Impl {
   /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
   Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
 
-  /// What tells loaded kernels apart: device and role, config, variant, code, and the dynamic shared memory it was
-  /// prepared for.
+  /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
+  /// it was prepared for.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
 
   mutable std::mutex kernels_mutex_;

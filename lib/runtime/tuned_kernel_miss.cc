@@ -8,6 +8,7 @@
 #include "base/callback.h"
 #include "runtime/bucket_call.h"
 #include "runtime/profiler_range.h"
+#include "runtime/recorded_result.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
@@ -26,6 +27,12 @@ std::string HostName() {
 
 TuneOnce::Key FlightOf(const ResidentKey& key) {
   return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+}
+
+/// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much.
+bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
+  bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
+  return stored.is_pinned || (!found.is_complete && measured_as_much);
 }
 
 /// How long one process waits for another that tunes the same key: longer than any tune.
@@ -68,7 +75,7 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
   }
   std::lock_guard<std::mutex> lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
-  KernelId id{key.words[0], config.ToString(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
   if (resident == nullptr) {
     resident = std::make_unique<ResidentKernel>();
@@ -126,7 +133,10 @@ Result<const HitTable::Entry*> TunedKernel::Impl::LoadFallback(const BoundCall& 
   BoundCall call = bound;
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
-  TUNEONCE_ASSIGN_OR_RETURN(auto loaded, CompileAndLoad(config, call, ""));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredFallback(*device, config, call);
+  if (loaded == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, CompileAndLoad(config, call, ""));
+  }
   return Publish(*device, key, call, config, std::move(loaded));
 }
 
@@ -288,15 +298,16 @@ Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const B
   return key;
 }
 
-std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const TuningRecord& record, const Config& config,
+std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const Fingerprint& artifact_key,
+                                                                  const std::string& variant, const Config& config,
                                                                   const BoundCall& call) {
   ArtifactCache* artifacts = policy.store->artifacts();
-  if (artifacts == nullptr || record.artifact == Fingerprint()) return nullptr;
+  if (artifacts == nullptr || artifact_key == Fingerprint()) return nullptr;
   Result<PlannedConfig> planned = PlanConfig(definition, config, call);
   if (!planned.ok()) return nullptr;
   for (Candidate& candidate : planned->alternatives) {
-    if (candidate.variant->name != record.variant) continue;
-    Result<std::optional<Artifact>> artifact = artifacts->Get(record.artifact);
+    if (candidate.variant->name != variant) continue;
+    Result<std::optional<Artifact>> artifact = artifacts->Get(artifact_key);
     if (!artifact.ok() || !artifact->has_value()) return nullptr;
     candidate.artifact = **std::move(artifact);
     Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api, candidate);
@@ -305,23 +316,40 @@ std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const TuningRe
   return nullptr;
 }
 
+std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStoredFallback(const DeviceState& device,
+                                                                          const Config& config, const BoundCall& call) {
+  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
+  if (!policy.shared_choice.empty() || policy.store->artifacts() == nullptr) return nullptr;
+  Result<TuningKey> store_key = StoreKey(device, call);
+  if (!store_key.ok()) return nullptr;
+  Result<RecordLookup> lookup = policy.store->Lookup(*store_key);
+  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
+  if (!lookup.ok() || !lookup->record || lookup->match > RecordMatch::kOtherDriver) return nullptr;
+  const TuningRecord& record = *lookup->record;
+  if (record.baseline && config.IsSame(record.baseline->config)) {
+    return LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+  }
+  return config.IsSame(record.config) ? LoadStored(record.artifact, record.variant, config, call) : nullptr;
+}
+
 bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKey& store_key, const BoundCall& call,
-                                       const ResidentKey& key) {
+                                       const ResidentKey& key, bool accept_incomplete) {
   Result<RecordLookup> lookup = policy.store->Lookup(store_key);
   if (!lookup.ok()) {
     Warn(lookup.status().message() + "; tuning goes on without it");
     return false;
   }
   if (lookup->match > policy.weakest_match || !lookup->record) return false;
+  if (!lookup->record->is_complete && !lookup->record->is_pinned && !accept_incomplete) return false;
   Result<std::vector<Config>> configs = definition->space().Enumerate(device.target);
   if (!configs.ok()) return false;
-  auto config = std::find_if(configs->begin(), configs->end(),
-                             [&](const Config& c) { return c.ToString() == lookup->record->config; });
+  auto config =
+      std::find_if(configs->begin(), configs->end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
   if (config == configs->end()) return false;
   std::shared_ptr<const LoadedKernel> loaded;
   // Another device's code need not run here, and another kernel's code is not this one's.
   if (lookup->match != RecordMatch::kOtherDevice && policy.shared_choice.empty())
-    loaded = LoadStored(*lookup->record, *config, call);
+    loaded = LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
   if (loaded == nullptr) {
     Result<std::shared_ptr<const LoadedKernel>> compiled = CompileAndLoad(*config, call, lookup->record->variant);
     if (!compiled.ok()) return false;  // The search finds out what does work, and says why if nothing does.
@@ -355,7 +383,7 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   BoundCall call = bound;
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(TuningKey store_key, StoreKey(*device, call));
-  if (ServeFromStore(*device, store_key, call, key)) return Status();
+  if (ServeFromStore(*device, store_key, call, key, policy.accept_incomplete)) return Status();
   // One process tunes; the others find its record when it is done, or take over if it died.
   CompileLimits limits;
   limits.timeout_ms = kLongestTune;
@@ -364,10 +392,18 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   if (!lease.ok()) {
     if (lease.status().code() == StatusCode::kCancelled) return lease.status();
     Warn(lease.status().message() + "; tuning goes on beside others");
-  } else if (*lease != nullptr && ServeFromStore(*device, store_key, call, key)) {
+  } else if (*lease != nullptr && ServeFromStore(*device, store_key, call, key, policy.accept_incomplete)) {
     return Status();
   }
   return SearchAndRemember(stream, *device, call, key, std::move(store_key));
+}
+
+void TunedKernel::Impl::Remember(const TuningRecord& record) const {
+  Result<RecordLookup> there = policy.store->Lookup(record.key);
+  if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
+  if (Status stored = policy.store->Put(record); !stored.ok()) {
+    Warn(stored.message() + "; the choice holds for this process only");
+  }
 }
 
 Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call,
@@ -378,6 +414,9 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   Dims tuned_at;
   Result<TuningResult> searched = Search(stream, call, &tuned_at);
   if (!searched.ok()) {
+    // What a search that was cut short left is better than nothing.
+    bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
+    if (context_lives && ServeFromStore(device, store_key, call, key, /*accept_incomplete=*/true)) return Status();
     Tell([&](AutotuneObserver& observer) {
       observer.OnTuneFailed(definition->name(), store_key.key_text, searched.status());
     });
@@ -394,16 +433,8 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   }
   TuningRecord record;
   record.key = std::move(store_key);
-  record.config = result.best.config.ToString();
-  record.variant = result.best.variant;
-  record.measurement = result.best.measurement;
-  record.speedup_over_baseline = result.speedup_over_baseline;
-  record.artifact = result.best.artifact;
+  RecordResult(result, &record);
   record.tuned_at = definition->DimsString(tuned_at);
-  if (result.baseline) record.baseline = result.baseline->config.ToString();
-  record.timer = result.timer;
-  record.is_certain = result.is_certain;
-  record.toolchain = result.best.toolchain;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
   bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {
@@ -415,8 +446,8 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   } else if (!all_suit) {
     // Another launch of this key may suit the variants that were left out now.
     Warn("tuned without the variants that these arguments do not suit: the choice is used, but not stored");
-  } else if (Status stored = policy.store->Put(record); !stored.ok()) {
-    Warn(stored.message() + "; the choice holds for this process only");
+  } else {
+    Remember(record);
   }
   Tell([&](AutotuneObserver& observer) { observer.OnTuned(definition->name(), record.key.key_text, result); });
   return Status();

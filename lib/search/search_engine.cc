@@ -132,6 +132,10 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
     planned.passed_over.push_back(PassedOver{VariantName(planned.alternatives[i]), compiled.passed_over[i].message()});
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
+  if (compiled.was_cut_short) {
+    not_measured_.insert(index);
+    return;
+  }
   if (!compiled.artifact.ok()) {
     const std::string& message = compiled.artifact.status().message();
     bool has_others = !planned.passed_over.empty();
@@ -323,6 +327,8 @@ void SearchEngine::Collect() {
   }
   for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
   for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
+  for (std::size_t index : not_measured_) result_.not_measured.push_back(planned_[index].config);
+  result_.is_certain = result_.is_certain && not_measured_.empty();
   for (auto& [index, fallbacks] : fallbacks_) {
     for (VariantFallback& fallback : fallbacks) result_.fallbacks.push_back(std::move(fallback));
   }
@@ -345,12 +351,18 @@ Status SearchEngine::AllFailed() const {
     std::string reason = absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
     configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
   }
-  return InternalError(absl::StrCat(
-      "kernel '", result_.kernel, "': all ", result_.failures.size(),
-      " candidates failed: ", absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
-        absl::StrAppend(out, entry.first, " (", entry.second.front(),
-                        entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
-      })));
+  std::string reasons = absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, " (", entry.second.front(),
+                    entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
+  });
+  std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
+  if (not_measured_.empty()) {
+    return InternalError(absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
+  }
+  return DeadlineExceededError(
+      absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
+                   " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
+                   reasons.empty() ? "" : "; ", reasons));
 }
 
 }  // namespace tuneonce

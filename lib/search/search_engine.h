@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,8 @@ class SearchEngine {
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   Status CheckCancelled() const;
   void Fail(std::size_t index, FailureKind kind, std::string message);
-  /// Turns groups into successes, failures and duplicates, in the space's order. The baseline represents its group,
-  /// else the earliest does.
+  /// Turns groups into successes, failures, duplicates and what was not measured, in the space's order. The baseline
+  /// represents its group, else the earliest does.
   void Collect();
   Success SuccessOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
@@ -72,6 +73,7 @@ class SearchEngine {
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   Group* winner_ = nullptr;
   std::map<std::size_t, Failure> failures_;
+  std::set<std::size_t> not_measured_;
   std::map<std::size_t, std::vector<VariantFallback>> fallbacks_;
   std::map<const Group*, std::string> timing_failures_;
   int num_prepared_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -26,6 +27,11 @@ std::string JoinValues(const std::vector<AxisValue>& values) {
 template <typename T>
 std::vector<AxisValue> ToValues(std::vector<T> values) {
   return std::vector<AxisValue>(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
+}
+
+template <typename Iterator>
+Iterator FindValue(Iterator begin, Iterator end, const AxisValue& value) {
+  return std::find_if(begin, end, [&](const AxisValue& each) { return IsSameValue(each, value); });
 }
 
 bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
@@ -74,8 +80,13 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
     if (axis.name == name) NoteError(InvalidArgumentError(absl::StrCat("two axes are named '", name, "'")));
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
-        values.begin() + static_cast<std::ptrdiff_t>(i)) {
+    const auto* real = std::get_if<double>(&values[i]);
+    if (real != nullptr && std::isnan(*real)) {
+      NoteError(
+          InvalidArgumentError(absl::StrCat("axis '", name, "' lists a NaN, which equals nothing: leave it out")));
+    }
+    auto here = values.begin() + static_cast<std::ptrdiff_t>(i);
+    if (FindValue(values.begin(), here, values[i]) != here) {
       NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "' lists the value ", AxisValueString(values[i]),
                                                   " twice: that would make duplicate configs")));
     }
@@ -166,7 +177,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
       return std::nullopt;
     }
     const AxisDefinition& axis = axes_->axes[static_cast<std::size_t>(assignment.index)];
-    if (std::find(axis.values.begin(), axis.values.end(), assignment.value) == axis.values.end()) {
+    if (FindValue(axis.values.begin(), axis.values.end(), assignment.value) == axis.values.end()) {
       NoteError(
           InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
                                             ", which is none of {", JoinValues(axis.values), "}")));

@@ -18,7 +18,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   std::string of_kernel = " of kernel '" + definition.name() + "'";
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(configs.size());
-  for (const Config& config : configs) fingerprinter.Add(config.ToString());
+  for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   for (const Variant* variant : variants) {
     fingerprinter.Add(variant->name);
     for (const Config& config : configs) {
@@ -36,7 +36,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
 Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs) {
   Fingerprinter fingerprinter;
   fingerprinter.Add("shared choice").Add(shared_choice).Add(configs.size());
-  for (const Config& config : configs) fingerprinter.Add(config.ToString());
+  for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   return fingerprinter.Finish();
 }
 

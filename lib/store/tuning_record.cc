@@ -1,72 +1,142 @@
 #include "tuneonce/store/tuning_record.h"
 
+#include "absl/strings/str_cat.h"
 #include "base/encoding.h"
+#include "store/record_fields.h"
+#include "store/stored_enums.h"
 
 namespace tuneonce {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e6572310001;  // "tuner1", format 1.
+/// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.
+constexpr std::uint64_t kMark = 0x74756e6572310000;
+constexpr std::uint64_t kFormatBits = 0xffff;
+/// Format 1, of before the first release, had its configs as text, which does not say which config is meant: a record
+/// of it is a miss. Formats from 2 on are read for ever.
+constexpr std::uint64_t kFormat = 2;
+
+class FieldEncoder {
+ public:
+  template <typename T>
+  void operator()(const char* /*name*/, const T& value) {
+    Add(value);
+  }
+  std::string Finish() { return encoder_.Finish(); }
+  void Add(std::uint64_t value) { encoder_.Add(value); }
+
+ private:
+  void Add(std::int64_t value) { encoder_.Add(value); }
+  void Add(int value) { encoder_.Add(value); }
+  void Add(bool value) { encoder_.Add(std::uint64_t{value ? 1u : 0u}); }
+  void Add(double value) { encoder_.Add(value); }
+  void Add(const std::string& value) { encoder_.Add(std::string_view(value)); }
+  void Add(const Fingerprint& value) { encoder_.Add(value); }
+  void Add(const Config& value) { encoder_.Add(std::string_view(value.Canonical())); }
+  template <typename T>
+  void Add(const std::optional<T>& value) {
+    Add(value.has_value());
+    if (value) Add(*value);
+  }
+  template <typename T>
+  void Add(const std::vector<T>& values) {
+    encoder_.Add(static_cast<std::uint64_t>(values.size()));
+    for (const T& value : values) Add(value);
+  }
+  /// An enum, or a struct of fields.
+  template <typename T>
+  void Add(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      encoder_.Add(FindStored(value)->number);
+    } else {
+      VisitFields(*this, value);
+    }
+  }
+
+  Encoder encoder_;
+};
+
+class FieldDecoder {
+ public:
+  explicit FieldDecoder(Decoder* decoder) : decoder_(*decoder) {}
+
+  template <typename T>
+  void operator()(const char* name, T& value) {
+    bool was_ok = ok_;
+    Read(&value);
+    if (was_ok && !ok_ && bad_field_.empty()) bad_field_ = name;
+  }
+  bool ok() const { return ok_; }
+  const std::string& bad_field() const { return bad_field_; }
+
+ private:
+  void Read(std::uint64_t* value) { *value = decoder_.Word(); }
+  void Read(std::int64_t* value) { *value = decoder_.Int(); }
+  void Read(int* value) { *value = static_cast<int>(decoder_.Int()); }
+  void Read(bool* value) {
+    std::uint64_t word = decoder_.Word();
+    *value = word == 1;
+    ok_ = ok_ && word <= 1;
+  }
+  void Read(double* value) { *value = decoder_.Double(); }
+  void Read(std::string* value) { *value = decoder_.Text(); }
+  void Read(Fingerprint* value) { *value = decoder_.ReadFingerprint(); }
+  void Read(Config* value) {
+    Result<Config> config = Config::FromCanonical(decoder_.Text());
+    ok_ = ok_ && config.ok();
+    if (config.ok()) *value = *std::move(config);
+  }
+  template <typename T>
+  void Read(std::optional<T>* value) {
+    bool has_value = false;
+    Read(&has_value);
+    if (has_value) Read(&value->emplace());
+  }
+  template <typename T>
+  void Read(std::vector<T>* values) {
+    for (std::uint64_t left = decoder_.Word(); left > 0 && ok_ && decoder_.remaining() > 0; --left) {
+      Read(&values->emplace_back());
+    }
+  }
+  /// An enum, or a struct of fields.
+  template <typename T>
+  void Read(T* value) {
+    if constexpr (std::is_enum_v<T>) {
+      std::optional<T> known = FromNumber<T>(decoder_.Word());
+      ok_ = ok_ && known.has_value();
+      if (known) *value = *known;
+    } else {
+      VisitFields(*this, *value);
+    }
+  }
+
+  Decoder& decoder_;
+  bool ok_ = true;
+  std::string bad_field_;
+};
 
 }  // namespace
 
 std::string EncodeRecord(const TuningRecord& record) {
-  auto text = [](const std::string& value) { return std::string_view(value); };
-  Encoder encoder;
-  const TuningKey& key = record.key;
-  encoder.Add(kVersion).Add(text(key.kernel)).Add(key.kernel_fingerprint);
-  encoder.Add(static_cast<std::uint64_t>(key.key_words.size()));
-  for (std::uint64_t word : key.key_words) encoder.Add(word);
-  encoder.Add(text(key.key_text)).Add(text(key.device_name)).Add(key.capability).Add(key.num_sms);
-  encoder.Add(key.driver_version);
-  const Measurement& m = record.measurement;
-  encoder.Add(text(record.config)).Add(text(record.variant)).Add(m.mean_us).Add(m.error_margin_us.value_or(-1));
-  encoder.Add(m.num_samples).Add(m.std_us).Add(m.median_us).Add(m.min_us).Add(m.max_us);
-  encoder.Add(record.speedup_over_baseline.value_or(-1))
-      .Add(record.artifact)
-      .Add(text(record.tuned_at))
-      .Add(text(record.baseline));
-  encoder.Add(text(record.timer)).Add(record.is_certain ? 1 : 0).Add(text(record.host)).Add(text(record.toolchain));
-  encoder.Add(record.unix_seconds);
-  return encoder.Finish();
+  FieldEncoder fields;
+  fields.Add(kMark | kFormat);
+  VisitFields(fields, record);
+  return fields.Finish();
 }
 
 Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored record"));
-  if (decoder.Word() != kVersion) return InvalidArgumentError("a stored record is of another version");
-  auto optional = [&]() -> std::optional<double> {
-    double value = decoder.Double();
-    return value < 0 ? std::nullopt : std::optional<double>(value);
-  };
+  std::uint64_t mark = decoder.Word();
+  if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record has no mark of tuneonce's");
+  if (std::uint64_t format = mark & kFormatBits; format != kFormat) {
+    return InvalidArgumentError(absl::StrCat("a stored record is of format ", format, ", this tuneonce knows ", kFormat,
+                                             format > kFormat ? ": update tuneonce" : ": tune its key again"));
+  }
   TuningRecord record;
-  TuningKey& key = record.key;
-  key.kernel = decoder.Text();
-  key.kernel_fingerprint = decoder.ReadFingerprint();
-  std::uint64_t num_words = decoder.Word();
-  for (std::uint64_t i = 0; i < num_words && decoder.remaining() > 0; ++i) key.key_words.push_back(decoder.Word());
-  key.key_text = decoder.Text();
-  key.device_name = decoder.Text();
-  key.capability = static_cast<int>(decoder.Int());
-  key.num_sms = static_cast<int>(decoder.Int());
-  key.driver_version = static_cast<int>(decoder.Int());
-  record.config = decoder.Text();
-  record.variant = decoder.Text();
-  Measurement& m = record.measurement;
-  m.mean_us = decoder.Double();
-  m.error_margin_us = optional();
-  m.num_samples = static_cast<int>(decoder.Int());
-  m.std_us = decoder.Double();
-  m.median_us = decoder.Double();
-  m.min_us = decoder.Double();
-  m.max_us = decoder.Double();
-  record.speedup_over_baseline = optional();
-  record.artifact = decoder.ReadFingerprint();
-  record.tuned_at = decoder.Text();
-  record.baseline = decoder.Text();
-  record.timer = decoder.Text();
-  record.is_certain = decoder.Word() != 0;
-  record.host = decoder.Text();
-  record.toolchain = decoder.Text();
-  record.unix_seconds = decoder.Int();
+  FieldDecoder fields(&decoder);
+  VisitFields(fields, record);
+  if (!fields.ok()) {
+    return InvalidArgumentError(absl::StrCat("a stored record's field '", fields.bad_field(), "' is not well formed"));
+  }
   if (!decoder.Ended()) return InvalidArgumentError("a stored record is not well formed");
   return record;
 }

@@ -234,8 +234,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 2;
-  ExpectOneLineError(import(bad), "\"version\" is 2; this program knows version 1");
+  bad["version"] = 3;
+  ExpectOneLineError(import(bad), "\"version\" is 3; this program knows version 2");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "this is no file of records");

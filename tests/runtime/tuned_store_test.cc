@@ -67,7 +67,7 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
     EXPECT_GT(kernel.counters().tuning_seconds, 0);
   }
   TuningRecord record = (*policy_.store->List())[0];
-  EXPECT_EQ(record.baseline, "TILE=64, WORK=100");
+  EXPECT_EQ(record.baseline->config.ToString(), "TILE=64, WORK=100");
   EXPECT_EQ(record.timer, "events");
   EXPECT_NE(record.artifact, Fingerprint());
   EXPECT_FALSE(record.host.empty());
@@ -85,6 +85,139 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
   EXPECT_EQ(again.counters().tunes, 1) << "the other key's, which cannot be compiled";
   EXPECT_ERROR(other, StatusCode::kInternal, "/nowhere/c++");
   EXPECT_TRUE(warnings_.empty());
+}
+
+/// Two configs that print alike with six digits: the first is slow, the second launches four times the blocks.
+KernelDefinition PrintsAlike() {
+  SearchSpace space;
+  Axis<double> alpha = space.AddDoubleAxis("ALPHA", {0.12345671, 0.12345672});
+  KernelDefinition definition("prints_alike", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   DimValue("N")})
+      .Space(space)
+      .Variant(
+          [alpha](const Config& config, const Problem&) {
+            bool is_first = config[alpha] == 0.12345671;
+            return KernelSource::HostCpp(testing::kScaleSource, "scale")
+                .Define("TILE", std::int64_t{is_first ? 256 : 64})
+                .Define("WORK", std::int64_t{is_first ? 100 : 1});
+          },
+          nullptr,
+          [alpha](const Config& config, const Problem& problem) {
+            Geometry geometry;
+            std::int64_t tile = config[alpha] == 0.12345671 ? 256 : 64;
+            geometry.grid.x = (problem.dims[Dim{0}] + tile - 1) / tile;
+            return geometry;
+          });
+  return definition;
+}
+
+TEST_F(TunedStoreTest, ARecordServesTheConfigThatWasTunedThoughAnotherPrintsAlike) {
+  policy_.store = OpenStore(path_);
+  for (int restart = 0; restart < 2; ++restart) {
+    Result<TunedKernel> kernel = TunedKernel::Create(PrintsAlike(), *device_, policy_);
+    ASSERT_OK(kernel);
+    ASSERT_OK(Launch(*kernel, 1000));  // Also checks the output: of the wrong grid, a quarter.
+    EXPECT_EQ(kernel->counters().stored_hits, restart);
+  }
+}
+
+TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
+  policy_.store = OpenStore(path_);
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  }
+  policy_.store = OpenStore(path_);
+  Environment saved = Environment::Get();
+  Environment no_compiler = saved;
+  no_compiler.cxx = "/nowhere/c++";
+  Environment::Set(no_compiler);
+  TunedKernel kernel = Create();
+  Status warm = kernel.Warmup(stream_->get(), {{{1000}, {}}});
+  Environment::Set(saved);
+  EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+/// Ends the compiles once the first of them is done.
+struct CutShort {
+  explicit CutShort(AutotunePolicy* policy) {
+    policy->search.compile.cache = &cache;
+    policy->search.compile.num_workers = 1;
+    policy->search.compile.cancelled = &cancelled;
+    policy->search.on_progress = [this](const SearchProgress&) { cancelled = true; };
+  }
+  MemoryArtifactCache cache;  // Nothing is compiled already.
+  std::atomic<bool> cancelled{false};
+};
+
+TEST_F(TunedStoreTest, WhatASearchThatWasCutShortLeftIsTunedAgain) {
+  auto store = std::make_shared<MemoryStore>();
+  policy_.store = store;
+  AutotunePolicy whole = policy_;
+  CutShort cut(&policy_);
+  TunedKernel first = Create();
+  ASSERT_OK(Launch(first, 1000));
+  EXPECT_EQ(first.counters().tunes, 1);
+  EXPECT_FALSE((*store->List())[0].is_certain);
+  policy_ = whole;
+  TunedKernel second = Create();
+  ASSERT_OK(Launch(second, 1000));
+  EXPECT_EQ(second.counters().tunes, 1) << "there is time now";
+  TunedKernel third = Create();
+  ASSERT_OK(Launch(third, 1000));
+  EXPECT_EQ(third.counters().tunes, 0) << "the record is complete now";
+}
+
+TEST_F(TunedStoreTest, PolicySaysWhetherAnIncompleteRecordServesAndTheOneThatMeasuredMoreIsKept) {
+  std::shared_ptr<SqliteStore> store = OpenStore(path_);  // With artifacts: what is served need not be compiled.
+  policy_.store = store;
+  const AutotunePolicy whole = policy_;
+  ASSERT_OK(Launch(*std::make_unique<TunedKernel>(Create()), 1000));
+  TuningRecord incomplete = (*store->List())[0];
+  EXPECT_TRUE(incomplete.is_complete);
+  EXPECT_EQ(incomplete.candidates.size(), 4u) << "each of the space";
+  incomplete.is_complete = incomplete.is_certain = false;
+  auto put = [&](int num_not_measured) {
+    incomplete.num_not_measured = num_not_measured;
+    EXPECT_OK(store->Put(incomplete));
+  };
+  auto launch = [&](std::int64_t expected_tunes, std::int64_t expected_stored) {
+    TunedKernel kernel = Create();
+    EXPECT_OK(Launch(kernel, 1000));
+    EXPECT_EQ(kernel.counters().tunes, expected_tunes);
+    EXPECT_EQ(kernel.counters().stored_hits, expected_stored);
+    return (*store->List())[0];
+  };
+  put(1);
+  policy_.accept_incomplete = true;
+  EXPECT_FALSE(launch(0, 1).is_complete);
+  policy_ = whole;
+  {
+    CutShort cut(&policy_);
+    EXPECT_EQ(launch(1, 0).num_not_measured, 1) << "this one measured less";
+  }
+  put(4);
+  {
+    CutShort cut(&policy_);
+    TuningRecord record = launch(1, 0);
+    EXPECT_LT(record.num_not_measured, 4) << "and this one more";
+    EXPECT_GT(record.num_not_measured, 0);
+    EXPECT_EQ(record.candidates.size(), 4u);
+  }
+  put(1);
+  {
+    CutShort cut(&policy_);
+    cut.cancelled = true;  // Nothing is measured at all: what was left before serves.
+    EXPECT_FALSE(launch(1, 1).is_complete);
+  }
+  incomplete.is_pinned = true;
+  put(1);
+  policy_ = whole;
+  EXPECT_TRUE(launch(0, 1).is_pinned) << "a person's choice is served as it is";
 }
 
 TEST_F(TunedStoreTest, ARecordWhoseArtifactIsGoneIsCompiledNotSearched) {
@@ -141,7 +274,7 @@ TEST_F(TunedStoreTest, AConfigThatIsGoneMeansANewSearch) {
     ASSERT_OK(Launch(kernel, 1000));
   }
   TuningRecord record = (*store->List())[0];
-  record.config = "TILE=12345, WORK=0";
+  record.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{12345}}});
   ASSERT_OK(store->Put(record));
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel, 1000));

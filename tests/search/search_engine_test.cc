@@ -1,7 +1,11 @@
 // The choice, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
 #include "search/search_engine.h"
 
+#include <atomic>
+#include <chrono>
 #include <map>
+#include <set>
+#include <thread>
 
 #include "testing/device_test.h"
 #include "tuneonce/base/environment.h"
@@ -9,16 +13,29 @@
 namespace tuneonce {
 namespace {
 
-/// Compiles a source to itself; "error" does not compile. Sources with the same text have the same code.
+/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, and "cancel" sets
+/// `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
   Result<std::string> Version() const override { return std::string("fake 1"); }
   std::string Description() const override { return "fake"; }
 
+  mutable std::atomic<bool> cancelled{false};
+
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
-                             const CompileLimits&) const override {
+                             const CompileLimits& limits) const override {
+    if (source.content == "slow") {
+      auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+      while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      return DeadlineExceededError("it took too long");
+    }
+    if (source.content == "cancel") {
+      cancelled = true;
+      while (!limits.cancelled->load()) std::this_thread::yield();
+      return CancelledError("cancelled");
+    }
     if (source.content == "error") return InvalidArgumentError("line 1: error");
     Artifact artifact;
     artifact.image = source.content;
@@ -101,12 +118,16 @@ class SearchEngineTest : public ::testing::Test {
       planned[i].config = configs[i];
       planned[i].alternatives.push_back(candidate);
     }
-    ToolchainSet toolchains({std::make_shared<FakeToolchain>()});
+    auto toolchain = std::make_shared<FakeToolchain>();
+    ToolchainSet toolchains({toolchain});
     SearchOptions options;
     options.toolchains = &toolchains;
     MemoryArtifactCache cache;
     options.compile.cache = &cache;
     options.cancelled = cancelled_;
+    options.compile.cancelled = &toolchain->cancelled;
+    options.compile.total_timeout_ms = total_timeout_ms_;
+    options.compile.timeout_ms = compile_timeout_ms_;
     options.compile.num_workers = 1;  // Candidates come in the space's order.
     options.quiet = true;
     options.gpu_budget_ms = gpu_budget_ms_;
@@ -128,6 +149,8 @@ class SearchEngineTest : public ::testing::Test {
   ScriptedRunner runner_;
   const std::atomic<bool>* cancelled_ = nullptr;
   double gpu_budget_ms_ = 500;
+  int total_timeout_ms_ = 0;
+  int compile_timeout_ms_ = 120000;
   int final_rounds_ = 0;
   std::vector<SearchProgress::Stage> stages_;
 };
@@ -211,6 +234,60 @@ TEST_F(SearchEngineTest, ASpentBudgetIsSaid) {
   EXPECT_EQ(Best(result), "i=0");
   EXPECT_FALSE(result->is_certain);
   EXPECT_EQ(result->cost.num_rounds, 1);
+}
+
+/// Twelve configs of which all from `first_cut` on are not compiled in time, or not before the compiles are cancelled.
+std::vector<std::pair<std::string, double>> CutShortAt(std::size_t first_cut, const std::string& how) {
+  std::vector<std::pair<std::string, double>> script = {{"a", 12}, {"b", 11}, {"error", 0}, {"a", 12},
+                                                        {"c", 9},  {"d", 13}, {"fails", -1}};
+  while (script.size() < 12) script.push_back({"e" + std::to_string(script.size()), 20});
+  for (std::size_t i = first_cut; i < script.size(); ++i) script[i] = {how, 1};
+  return script;
+}
+
+TEST_F(SearchEngineTest, ASearchThatWasCutShortIsNotCertainAndBlamesNobody) {
+  total_timeout_ms_ = 200;
+  Result<TuningResult> result = Search(CutShortAt(7, "slow"), 0);
+  EXPECT_EQ(Best(result), "i=4");
+  EXPECT_FALSE(result->is_certain) << "5 of 12 were never measured";
+  EXPECT_EQ(result->failures.size(), 2u) << "what was not compiled in time has not failed";
+}
+
+TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
+  for (const char* how : {"slow", "cancel"}) {
+    for (std::size_t first_cut = 0; first_cut <= 12; ++first_cut) {
+      SCOPED_TRACE(how + std::to_string(first_cut));
+      runner_ = ScriptedRunner();
+      total_timeout_ms_ = std::string(how) == "slow" ? 60 : 0;
+      Result<TuningResult> result = Search(CutShortAt(first_cut, how), 0);
+      if (!result.ok()) {
+        EXPECT_EQ(first_cut, 0u);
+        EXPECT_EQ(result.status().code(), StatusCode::kDeadlineExceeded) << result.status().ToString();
+        continue;
+      }
+      std::set<std::string> all;
+      for (const Success& each : result->successes) all.insert(each.config.ToString());
+      for (const Failure& each : result->failures) all.insert(each.config.ToString());
+      for (const Duplicate& each : result->duplicates) all.insert(each.config.ToString());
+      for (const Config& each : result->not_measured) all.insert(each.ToString());
+      EXPECT_EQ(all.size(), 12u);
+      EXPECT_EQ(
+          result->successes.size() + result->failures.size() + result->duplicates.size() + result->not_measured.size(),
+          12u);
+      EXPECT_GE(result->not_measured.size(), 12 - first_cut);
+      EXPECT_EQ(result->is_certain, result->not_measured.empty());
+    }
+  }
+}
+
+TEST_F(SearchEngineTest, WithoutATimeForAllASlowCompileIsAFailureOfItsOwn) {
+  compile_timeout_ms_ = 5;
+  Result<TuningResult> result = Search({{"a", 10}, {"slow", 0}}, 0);
+  EXPECT_EQ(Best(result), "i=0");
+  ASSERT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures[0].message, "it took too long");
+  EXPECT_TRUE(result->is_certain);
+  EXPECT_TRUE(result->not_measured.empty());
 }
 
 TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {

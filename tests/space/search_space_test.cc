@@ -1,5 +1,7 @@
 #include "tuneonce/space/search_space.h"
 
+#include <cmath>
+
 #include "testing/device_test.h"
 
 namespace tuneonce {
@@ -200,6 +202,86 @@ TEST(ByTargetTest, ATargetsOwnValueBeatsTheDefault) {
   EXPECT_EQ(*values.Find(Gpu(80)), 1);
   EXPECT_EQ(ByTarget<int>(std::map<std::string, int>{{"sm_90", 2}}).Find(kCpu), nullptr);
   EXPECT_EQ(*ByTarget<int>(5).Find(kCpu), 5);
+}
+
+TEST(ConfigTest, ADoublePrintsWithAsManyDigitsAsBringItBack) {
+  SearchSpace space;
+  space.AddDoubleAxis("A", {0.12345671, 0.12345672, 0.1, 1.0, -0.0, 1e300, 0.1 + 0.2});
+  std::vector<Config> configs = *space.Enumerate(Target());
+  std::vector<std::string> texts;
+  for (const Config& config : configs) texts.push_back(config.ToString());
+  EXPECT_EQ(texts, (std::vector<std::string>{"A=0.12345671", "A=0.12345672", "A=0.1", "A=1", "A=-0", "A=1e+300",
+                                             "A=0.30000000000000004"}));
+}
+
+TEST(ConfigTest, TheCanonicalFormTellsEveryTypeBitNameAndKindApart) {
+  auto of = [](const std::string& name, AxisValue value, AxisKind kind = AxisKind::kStructural) {
+    return Config::Of({{name, kind, std::move(value)}});
+  };
+  const Config configs[] = {
+      Config(),
+      of("A", std::int64_t{1}),
+      of("A", 1.0),
+      of("A", true),
+      of("A", std::string("1")),
+      of("A", std::string("1\0", 2)),
+      of("A", std::string()),
+      of("B", std::int64_t{1}),
+      of("A", std::int64_t{1}, AxisKind::kHint),
+      of("A", 0.0),
+      of("A", -0.0),
+      of("A", 0.12345671),
+      of("A", 0.12345672),
+      of("A", std::string("1, B=1")),
+      Config::Of({{"A", AxisKind::kStructural, std::string("1")}, {"B", AxisKind::kStructural, std::string("1")}}),
+  };
+  for (const Config& a : configs) {
+    Result<Config> again = Config::FromCanonical(a.Canonical());
+    ASSERT_OK(again);
+    EXPECT_TRUE(again->IsSame(a)) << a.ToString();
+    EXPECT_EQ(again->Canonical(), a.Canonical());
+    for (const Config& b : configs) {
+      EXPECT_EQ(a.IsSame(b), &a == &b) << a.ToString() << " and " << b.ToString();
+      EXPECT_EQ(a.Canonical() == b.Canonical(), &a == &b) << a.ToString() << " and " << b.ToString();
+      EXPECT_EQ(a == b, &a == &b) << a.ToString() << " and " << b.ToString();
+    }
+  }
+  std::string whole = configs[14].Canonical();
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(Config::FromCanonical(whole.substr(0, size)).ok()) << size;
+  }
+  EXPECT_FALSE(Config::FromCanonical(whole + "x").ok());
+}
+
+TEST(ConfigTest, TheSpaceIsNoPartOfTheCanonicalForm) {
+  SearchSpace one;
+  SearchSpace two;
+  for (SearchSpace* space : {&one, &two}) {
+    space->AddAxis("TILE", {64});
+    space->AddHintAxis("occupancy", {2});
+  }
+  Config a = one.Enumerate(Target())->front();
+  Config b = two.Enumerate(Target())->front();
+  EXPECT_EQ(a.Canonical(), b.Canonical());
+  EXPECT_TRUE(a.IsSame(b));
+  EXPECT_FALSE(a == b) << "an axis of one reads nothing of the other";
+}
+
+TEST(SearchSpaceTest, ANanIsNoValueAndZeroHasTwo) {
+  SearchSpace nan;
+  nan.AddDoubleAxis("A", {1, std::nan("")});
+  EXPECT_ERROR(nan.Enumerate(Target()), StatusCode::kInvalidArgument, "axis 'A' lists a NaN");
+  SearchSpace zeros;
+  Axis<double> axis = zeros.AddDoubleAxis("A", {0.0, -0.0});
+  zeros.SetBaseline({{axis, -0.0}});
+  Result<std::vector<Config>> configs = zeros.Enumerate(Target());
+  ASSERT_OK(configs);  // They print differently, so they make different code.
+  ASSERT_EQ(configs->size(), 2u);
+  EXPECT_FALSE((*configs)[0] == *zeros.baseline());
+  EXPECT_TRUE((*configs)[1] == *zeros.baseline());
+  SearchSpace twice;
+  twice.AddDoubleAxis("A", {-0.0, 1, -0.0});
+  EXPECT_ERROR(twice.Enumerate(Target()), StatusCode::kInvalidArgument, "twice");
 }
 
 }  // namespace

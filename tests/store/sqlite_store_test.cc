@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "store/store_file.h"
 #include "testing/device_test.h"
+#include "testing/record_changes.h"
 #include "tuneonce/store/layered_store.h"
 #include "tuneonce/store/memory_store.h"
 
@@ -35,14 +36,14 @@ TuningRecord Record(std::uint64_t word, const std::string& config = "TILE=1", in
   record.key.capability = 90;
   record.key.num_sms = 132;
   record.key.driver_version = driver;
-  record.config = config;
+  record.config = testing::NamedConfig(config);
   record.variant = "tile";
   record.measurement.mean_us = 1.5;
   record.measurement.error_margin_us = 0.25;
   record.measurement.num_samples = 3;
   record.speedup_over_baseline = 1.25;
   record.artifact = Fingerprint{3, word};
-  record.baseline = "TILE=0";
+  record.baseline = RecordedBaseline{testing::NamedConfig("TILE=0"), "tile", Fingerprint{4, word}};
   record.timer = "cupti";
   record.host = "here";
   record.unix_seconds = 1700000000;
@@ -109,9 +110,10 @@ TEST_F(SqliteStoreTest, MatchesAsTheMemoryStoreDoes) {
   ASSERT_OK(store->Put(Record(1, "b", 12080)));
   EXPECT_EQ(store->Lookup(Record(1).key)->match, RecordMatch::kOtherDriver);
   ASSERT_OK(store->Put(Record(1, "c")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, "c");
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("c"));
   ASSERT_OK(store->Put(Record(1, "d")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, "d") << "the newer one replaces the older one";
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("d"))
+      << "the newer one replaces the older one";
   EXPECT_EQ(store->List()->size(), 3u);
   ASSERT_OK(store->Remove(Record(1).key));
   EXPECT_EQ(store->Lookup(Record(1).key)->match, RecordMatch::kOtherDriver);
@@ -409,13 +411,13 @@ TEST_F(SqliteStoreTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
   path_ = folder_->path() + "/user/store.db";
   auto user = Open();
   LayeredStore layered(user, {*shipped});
-  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, "shipped");
+  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
   EXPECT_TRUE((*layered.artifacts()->Get(Fingerprint{1, 1})).has_value());
   ASSERT_OK(layered.Put(Record(1, "user")));
-  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, "user");
+  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, testing::NamedConfig("user"));
   EXPECT_EQ(layered.List()->size(), 2u);
   ASSERT_OK(layered.Remove(Record(1).key));
-  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, "shipped");
+  EXPECT_EQ(layered.Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
   LayeredStore over_memory(std::make_shared<MemoryStore>(), {*shipped});
   EXPECT_EQ(over_memory.artifacts(), nullptr);
   chmod((*shipped)->path().substr(0, (*shipped)->path().rfind('/')).c_str(), 0700);
@@ -458,7 +460,8 @@ TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
   sqlite3_close(database);
   std::shared_ptr<SqliteStore> store = Open(/*max_bytes=*/2500);
   ASSERT_OK(store->Put(Record(1, "TILE=2")));
-  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, "TILE=2") << "the last one put, whatever its time";
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("TILE=2"))
+      << "the last one put, whatever its time";
   EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
   ASSERT_OK(store->Put(Fingerprint{2, 2}, ArtifactOf(1000)));
   EXPECT_TRUE(store->Get(Fingerprint{2, 2})->has_value()) << "what was just put is not what goes";

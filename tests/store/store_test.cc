@@ -1,4 +1,5 @@
 #include "testing/device_test.h"
+#include "testing/record_changes.h"
 #include "tuneonce/store/memory_store.h"
 
 namespace tuneonce {
@@ -12,7 +13,7 @@ TuningRecord Record(const std::string& config, const std::string& device = "H200
   record.key.key_words = {word};
   record.key.device_name = device;
   record.key.driver_version = driver;
-  record.config = config;
+  record.config = testing::NamedConfig(config);
   return record;
 }
 
@@ -28,10 +29,28 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kOtherDriver);
   ASSERT_OK(store.Put(Record("c")));
   EXPECT_EQ(store.Lookup(key)->match, RecordMatch::kExact);
-  EXPECT_EQ(store.Lookup(key)->record->config, "c");
+  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("c"));
   ASSERT_OK(store.Put(Record("d")));
-  EXPECT_EQ(store.Lookup(key)->record->config, "d") << "the newer record replaces the older one";
+  EXPECT_EQ(store.Lookup(key)->record->config, testing::NamedConfig("d")) << "the newer record replaces the older one";
   EXPECT_EQ(store.List()->size(), 4u);
+}
+
+TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
+  auto fingerprint = [](const Config& config) { return SharedChoiceFingerprint("choice", {config}); };
+  SearchSpace doubles;
+  doubles.AddDoubleAxis("A", {0.12345671, 0.12345672, 1});
+  std::vector<Config> near = *doubles.Enumerate(Target());
+  EXPECT_NE(fingerprint(near[0]), fingerprint(near[1])) << "0.12345671 and 0.12345672";
+  SearchSpace whole;
+  whole.AddAxis("A", {1});
+  EXPECT_NE(fingerprint(near[2]), fingerprint(whole.Enumerate(Target())->front())) << "1.0 and 1";
+  SearchSpace text;
+  text.AddStringAxis("A", {"true", "1"});
+  SearchSpace truth;
+  truth.AddBoolAxis("A");
+  EXPECT_NE(fingerprint((*text.Enumerate(Target()))[0]), fingerprint((*truth.Enumerate(Target()))[1]))
+      << "true, \"true\"";
+  EXPECT_NE(fingerprint((*text.Enumerate(Target()))[1]), fingerprint(whole.Enumerate(Target())->front())) << "1, \"1\"";
 }
 
 TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {

@@ -51,6 +51,8 @@ struct CompiledJob {
   /// Why the sources before `alternative` did not compile.
   std::vector<Status> passed_over;
   bool from_cache = false;
+  /// No verdict on the source: the time for all ended, or the compiles were cancelled, before it was compiled.
+  bool was_cut_short = false;
 };
 
 /// Compiles a list of jobs on several threads and hands out each result when it is there, so that measuring can begin

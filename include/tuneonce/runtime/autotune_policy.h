@@ -23,6 +23,9 @@ struct AutotunePolicy {
   RecordMatch weakest_match = RecordMatch::kExact;
   /// Store what was measured under a profiler (Environment::profiler). Default false: it is used, but not remembered.
   bool store_under_profiler = false;
+  /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
+  /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
+  bool accept_incomplete = false;
   /// What other threads do that ask for a key which one thread tunes just now.
   enum class OnMiss {
     kWait,         ///< Wait for the outcome (default).

@@ -55,19 +55,21 @@ struct TuningCost {
   int num_rounds = 0;             ///< Of the race, without its warm-up.
 };
 
-/// The result of a search. successes + failures + duplicates are the whole space.
+/// The result of a search. successes + failures + duplicates + not_measured are the whole space.
 struct TuningResult {
   std::string kernel;
   Success best;
   std::vector<Success> successes;          ///< Fastest first.
   std::vector<Failure> failures;           ///< In the space's order.
   std::vector<Duplicate> duplicates;       ///< In the space's order.
+  std::vector<Config> not_measured;        ///< In the space's order: what a budget that ended left out.
   std::vector<VariantFallback> fallbacks;  ///< In the space's order.
   std::optional<Success> baseline;         ///< Empty if there is none, or it failed.
   /// baseline / best in the rounds that both ran, never below 1: best is the baseline unless something else beat it by
   /// the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
-  /// True if another round was not likely to change the choice; false if the budget or the rounds ran out first.
+  /// True if another round was not likely to change the choice; false if the budget or the rounds ran out first, or if
+  /// candidates were not measured at all.
   bool is_certain = true;
   /// How candidates were timed: "cupti", "events".
   std::string timer;

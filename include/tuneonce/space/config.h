@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tuneonce/base/api.h"
-#include "tuneonce/base/status.h"
+#include "tuneonce/base/result.h"
 #include "tuneonce/space/axis.h"
 
 namespace tuneonce {
@@ -17,8 +17,13 @@ namespace tuneonce {
 /// One value of an axis.
 using AxisValue = std::variant<std::int64_t, double, bool, std::string>;
 
-/// "64", "0.5", "true", "row".
+/// "64", "0.5", "true", "row": for people, and for text in sources. A double has as many digits as bring it back
+/// exactly.
 TUNEONCE_API std::string AxisValueString(const AxisValue& value);
+
+/// Whether both are the same value of the same type, doubles to the bit: 1, 1.0, true and "1" differ, and so do 0.0 and
+/// -0.0, which print differently and therefore make different code.
+TUNEONCE_API bool IsSameValue(const AxisValue& a, const AxisValue& b);
 
 /// The names and kinds of a space's axes, shared by the space and its configs.
 struct AxisTable;
@@ -32,6 +37,16 @@ class TUNEONCE_API Config {
   /// An empty config: the one point of a space without axes.
   Config() = default;
   Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values);
+
+  /// One axis of a config that belongs to no space, with its value.
+  struct Setting {
+    std::string axis;
+    AxisKind kind = AxisKind::kStructural;
+    AxisValue value;
+  };
+  /// A config that belongs to no space: one that was read from a record, say. Find and the accessors below work; a
+  /// typed Axis reads nothing.
+  static Config Of(std::vector<Setting> settings);
 
   template <typename T>
   T operator[](const Axis<T>& axis) const {
@@ -50,12 +65,18 @@ class TUNEONCE_API Config {
   AxisKind Kind(std::size_t index) const;
   std::uint64_t space_id() const { return space_id_; }
 
-  /// "TILE_M=64, occupancy=2".
+  /// "TILE_M=64, occupancy=2". For people: two configs may print the same.
   std::string ToString() const;
 
-  friend bool operator==(const Config& a, const Config& b) {
-    return a.space_id_ == b.space_id_ && a.values_ == b.values_;
-  }
+  /// The config's identity as bytes: its axes' names and kinds, and its values with their types, doubles to the bit.
+  /// The same in every process and release; keys, records and maps go by it.
+  std::string Canonical() const;
+  /// A config of no space from what Canonical gave. Errors: InvalidArgument.
+  static Result<Config> FromCanonical(std::string_view bytes);
+  /// Whether the axes and values are the same, of whatever spaces: the Canonical forms are equal.
+  bool IsSame(const Config& other) const;
+
+  friend bool operator==(const Config& a, const Config& b) { return a.space_id_ == b.space_id_ && a.IsSame(b); }
 
  private:
   void NoteForeignAxis(std::uint64_t foreign_space) const;

@@ -1,0 +1,98 @@
+#include "runtime/recorded_result.h"
+
+#include <algorithm>
+
+#include "tuneonce/measure/race.h"
+
+namespace tuneonce {
+namespace {
+
+CandidateOutcome::Kind OutcomeOf(FailureKind kind) {
+  switch (kind) {
+    case FailureKind::kCompile:
+      return CandidateOutcome::Kind::kCompile;
+    case FailureKind::kLoad:
+      return CandidateOutcome::Kind::kLoad;
+    case FailureKind::kResources:
+      return CandidateOutcome::Kind::kResources;
+    case FailureKind::kLaunch:
+      return CandidateOutcome::Kind::kLaunch;
+    case FailureKind::kRun:
+      return CandidateOutcome::Kind::kRun;
+    case FailureKind::kWrongResult:
+      return CandidateOutcome::Kind::kWrongResult;
+    case FailureKind::kOutOfBounds:
+      return CandidateOutcome::Kind::kOutOfBounds;
+    case FailureKind::kNotWritten:
+      return CandidateOutcome::Kind::kNotWritten;
+  }
+  return CandidateOutcome::Kind::kRun;
+}
+
+CandidateOutcome OutcomeOf(const Config& config, CandidateOutcome::Kind kind) {
+  CandidateOutcome outcome;
+  outcome.config = config;
+  outcome.kind = kind;
+  return outcome;
+}
+
+CandidateOutcome OutcomeOf(const Success& success) {
+  CandidateOutcome outcome = OutcomeOf(success.config, CandidateOutcome::Kind::kMeasured);
+  outcome.variant = success.variant;
+  outcome.mean_us = success.measurement.mean_us;
+  outcome.error_margin_us = success.measurement.error_margin_us;
+  outcome.num_samples = success.measurement.num_samples;
+  return outcome;
+}
+
+std::vector<CandidateOutcome> OutcomesOf(const TuningResult& result) {
+  std::vector<CandidateOutcome> outcomes;
+  for (const Success& success : result.successes) outcomes.push_back(OutcomeOf(success));
+  for (const Failure& failure : result.failures) {
+    outcomes.push_back(OutcomeOf(failure.config, OutcomeOf(failure.kind)));
+    outcomes.back().message = failure.message;
+  }
+  for (const Duplicate& duplicate : result.duplicates) {
+    outcomes.push_back(OutcomeOf(duplicate.config, CandidateOutcome::Kind::kDuplicate));
+    outcomes.back().same_as = duplicate.same_as;
+  }
+  for (const Config& config : result.not_measured) {
+    outcomes.push_back(OutcomeOf(config, CandidateOutcome::Kind::kNotMeasured));
+  }
+  return outcomes;
+}
+
+ChoiceReason ReasonOf(const TuningResult& result) {
+  double limit_us = result.successes.front().measurement.mean_us * (1 + RaceOptions().tie);
+  bool is_baseline = result.baseline && result.baseline->config == result.best.config;
+  if (result.best.measurement.mean_us > limit_us) {
+    return is_baseline ? ChoiceReason::kBaselineByMargin : ChoiceReason::kTieEarliest;
+  }
+  bool is_alone = std::all_of(result.successes.begin(), result.successes.end(), [&](const Success& success) {
+    return success.config == result.best.config || success.measurement.mean_us > limit_us;
+  });
+  if (is_alone) return ChoiceReason::kFastest;
+  return is_baseline ? ChoiceReason::kTieBaseline : ChoiceReason::kTieEarliest;
+}
+
+}  // namespace
+
+void RecordResult(const TuningResult& result, TuningRecord* record) {
+  record->config = result.best.config;
+  record->variant = result.best.variant;
+  record->measurement = result.best.measurement;
+  record->speedup_over_baseline = result.speedup_over_baseline;
+  record->artifact = result.best.artifact;
+  if (result.baseline) {
+    record->baseline = RecordedBaseline{result.baseline->config, result.baseline->variant, result.baseline->artifact};
+  }
+  if (!result.successes.empty()) record->reason = ReasonOf(result);
+  record->candidates = OutcomesOf(result);
+  record->is_complete = result.not_measured.empty();
+  record->num_not_measured = static_cast<int>(result.not_measured.size());
+  record->is_certain = result.is_certain;
+  record->timer = result.timer;
+  record->toolchain = result.best.toolchain;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,15 @@
+#ifndef TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_
+#define TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_
+
+#include "tuneonce/search/tuning_result.h"
+#include "tuneonce/store/tuning_record.h"
+
+namespace tuneonce {
+
+/// Puts all that a search found out into a record: choice and reason, baseline, every candidate. Left to the caller:
+/// the key, what was measured on (dims and inputs), where and when.
+void RecordResult(const TuningResult& result, TuningRecord* record);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_

@@ -1,0 +1,106 @@
+#ifndef TUNEONCE_LIB_STORE_RECORD_FIELDS_H_
+#define TUNEONCE_LIB_STORE_RECORD_FIELDS_H_
+
+#include <type_traits>
+
+#include "tuneonce/store/tuning_record.h"
+
+namespace tuneonce {
+
+// The fields of a record, each named once: what writes or reads a record, as bytes or as JSON, goes by these lists.
+// `fields(name, value)` is called for each; `value` is const for a writer.
+//
+// The order is that of the bytes: a field that a later format adds is read only from that format on, and goes to the
+// end of its list.
+
+template <typename T, typename Struct>
+using EnableFor = std::enable_if_t<std::is_same_v<std::remove_const_t<T>, Struct>, int>;
+
+template <typename Fields, typename T, EnableFor<T, TuningKey> = 0>
+void VisitFields(Fields& fields, T& key) {
+  fields("kernel", key.kernel);
+  fields("kernel_fingerprint", key.kernel_fingerprint);
+  fields("key", key.key_text);
+  fields("key_words", key.key_words);
+  fields("device", key.device_name);
+  fields("capability", key.capability);
+  fields("num_sms", key.num_sms);
+  fields("driver_version", key.driver_version);
+}
+
+template <typename Fields, typename T, EnableFor<T, Measurement> = 0>
+void VisitFields(Fields& fields, T& measurement) {
+  fields("mean_us", measurement.mean_us);
+  fields("error_margin_us", measurement.error_margin_us);
+  fields("num_samples", measurement.num_samples);
+  fields("std_us", measurement.std_us);
+  fields("median_us", measurement.median_us);
+  fields("min_us", measurement.min_us);
+  fields("max_us", measurement.max_us);
+}
+
+template <typename Fields, typename T, EnableFor<T, RecordedBaseline> = 0>
+void VisitFields(Fields& fields, T& baseline) {
+  fields("config", baseline.config);
+  fields("variant", baseline.variant);
+  fields("artifact", baseline.artifact);
+}
+
+template <typename Fields, typename T, EnableFor<T, CandidateOutcome> = 0>
+void VisitFields(Fields& fields, T& candidate) {
+  fields("config", candidate.config);
+  fields("outcome", candidate.kind);
+  fields("variant", candidate.variant);
+  fields("mean_us", candidate.mean_us);
+  fields("error_margin_us", candidate.error_margin_us);
+  fields("num_samples", candidate.num_samples);
+  fields("message", candidate.message);
+  fields("same_as", candidate.same_as);
+}
+
+template <typename Fields, typename T, EnableFor<T, LethalCandidate> = 0>
+void VisitFields(Fields& fields, T& candidate) {
+  fields("config", candidate.config);
+  fields("reason", candidate.reason);
+}
+
+template <typename Fields, typename T, EnableFor<T, DeviceConditions> = 0>
+void VisitFields(Fields& fields, T& conditions) {
+  fields("sm_clock_mhz", conditions.sm_clock_mhz);
+  fields("memory_clock_mhz", conditions.memory_clock_mhz);
+  fields("power_limit_mw", conditions.power_limit_mw);
+  fields("throttle_reasons", conditions.throttle_reasons);
+  fields("mig_profile", conditions.mig_profile);
+}
+
+template <typename Fields, typename T, EnableFor<T, TuningRecord> = 0>
+void VisitFields(Fields& fields, T& record) {
+  VisitFields(fields, record.key);
+  fields("config", record.config);
+  fields("variant", record.variant);
+  VisitFields(fields, record.measurement);
+  fields("speedup_over_baseline", record.speedup_over_baseline);
+  fields("artifact", record.artifact);
+  fields("baseline", record.baseline);
+  fields("reason", record.reason);
+  fields("workspace_bytes", record.workspace_bytes);
+  fields("tuned_at", record.tuned_at);
+  fields("inputs", record.inputs);
+  fields("candidates", record.candidates);
+  fields("is_complete", record.is_complete);
+  fields("num_not_measured", record.num_not_measured);
+  fields("lethal", record.lethal);
+  fields("is_certain", record.is_certain);
+  fields("is_pinned", record.is_pinned);
+  fields("fencing_token", record.fencing_token);
+  fields("signature", record.signature);
+  fields("timer", record.timer);
+  fields("host", record.host);
+  fields("toolchain", record.toolchain);
+  fields("unix_seconds", record.unix_seconds);
+  fields("conditions", record.conditions);
+}
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_RECORD_FIELDS_H_

@@ -1,0 +1,61 @@
+// A record as bytes: every field comes back, and what is no record of a known format is refused.
+#include "tuneonce/store/tuning_record.h"
+
+#include <set>
+
+#include "base/encoding.h"
+#include "store/stored_enums.h"
+#include "testing/device_test.h"
+#include "testing/record_changes.h"
+
+namespace tuneonce {
+namespace {
+
+TEST(TuningRecordTest, EveryFieldComesBack) {
+  std::set<std::string> all;
+  std::vector<testing::RecordChange> changes = testing::RecordChanges();
+  for (const testing::RecordChange& change : changes) {
+    TuningRecord record;
+    change.apply(record);
+    std::string bytes = EncodeRecord(record);
+    all.insert(bytes);
+    Result<TuningRecord> again = DecodeRecord(bytes);
+    ASSERT_OK(again);
+    EXPECT_EQ(EncodeRecord(*again), bytes) << change.what;
+  }
+  // Two changes are none: the enums' first values, kUnknown.
+  EXPECT_EQ(all.size(), changes.size() - 1) << "a field is not written: two records have the same bytes";
+}
+
+TEST(TuningRecordTest, ANewerFormatIsSaidToBeNewerAndAnOlderOneToBeOlder) {
+  std::string of_format_1 = Encoder().Add(std::uint64_t{0x74756e6572310001}).Finish();
+  std::string of_format_9 = Encoder().Add(std::uint64_t{0x74756e6572310009}).Finish();
+  std::string of_nobody = Encoder().Add(std::uint64_t{1}).Finish();
+  EXPECT_ERROR(DecodeRecord(of_format_1), StatusCode::kInvalidArgument, "format 1, this tuneonce knows 2: tune");
+  EXPECT_ERROR(DecodeRecord(of_format_9), StatusCode::kInvalidArgument, "format 9, this tuneonce knows 2: update");
+  EXPECT_ERROR(DecodeRecord(of_nobody), StatusCode::kInvalidArgument, "no mark");
+}
+
+template <typename Enum>
+void CheckTable() {
+  std::set<std::uint64_t> numbers;
+  std::set<std::string_view> words;
+  for (const StoredValue<Enum>& each : StoredValues(Enum())) {
+    EXPECT_TRUE(numbers.insert(each.number).second) << each.word;
+    EXPECT_TRUE(words.insert(each.word).second) << each.word;
+    EXPECT_EQ(FromNumber<Enum>(each.number), each.value);
+    EXPECT_EQ(FromWord<Enum>(each.word), each.value);
+  }
+  EXPECT_FALSE(FromNumber<Enum>(12345).has_value());
+  EXPECT_FALSE(FromWord<Enum>("nothing").has_value());
+}
+
+TEST(StoredEnumsTest, ANumberAndAWordMeanOneValue) {
+  CheckTable<AxisKind>();
+  CheckTable<TunedInputs>();
+  CheckTable<ChoiceReason>();
+  CheckTable<CandidateOutcome::Kind>();
+}
+
+}  // namespace
+}  // namespace tuneonce

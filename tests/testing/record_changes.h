@@ -1,0 +1,126 @@
+#ifndef TUNEONCE_TESTS_TESTING_RECORD_CHANGES_H_
+#define TUNEONCE_TESTS_TESTING_RECORD_CHANGES_H_
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tuneonce/store/tuning_record.h"
+
+namespace tuneonce::testing {
+
+/// One field of a record, given a value that a default-made record does not have.
+struct RecordChange {
+  std::string what;
+  std::function<void(TuningRecord&)> apply;
+};
+
+/// A config that is told from others by its name.
+inline Config NamedConfig(const std::string& name) { return Config::Of({{"name", AxisKind::kStructural, name}}); }
+
+inline Config ConfigOfAllTypes() {
+  return Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{-64}},
+                     {"occupancy", AxisKind::kHint, std::int64_t{2}},
+                     {"alpha", AxisKind::kStructural, 0.1 + 0.2},
+                     {"zero", AxisKind::kStructural, -0.0},
+                     {"one", AxisKind::kStructural, 1.0},
+                     {"bound", AxisKind::kStructural, std::numeric_limits<double>::infinity()},
+                     {"flag", AxisKind::kStructural, true},
+                     {"any bytes", AxisKind::kStructural, std::string("\xff\x00\"\n=,", 6)},
+                     {"text", AxisKind::kStructural, std::string("1")}});
+}
+
+/// A change of every field, one at a time, and of every value of its enums.
+inline std::vector<RecordChange> RecordChanges() {
+  using R = TuningRecord;
+  std::vector<RecordChange> changes = {
+      {"kernel", [](R& r) { r.key.kernel = "k\xff"; }},
+      {"kernel_fingerprint",
+       [](R& r) {
+         r.key.kernel_fingerprint = {~std::uint64_t{0}, 2};
+       }},
+      {"key_words",
+       [](R& r) {
+         r.key.key_words = {0, ~std::uint64_t{0}};
+       }},
+      {"key_text", [](R& r) { r.key.key_text = "N=1"; }},
+      {"device_name", [](R& r) { r.key.device_name = "H200"; }},
+      {"capability", [](R& r) { r.key.capability = 90; }},
+      {"num_sms", [](R& r) { r.key.num_sms = 132; }},
+      {"driver_version", [](R& r) { r.key.driver_version = 13000; }},
+      {"config", [](R& r) { r.config = ConfigOfAllTypes(); }},
+      {"variant", [](R& r) { r.variant = "tile"; }},
+      {"mean_us", [](R& r) { r.measurement.mean_us = 1.0 / 3; }},
+      {"error_margin_us", [](R& r) { r.measurement.error_margin_us = 0; }},
+      {"num_samples", [](R& r) { r.measurement.num_samples = 3; }},
+      {"std_us", [](R& r) { r.measurement.std_us = 0.25; }},
+      {"median_us", [](R& r) { r.measurement.median_us = 2; }},
+      {"min_us", [](R& r) { r.measurement.min_us = 1e-300; }},
+      {"max_us", [](R& r) { r.measurement.max_us = std::numeric_limits<double>::infinity(); }},
+      {"speedup_over_baseline", [](R& r) { r.speedup_over_baseline = -1; }},
+      {"artifact",
+       [](R& r) {
+         r.artifact = {3, 4};
+       }},
+      {"baseline", [](R& r) { r.baseline.emplace(); }},
+      {"baseline's config",
+       [](R& r) {
+         r.baseline = RecordedBaseline{ConfigOfAllTypes(), "", {}};
+       }},
+      {"baseline's variant",
+       [](R& r) {
+         r.baseline = RecordedBaseline{Config(), "ptx", {}};
+       }},
+      {"baseline's artifact",
+       [](R& r) {
+         r.baseline = RecordedBaseline{Config(), "", {5, 6}};
+       }},
+      {"workspace_bytes", [](R& r) { r.workspace_bytes = std::int64_t{1} << 40; }},
+      {"tuned_at", [](R& r) { r.tuned_at = "N=4096"; }},
+      {"candidates", [](R& r) { r.candidates.resize(2); }},
+      {"is_complete", [](R& r) { r.is_complete = false; }},
+      {"num_not_measured", [](R& r) { r.num_not_measured = 5; }},
+      {"lethal",
+       [](R& r) {
+         r.lethal.push_back({Config::Of({{"T", AxisKind::kHint, false}}), "hung"});
+       }},
+      {"is_certain", [](R& r) { r.is_certain = false; }},
+      {"is_pinned", [](R& r) { r.is_pinned = true; }},
+      {"fencing_token", [](R& r) { r.fencing_token = ~std::uint64_t{0}; }},
+      {"signature", [](R& r) { r.signature = std::string("\x00\x01\xff", 3); }},
+      {"timer", [](R& r) { r.timer = "cupti"; }},
+      {"host", [](R& r) { r.host = "node7"; }},
+      {"toolchain", [](R& r) { r.toolchain = "tileiras 13.1"; }},
+      {"unix_seconds", [](R& r) { r.unix_seconds = -1; }},
+      {"sm_clock_mhz", [](R& r) { r.conditions.sm_clock_mhz = 1980; }},
+      {"memory_clock_mhz", [](R& r) { r.conditions.memory_clock_mhz = 0; }},
+      {"power_limit_mw", [](R& r) { r.conditions.power_limit_mw = 700000; }},
+      {"throttle_reasons", [](R& r) { r.conditions.throttle_reasons = 4; }},
+      {"mig_profile", [](R& r) { r.conditions.mig_profile = "1g.18gb"; }},
+  };
+  auto of_candidate = [&](const std::string& what, std::function<void(CandidateOutcome&)> apply) {
+    changes.push_back({"candidate's " + what, [=](R& r) { apply(r.candidates.emplace_back()); }});
+  };
+  of_candidate("config", [](CandidateOutcome& c) { c.config = ConfigOfAllTypes(); });
+  of_candidate("variant", [](CandidateOutcome& c) { c.variant = "tile"; });
+  of_candidate("mean_us", [](CandidateOutcome& c) { c.mean_us = 7; });
+  of_candidate("error_margin_us", [](CandidateOutcome& c) { c.error_margin_us = 0.5; });
+  of_candidate("num_samples", [](CandidateOutcome& c) { c.num_samples = 9; });
+  of_candidate("message", [](CandidateOutcome& c) { c.message = "ptxas: \xe2 no\n"; });
+  of_candidate("same_as", [](CandidateOutcome& c) { c.same_as = ConfigOfAllTypes(); });
+  for (int i = 0; i <= static_cast<int>(CandidateOutcome::Kind::kWroteInput); ++i) {
+    of_candidate("kind", [=](CandidateOutcome& c) { c.kind = static_cast<CandidateOutcome::Kind>(i); });
+  }
+  for (int i = 0; i <= static_cast<int>(TunedInputs::kRecorded); ++i) {
+    changes.push_back({"inputs", [=](R& r) { r.inputs = static_cast<TunedInputs>(i); }});
+  }
+  for (int i = 0; i <= static_cast<int>(ChoiceReason::kBaselineByMargin); ++i) {
+    changes.push_back({"reason", [=](R& r) { r.reason = static_cast<ChoiceReason>(i); }});
+  }
+  return changes;
+}
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_RECORD_CHANGES_H_
