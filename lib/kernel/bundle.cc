@@ -77,12 +77,21 @@ class BundleReader {
   }
 
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "dims", "dim"}));
+    TUNEONCE_RETURN_IF_ERROR(
+        node.CheckFields({"name", "kind", "access", "dtype", "dims", "dim", "may_be_partial", "tolerance"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
     DType dtype = DType::kAny;
     if (const ManifestNode* dtype_node = node.Find("dtype")) {
       TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
+    }
+    const ManifestNode* access_of_output = node.Find("access");
+    if (access_of_output == nullptr || access_of_output->String().value_or("") == "in") {
+      for (const char* field : {"may_be_partial", "tolerance"}) {
+        if (const ManifestNode* given = node.Find(field)) {
+          return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
+        }
+      }
     }
     if (kind == "dim") {
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
@@ -103,9 +112,17 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
     if (access == "in") return In(name, dims, dtype);
-    if (access == "out") return Out(name, dims, dtype);
-    if (access == "inout") return InOut(name, dims, dtype);
-    return access_node->Error("expected in, out or inout, got '" + access + "'");
+    if (access != "out" && access != "inout") {
+      return access_node->Error("expected in, out or inout, got '" + access + "'");
+    }
+    Parameter output = access == "out" ? Out(name, dims, dtype) : InOut(name, dims, dtype);
+    if (const ManifestNode* partial = node.Find("may_be_partial")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
+    }
+    if (const ManifestNode* tolerance = node.Find("tolerance")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.tolerance, ReadTolerance(*tolerance));
+    }
+    return output;
   }
 
   Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {
@@ -165,17 +182,22 @@ class BundleReader {
 
   // --- verification, work, example
 
+  static Result<Tolerance> ReadTolerance(const ManifestNode& node) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"absolute", "relative", "ulps"}));
+    Tolerance tolerance;
+    for (auto [field, value] : {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative),
+                                std::pair("ulps", &tolerance.ulps)}) {
+      const ManifestNode* given = node.Find(field);
+      if (given == nullptr) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
+      if (!(*value >= 0)) return given->Error("a tolerance is not negative");
+    }
+    return tolerance;
+  }
+
   static Status ReadVerification(const ManifestNode& root, KernelDefinition* definition) {
     if (const ManifestNode* node = root.Find("tolerance")) {
-      TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"absolute", "relative"}));
-      Tolerance tolerance;
-      for (auto [field, value] :
-           {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative)}) {
-        const ManifestNode* given = node->Find(field);
-        if (given == nullptr) continue;
-        TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
-        if (!(*value >= 0)) return given->Error("a tolerance is not negative");
-      }
+      TUNEONCE_ASSIGN_OR_RETURN(Tolerance tolerance, ReadTolerance(*node));
       definition->VerifyWithin(tolerance);
     }
     if (const ManifestNode* node = root.Find("unordered")) {
