@@ -76,6 +76,15 @@ class BundleReader {
     return Status();
   }
 
+  static Status RefuseOutputFields(const ManifestNode& node) {
+    for (const char* field : {"may_be_partial", "tolerance"}) {
+      if (const ManifestNode* given = node.Find(field)) {
+        return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
+      }
+    }
+    return Status();
+  }
+
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
     TUNEONCE_RETURN_IF_ERROR(
         node.CheckFields({"name", "kind", "access", "dtype", "dims", "dim", "may_be_partial", "tolerance"}));
@@ -85,14 +94,7 @@ class BundleReader {
     if (const ManifestNode* dtype_node = node.Find("dtype")) {
       TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
     }
-    const ManifestNode* access_of_output = node.Find("access");
-    if (access_of_output == nullptr || access_of_output->String().value_or("") == "in") {
-      for (const char* field : {"may_be_partial", "tolerance"}) {
-        if (const ManifestNode* given = node.Find(field)) {
-          return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
-        }
-      }
-    }
+    if (kind != "tensor") TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
     if (kind == "dim") {
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
       TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
@@ -111,7 +113,10 @@ class BundleReader {
     for (const std::string& dim : dims) TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dims_node, dim).status());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
-    if (access == "in") return In(name, dims, dtype);
+    if (access == "in") {
+      TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
+      return In(name, dims, dtype);
+    }
     if (access != "out" && access != "inout") {
       return access_node->Error("expected in, out or inout, got '" + access + "'");
     }

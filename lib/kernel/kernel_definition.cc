@@ -65,8 +65,8 @@ Status KernelDefinition::CheckParameters() const {
     }
     bool is_output = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kIn;
     if (!is_output && (parameter.may_be_partial || parameter.tolerance)) {
-      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "': ",
-                                               parameter.may_be_partial ? "MayBePartial" : "Within",
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name,
+                                               "': ", parameter.may_be_partial ? "MayBePartial" : "Within",
                                                " is for outputs, and it is none"));
     }
     for (const std::string& dim : parameter.dims) {

@@ -1,5 +1,5 @@
-// What it means that two elements differ, and that memory does: compiled into the library, and by NVRTC into verify_kernels.ptx.
-// C++ without any header, since NVRTC has none here.
+// What it means that two elements differ, and that memory does: compiled into the library, and by NVRTC into
+// verify_kernels.ptx. C++ without any header, since NVRTC has none here.
 #ifndef TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 #define TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 
@@ -124,8 +124,8 @@ TUNEONCE_EVERYWHERE inline double ElementUlp(unsigned long long bits, const Elem
 }
 
 /// Compares a candidate's element with the reference's. NaN equals NaN, infinity the same infinity; else they are the
-/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). A candidate that
-/// left the poison where the reference is something else misses the element.
+/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). A candidate
+/// that left the poison where the reference is something else misses the element.
 TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long reference, unsigned long long candidate,
                                                             const ElementFormat& format, const ElementRule& rule) {
   constexpr double kLargest = 1.7976931348623157e308;
@@ -148,8 +148,8 @@ TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long r
   return {difference <= allowed ? kSame : kWrong, difference, share};
 }
 
-/// The 8 bytes of memory from `8 * k - misaligned` bytes on, zero where that is outside of `bytes`, mixed with `first + k`:
-/// what a checksum adds up. `misaligned`: of the address, modulo 8, so that words are read where they are aligned.
+/// The 8 bytes of memory from `8 * k - misaligned` bytes on, zero where that is outside of `bytes`, mixed with `first +
+/// k`: what a checksum adds up. `misaligned`: of the address, modulo 8, so that words are read where they are aligned.
 /// The mixing is SplitMix64's (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
 TUNEONCE_EVERYWHERE inline unsigned long long ChecksumPart(const void* data, unsigned long long bytes,
                                                            unsigned long long misaligned, unsigned long long k,
