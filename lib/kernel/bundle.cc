@@ -76,15 +76,26 @@ class BundleReader {
     return Status();
   }
 
+  static Status RefuseOutputFields(const ManifestNode& node) {
+    for (const char* field : {"may_be_partial", "tolerance"}) {
+      if (const ManifestNode* given = node.Find(field)) {
+        return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
+      }
+    }
+    return Status();
+  }
+
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
     TUNEONCE_RETURN_IF_ERROR(
-        node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims", "dim", "tensor", "dimension"}));
+        node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims", "dim", "tensor", "dimension",
+                          "may_be_partial", "tolerance"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
     DType dtype = DType::kAny;
     if (const ManifestNode* dtype_node = node.Find("dtype")) {
       TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
     }
+    if (kind != "tensor") TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
     if (kind == "dim") {
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
       TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
@@ -110,10 +121,21 @@ class BundleReader {
     }
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
-    if (access == "in") return In(name, dims, declared);
-    if (access == "out") return Out(name, dims, declared);
-    if (access == "inout") return InOut(name, dims, declared);
-    return access_node->Error("expected in, out or inout, got '" + access + "'");
+    if (access == "in") {
+      TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
+      return In(name, dims, declared);
+    }
+    if (access != "out" && access != "inout") {
+      return access_node->Error("expected in, out or inout, got '" + access + "'");
+    }
+    Parameter output = access == "out" ? Out(name, dims, declared) : InOut(name, dims, declared);
+    if (const ManifestNode* partial = node.Find("may_be_partial")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
+    }
+    if (const ManifestNode* tolerance = node.Find("tolerance")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.tolerance, ReadTolerance(*tolerance));
+    }
+    return output;
   }
 
   /// {"kind": "stride", "tensor": "x", "dimension": 0}, and perhaps a name and a dtype.
@@ -187,17 +209,22 @@ class BundleReader {
 
   // --- verification, work, example
 
+  static Result<Tolerance> ReadTolerance(const ManifestNode& node) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"absolute", "relative", "ulps"}));
+    Tolerance tolerance;
+    for (auto [field, value] : {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative),
+                                std::pair("ulps", &tolerance.ulps)}) {
+      const ManifestNode* given = node.Find(field);
+      if (given == nullptr) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
+      if (!(*value >= 0)) return given->Error("a tolerance is not negative");
+    }
+    return tolerance;
+  }
+
   static Status ReadVerification(const ManifestNode& root, KernelDefinition* definition) {
     if (const ManifestNode* node = root.Find("tolerance")) {
-      TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"absolute", "relative"}));
-      Tolerance tolerance;
-      for (auto [field, value] :
-           {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative)}) {
-        const ManifestNode* given = node->Find(field);
-        if (given == nullptr) continue;
-        TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
-        if (!(*value >= 0)) return given->Error("a tolerance is not negative");
-      }
+      TUNEONCE_ASSIGN_OR_RETURN(Tolerance tolerance, ReadTolerance(*node));
       definition->VerifyWithin(tolerance);
     }
     if (const ManifestNode* node = root.Find("unordered")) {

@@ -63,6 +63,12 @@ Status KernelDefinition::CheckParameters() const {
     if (parameter.dims.size() > kMaxRank) {
       return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' has more than ", kMaxRank, " dims"));
     }
+    bool is_output = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kIn;
+    if (!is_output && (parameter.may_be_partial || parameter.tolerance)) {
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name,
+                                               "': ", parameter.may_be_partial ? "MayBePartial" : "Within",
+                                               " is for outputs, and it is none"));
+    }
     for (const std::string& dim : parameter.dims) {
       if (!Contains(dims_, dim)) {
         return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,

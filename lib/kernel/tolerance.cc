@@ -5,12 +5,12 @@
 namespace tuneonce {
 
 Tolerance Tolerance::Of(DType dtype) {
-  auto of_mantissa = [](int bits) { return Tolerance{8 * std::ldexp(1, -bits), 32 * std::ldexp(1, -bits)}; };
+  auto of_mantissa = [](int bits) { return Tolerance{8 * std::ldexp(1, -bits), 32 * std::ldexp(1, -bits), 0}; };
+  constexpr int kFloat8SumBits = 14;
   switch (dtype) {
     case DType::kFloat8E4M3:
-      return {0.0625, 0.25};
     case DType::kFloat8E5M2:
-      return {0.125, 0.5};
+      return {of_mantissa(kFloat8SumBits).absolute, 0, 1};
     case DType::kFloat16:
       return of_mantissa(12);
     case DType::kBFloat16:

@@ -18,6 +18,7 @@ class CacheFlush {
   /// Puts the flush into `stream`, in order.
   Status Run(CUstream stream) const;
   bool is_cold() const { return buffer_.has_value(); }
+  std::size_t memory_bytes() const { return buffer_ ? buffer_->bytes() : 0; }
 
  private:
   std::optional<DeviceBuffer> buffer_;

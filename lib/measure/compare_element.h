@@ -1,5 +1,5 @@
-// What it means that two elements differ: compiled into the library, and by NVRTC into verify_kernels.ptx.
-// C++ without any header, since NVRTC has none here.
+// What it means that two elements differ, and that memory does: compiled into the library, and by NVRTC into
+// verify_kernels.ptx. C++ without any header, since NVRTC has none here.
 #ifndef TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 #define TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_
 
@@ -25,6 +25,16 @@ TUNEONCE_EVERYWHERE inline unsigned long long ElementBits(const void* data, unsi
   if (bytes == 2) return static_cast<const unsigned short*>(data)[i];
   if (bytes == 4) return static_cast<const unsigned int*>(data)[i];
   return static_cast<const unsigned long long*>(data)[i];
+}
+
+TUNEONCE_EVERYWHERE inline double DoubleOfBits(unsigned long long bits) {
+#ifdef __CUDA_ARCH__
+  return __longlong_as_double(static_cast<long long>(bits));
+#else
+  double value;
+  __builtin_memcpy(&value, &bits, sizeof(value));
+  return value;
+#endif
 }
 
 /// A floating-point element as a double; NaN and infinity stay what they are.
@@ -59,36 +69,110 @@ TUNEONCE_EVERYWHERE inline double ElementValue(unsigned long long bits, const El
            (mantissa << (kDoubleMantissa - format.mantissa_bits));
   }
   wide |= sign << 63;
-#ifdef __CUDA_ARCH__
-  return __longlong_as_double(static_cast<long long>(wide));
-#else
-  double value;
-  __builtin_memcpy(&value, &wide, sizeof(value));
-  return value;
-#endif
+  return DoubleOfBits(wide);
 }
+
+/// Where the elements of a tensor lie.
+struct ElementLayout {
+  int rank;  ///< 0: one behind the other.
+  long long extents[8];
+  long long strides[8];  ///< In elements; not negative.
+};
+
+/// Of the tensor's element `i` (in row-major order): how many elements of memory lie before it.
+TUNEONCE_EVERYWHERE inline unsigned long long ElementPlace(unsigned long long i, const ElementLayout& layout) {
+  if (layout.rank == 0) return i;
+  unsigned long long place = 0;
+  for (int d = layout.rank - 1; d >= 0; --d) {
+    unsigned long long extent = static_cast<unsigned long long>(layout.extents[d]);
+    place += i % extent * static_cast<unsigned long long>(layout.strides[d]);
+    i /= extent;
+  }
+  return place;
+}
+
+/// By how much elements may differ, and what the memory held before the runs.
+struct ElementRule {
+  double absolute;
+  double relative;            ///< To the reference's magnitude.
+  double ulps;                ///< Steps between neighbouring values of the format, at the reference's magnitude.
+  bool is_poisoned;           ///< The candidate's memory held `poison` before its run.
+  bool reference_is_partial;  ///< Where the reference is `reference_poison`, nothing is asked.
+  unsigned long long poison;
+  unsigned long long reference_poison;
+};
 
 enum ElementVerdict { kSame, kWrong, kMissing };
 
+/// What a comparison of two elements found. The difference and its share are 0 for the same bits, and where nothing is
+/// asked; infinite where no number says how far apart they are.
+struct ElementComparison {
+  ElementVerdict verdict;
+  double difference;  ///< |candidate - reference|.
+  double share;       ///< The same, divided by what is allowed: above 1 is wrong.
+};
+
+/// The step from a value to its neighbours: of the format's last place at this exponent.
+TUNEONCE_EVERYWHERE inline double ElementUlp(unsigned long long bits, const ElementFormat& format) {
+  unsigned long long exponent = (bits >> format.mantissa_bits) & ((1ull << format.exponent_bits) - 1);
+  int bias = (1 << (format.exponent_bits - 1)) - 1;
+  int power = static_cast<int>(exponent == 0 ? 1 : exponent) - bias - format.mantissa_bits;
+  double ulp = 1;
+  for (; power > 0; --power) ulp *= 2;
+  for (; power < 0; ++power) ulp /= 2;
+  return ulp;
+}
+
 /// Compares a candidate's element with the reference's. NaN equals NaN, infinity the same infinity; else they are the
-/// same if |candidate - reference| <= absolute + relative * |reference|. `poison`: the bits that the element had before
-/// the run, if `is_poisoned`: a candidate that left them where the reference did not misses the element; where the
-/// reference left them nothing is asked.
-TUNEONCE_EVERYWHERE inline ElementVerdict CompareElement(unsigned long long reference, unsigned long long candidate,
-                                                         const ElementFormat& format, double absolute, double relative,
-                                                         bool is_poisoned, unsigned long long poison) {
-  if (is_poisoned && reference == poison) return kSame;
-  if (reference == candidate) return kSame;
-  if (is_poisoned && candidate == poison) return kMissing;
-  if (format.exponent_bits == 0) return kWrong;
+/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). A candidate
+/// that left the poison where the reference is something else misses the element.
+TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long reference, unsigned long long candidate,
+                                                            const ElementFormat& format, const ElementRule& rule) {
+  constexpr double kLargest = 1.7976931348623157e308;
+  const double infinity = DoubleOfBits(0x7ffull << 52);
+  if (rule.reference_is_partial && reference == rule.reference_poison) return {kSame, 0, 0};
+  if (reference == candidate) return {kSame, 0, 0};
+  if (rule.is_poisoned && candidate == rule.poison) return {kMissing, 0, 0};
+  if (format.exponent_bits == 0) return {kWrong, infinity, infinity};
   double a = ElementValue(reference, format);
   double b = ElementValue(candidate, format);
-  if (a != a && b != b) return kSame;
+  if (a != a && b != b) return {kSame, 0, 0};
   double magnitude = a < 0 ? -a : a;
   double difference = a < b ? b - a : a - b;
   // Infinities: the difference is infinite, or no number, and no tolerance makes it right.
-  constexpr double kLargest = 1.7976931348623157e308;
-  return difference <= kLargest && difference <= absolute + relative * magnitude ? kSame : kWrong;
+  if (!(difference <= kLargest)) return {kWrong, infinity, infinity};
+  double allowed = rule.absolute + rule.relative * magnitude;
+  if (rule.ulps > 0) allowed += rule.ulps * ElementUlp(reference, format);
+  if (difference == 0) return {kSame, 0, 0};  // 0 and -0.
+  double share = allowed > 0 ? difference / allowed : infinity;
+  return {difference <= allowed ? kSame : kWrong, difference, share};
+}
+
+/// The 8 bytes of memory from `8 * k - misaligned` bytes on, zero where that is outside of `bytes`, mixed with `first +
+/// k`: what a checksum adds up. `misaligned`: of the address, modulo 8, so that words are read where they are aligned.
+/// The mixing is SplitMix64's (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195).
+TUNEONCE_EVERYWHERE inline unsigned long long ChecksumPart(const void* data, unsigned long long bytes,
+                                                           unsigned long long misaligned, unsigned long long k,
+                                                           unsigned long long first) {
+  const unsigned char* memory = static_cast<const unsigned char*>(data);
+  unsigned long long word = 0;
+  unsigned long long begin = 8 * k;  // As if the memory began `misaligned` earlier.
+  if (begin >= misaligned && begin + 8 <= bytes + misaligned) {
+#ifdef __CUDA_ARCH__
+    word = *reinterpret_cast<const unsigned long long*>(memory + (begin - misaligned));
+#else
+    __builtin_memcpy(&word, memory + (begin - misaligned), sizeof(word));
+#endif
+  } else {
+    for (unsigned long long at = begin; at < begin + 8; ++at) {
+      if (at < misaligned || at >= bytes + misaligned) continue;
+      word |= static_cast<unsigned long long>(memory[at - misaligned]) << (8 * (at - begin));
+    }
+  }
+  word += (first + k + 1) * 0x9e3779b97f4a7c15ull;
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9ull;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111ebull;
+  return word ^ (word >> 31);
 }
 
 }  // namespace tuneonce

@@ -54,6 +54,7 @@ class CuptiTimingSession final : public TimingSession {
   }
 
   std::int64_t num_launches() const override { return num_launches_; }
+  std::size_t memory_bytes() const override { return flush_.memory_bytes(); }
 
  private:
   Status Launch(const TimedRun& run) {

@@ -9,7 +9,8 @@ Result<DeviceKernels> DeviceKernels::Load(const DriverApi& api) {
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle empty, library.GetKernel("tuneonce_empty"));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle largest, library.GetKernel("tuneonce_largest"));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle compare, library.GetKernel("tuneonce_compare"));
-  return DeviceKernels{std::move(library), empty, largest, compare};
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle checksum, library.GetKernel("tuneonce_checksum"));
+  return DeviceKernels{std::move(library), empty, largest, compare, checksum};
 }
 
 }  // namespace tuneonce

@@ -9,9 +9,10 @@ namespace tuneonce {
 /// Not for the CPU device, which has no use for them. Move-only.
 struct DeviceKernels {
   Library library;
-  KernelHandle empty;    ///< Does nothing.
-  KernelHandle largest;  ///< Largest magnitude of an array.
-  KernelHandle compare;  ///< Compares two arrays.
+  KernelHandle empty;     ///< Does nothing.
+  KernelHandle largest;   ///< Largest magnitude of an array.
+  KernelHandle compare;   ///< Compares two arrays.
+  KernelHandle checksum;  ///< Adds up memory.
 
   /// Errors: as Library::Load.
   static Result<DeviceKernels> Load(const DriverApi& api);

@@ -87,6 +87,7 @@ class EventTimingSession final : public TimingSession {
   }
 
   std::int64_t num_launches() const override { return num_launches_; }
+  std::size_t memory_bytes() const override { return flush_.memory_bytes(); }
 
  private:
   Result<std::unique_ptr<EventRun>> Capture(const TimedRun& run, int launches) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "measure/compare_element.h"
@@ -33,11 +35,42 @@ ElementFormat FormatOf(DType dtype) {
   }
 }
 
-std::uint64_t PoisonBits(int bytes) {
+/// An element each of whose bytes is `poison`.
+std::uint64_t PoisonBits(unsigned char poison, int bytes) {
   std::uint64_t bits = 0;
-  std::memset(&bits, ArrayComparer::kPoison, static_cast<std::size_t>(bytes));
+  std::memset(&bits, poison, static_cast<std::size_t>(bytes));
   return bits;
 }
+
+ElementLayout LayoutOf(const ArrayLayout& layout) {
+  static_assert(kMaxRank == 8, "as ElementLayout has it");
+  ElementLayout result{};
+  result.rank = layout.rank;
+  std::copy(layout.shape.begin(), layout.shape.end(), result.extents);
+  std::copy(layout.strides.begin(), layout.strides.end(), result.strides);
+  return result;
+}
+
+ElementRule RuleOf(const ElementCheck& check, int bytes) {
+  ElementRule rule{};
+  rule.absolute = check.tolerance.absolute;
+  rule.relative = check.tolerance.relative;
+  rule.ulps = check.tolerance.ulps;
+  rule.is_poisoned = check.poison.has_value();
+  rule.poison = PoisonBits(check.poison.value_or(0), bytes);
+  rule.reference_is_partial = check.reference_poison.has_value();
+  rule.reference_poison = PoisonBits(check.reference_poison.value_or(0), bytes);
+  return rule;
+}
+
+/// Bytes from an array's beginning to the end of its last element.
+std::size_t BytesSpanned(const ArrayLayout& layout) {
+  if (layout.count == 0) return 0;
+  return (ElementPlace(layout.count - 1, LayoutOf(layout)) + 1) * DTypeBytes(layout.dtype);
+}
+
+/// Words of 8 bytes that a range touches: the parts of its checksum.
+std::uint64_t ChecksumParts(const MemoryRange& range) { return (range.address % 8 + range.bytes + 7) / 8; }
 
 /// Enough blocks to fill any GPU; each strides over the array.
 Geometry CompareGeometry(std::uint64_t count) {
@@ -49,24 +82,85 @@ Geometry CompareGeometry(std::uint64_t count) {
   return geometry;
 }
 
+double DoubleOf(std::uint64_t bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+/// On the host, through a window: the range may be as large as the device's memory.
+Result<std::uint64_t> ChecksumOnHost(StreamView stream, const MemoryRange& range) {
+  constexpr std::size_t kWindow = std::size_t{1} << 20;
+  std::uint64_t sum = 0;
+  std::uint64_t part = 0;
+  std::size_t misaligned = range.address % 8;
+  for (std::size_t done = 0; done < range.bytes;) {
+    std::size_t bytes = std::min(kWindow - misaligned, range.bytes - done);
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> window, ReadDeviceMemory(stream, range.address + done, bytes));
+    std::uint64_t parts = (misaligned + bytes + 7) / 8;
+    for (std::uint64_t k = 0; k < parts; ++k) sum += ChecksumPart(window.data(), bytes, misaligned, k, part);
+    part += parts;
+    done += bytes;
+    misaligned = 0;  // Windows end where words do.
+  }
+  return sum;
+}
+
 }  // namespace
+
+ArrayLayout ArrayLayout::Dense(DType dtype, std::uint64_t count) {
+  ArrayLayout layout;
+  layout.dtype = dtype;
+  layout.count = count;
+  return layout;
+}
+
+Result<ArrayLayout> ArrayLayout::Of(const TensorView& tensor) {
+  std::uint64_t room = tensor.bytes / DTypeBytes(tensor.dtype);
+  if (tensor.rank == 0) return Dense(tensor.dtype, room);
+  ArrayLayout layout;
+  layout.dtype = tensor.dtype;
+  layout.count = 1;
+  layout.rank = tensor.rank;
+  layout.shape = tensor.shape;
+  layout.strides = tensor.strides;
+  bool is_inside = true;
+  for (int i = 0; i < tensor.rank; ++i) {
+    auto d = static_cast<std::size_t>(i);
+    if (tensor.shape[d] <= 0) return Dense(tensor.dtype, 0);
+    layout.count *= static_cast<std::uint64_t>(tensor.shape[d]);
+    is_inside &= tensor.strides[d] >= 0;
+  }
+  if (!is_inside || BytesSpanned(layout) > tensor.bytes) {
+    return InvalidArgumentError("its strides lead out of the " + std::to_string(tensor.bytes) + " bytes it spans");
+  }
+  // As many elements as there is room for: no gaps, whatever the order of dimensions, or a scalar's worth of them.
+  return layout.count == room ? Dense(tensor.dtype, room) : Result<ArrayLayout>(layout);
+}
 
 struct ArrayComparer::Kernels {
   DeviceKernels code;
-  DeviceBuffer words;  // Three: what a kernel finds.
+  DeviceBuffer words;  // What kernels find.
 
-  /// Launches with `words` set to `initial`, and returns what they are afterwards.
-  Result<std::vector<std::uint64_t>> Run(StreamView stream, const KernelHandle& kernel, std::uint64_t count,
-                                         std::vector<std::uint64_t> initial, void** parameters) {
+  /// What is launched between is given `words` set to `initial`; says what they are afterwards, and waits.
+  Result<std::vector<std::uint64_t>> Run(StreamView stream, std::vector<std::uint64_t> initial,
+                                         const std::function<Status(CUdeviceptr words)>& launch) {
     std::size_t bytes = initial.size() * sizeof(std::uint64_t);
+    if (bytes > words.bytes()) {
+      TUNEONCE_ASSIGN_OR_RETURN(words, DeviceBuffer::Allocate(stream, bytes));
+    }
     TUNEONCE_RETURN_IF_ERROR(words.CopyFromHost(initial.data(), bytes));
-    CUresult launched =
-        LaunchKernel(stream.api().launch_path(), kernel.get(), CompareGeometry(count), stream.get(), parameters);
-    TUNEONCE_RETURN_IF_ERROR(CudaStatus(stream.api(), launched, "cuLaunchKernelEx"));
+    TUNEONCE_RETURN_IF_ERROR(launch(words.get()));
     // Waits also for the copy from `initial` above.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> found, ReadDeviceMemory(stream, words.get(), bytes));
     std::memcpy(initial.data(), found.data(), bytes);
     return initial;
+  }
+
+  static Status Launch(StreamView stream, const KernelHandle& kernel, std::uint64_t count, void** parameters) {
+    CUresult launched =
+        LaunchKernel(stream.api().launch_path(), kernel.get(), CompareGeometry(count), stream.get(), parameters);
+    return CudaStatus(stream.api(), launched, "cuLaunchKernelEx");
   }
 };
 
@@ -76,60 +170,92 @@ ArrayComparer::ArrayComparer(ArrayComparer&&) noexcept = default;
 
 bool ArrayComparer::OnDevice() {
   if (!tried_ && !stream_.api().is_cpu_device()) {
+    constexpr std::size_t kManyWords = 64;
     Result<DeviceKernels> code = DeviceKernels::Load(stream_.api());
-    Result<DeviceBuffer> words = DeviceBuffer::Allocate(stream_, 3 * sizeof(std::uint64_t));
+    Result<DeviceBuffer> words = DeviceBuffer::Allocate(stream_, kManyWords * sizeof(std::uint64_t));
     if (code.ok() && words.ok()) kernels_.reset(new Kernels{*std::move(code), *std::move(words)});
   }
   tried_ = true;
   return kernels_ != nullptr;
 }
 
-Result<double> ArrayComparer::Largest(CUdeviceptr data, std::uint64_t count, DType dtype, bool is_poisoned) {
-  ElementFormat format = FormatOf(dtype);
-  if (format.exponent_bits == 0 || count == 0) return 0.0;
-  std::uint64_t poison = PoisonBits(format.bytes);
-  double largest = 0;
+Result<double> ArrayComparer::Largest(CUdeviceptr data, const ArrayLayout& layout,
+                                      std::optional<unsigned char> poison) {
+  ElementFormat format = FormatOf(layout.dtype);
+  if (format.exponent_bits == 0 || layout.count == 0) return 0.0;
+  ElementLayout places = LayoutOf(layout);
+  bool is_poisoned = poison.has_value();
+  std::uint64_t poison_bits = PoisonBits(poison.value_or(0), format.bytes);
+  std::uint64_t count = layout.count;
   if (OnDevice()) {
-    CUdeviceptr words = kernels_->words.get();
-    void* parameters[] = {&data, &count, &format, &is_poisoned, &poison, &words};
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found,
-                              kernels_->Run(stream_, kernels_->code.largest, count, {0}, parameters));
-    std::memcpy(&largest, found.data(), sizeof(largest));
-    return largest;
+    auto launch = [&](CUdeviceptr words) {
+      void* parameters[] = {&data, &count, &format, &places, &is_poisoned, &poison_bits, &words};
+      return Kernels::Launch(stream_, kernels_->code.largest, count, parameters);
+    };
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found, kernels_->Run(stream_, {0}, launch));
+    return DoubleOf(found[0]);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream_, data, count * DTypeBytes(dtype)));
+  double largest = 0;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream_, data, BytesSpanned(layout)));
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t bits = ElementBits(host.data(), i, format.bytes);
+    std::uint64_t bits = ElementBits(host.data(), ElementPlace(i, places), format.bytes);
     double magnitude = std::abs(ElementValue(bits, format));
-    if (!(is_poisoned && bits == poison) && std::isfinite(magnitude)) largest = std::max(largest, magnitude);
+    if (!(is_poisoned && bits == poison_bits) && std::isfinite(magnitude)) largest = std::max(largest, magnitude);
   }
   return largest;
 }
 
-Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr candidate, std::uint64_t count,
-                                          DType dtype, double absolute, double relative, bool is_poisoned) {
+Result<Comparison> ArrayComparer::Compare(CUdeviceptr reference, CUdeviceptr candidate, const ArrayLayout& layout,
+                                          const ElementCheck& check) {
   Comparison comparison;
+  std::uint64_t count = layout.count;
   if (count == 0) return comparison;
-  ElementFormat format = FormatOf(dtype);
-  std::uint64_t poison = PoisonBits(format.bytes);
+  ElementFormat format = FormatOf(layout.dtype);
+  ElementLayout places = LayoutOf(layout);
+  ElementRule rule = RuleOf(check, format.bytes);
   if (OnDevice()) {
-    CUdeviceptr words = kernels_->words.get();
-    void* parameters[] = {&reference, &candidate, &count, &format, &absolute, &relative, &is_poisoned, &poison, &words};
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found,
-                              kernels_->Run(stream_, kernels_->code.compare, count, {0, 0, ~0ull}, parameters));
-    return Comparison{found[0], found[1], found[0] + found[1] > 0 ? found[2] : 0};
+    auto launch = [&](CUdeviceptr words) {
+      void* parameters[] = {&reference, &candidate, &count, &format, &places, &rule, &words};
+      return Kernels::Launch(stream_, kernels_->code.compare, count, parameters);
+    };
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> found, kernels_->Run(stream_, {0, 0, ~0ull, 0, 0}, launch));
+    return Comparison{found[0], found[1], found[0] + found[1] > 0 ? found[2] : 0, DoubleOf(found[3]),
+                      DoubleOf(found[4])};
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> a, ReadDeviceMemory(stream_, reference, count * DTypeBytes(dtype)));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> b, ReadDeviceMemory(stream_, candidate, count * DTypeBytes(dtype)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> a, ReadDeviceMemory(stream_, reference, BytesSpanned(layout)));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> b, ReadDeviceMemory(stream_, candidate, BytesSpanned(layout)));
   for (std::uint64_t i = 0; i < count; ++i) {
-    ElementVerdict verdict =
-        CompareElement(ElementBits(a.data(), i, format.bytes), ElementBits(b.data(), i, format.bytes), format, absolute,
-                       relative, is_poisoned, poison);
-    if (verdict == kSame) continue;
+    std::uint64_t place = ElementPlace(i, places);
+    ElementComparison element = CompareElement(ElementBits(a.data(), place, format.bytes),
+                                               ElementBits(b.data(), place, format.bytes), format, rule);
+    comparison.largest_difference = std::max(comparison.largest_difference, element.difference);
+    comparison.largest_share = std::max(comparison.largest_share, element.share);
+    if (element.verdict == kSame) continue;
     if (comparison.num_wrong + comparison.num_missing == 0) comparison.first = i;
-    ++(verdict == kWrong ? comparison.num_wrong : comparison.num_missing);
+    ++(element.verdict == kWrong ? comparison.num_wrong : comparison.num_missing);
   }
   return comparison;
+}
+
+Result<std::vector<std::uint64_t>> ArrayComparer::Checksums(const std::vector<MemoryRange>& ranges) {
+  std::vector<std::uint64_t> sums(ranges.size(), 0);
+  if (ranges.empty()) return sums;
+  if (!OnDevice()) {
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      TUNEONCE_ASSIGN_OR_RETURN(sums[i], ChecksumOnHost(stream_, ranges[i]));
+    }
+    return sums;
+  }
+  return kernels_->Run(stream_, sums, [&](CUdeviceptr words) {
+    for (const MemoryRange& range : ranges) {
+      CUdeviceptr address = range.address;
+      std::uint64_t bytes = range.bytes, misaligned = range.address % 8, parts = ChecksumParts(range);
+      void* parameters[] = {&address, &bytes, &misaligned, &parts, &words};
+      if (bytes > 0) TUNEONCE_RETURN_IF_ERROR(Kernels::Launch(stream_, kernels_->code.checksum, parts, parameters));
+      words += sizeof(std::uint64_t);
+    }
+    return Status();
+  });
 }
 
 }  // namespace tuneonce

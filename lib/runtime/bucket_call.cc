@@ -48,7 +48,8 @@ Dims BucketCall::BoundOf(const KernelDefinition& definition, const Dims& dims) {
   return bound;
 }
 
-Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
+Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream,
+                                      TrialMemory& memory) {
   BucketCall bucket;
   bucket.call_ = call;
   bucket.call_.problem.dims = BoundOf(definition, call.problem.dims);
@@ -62,15 +63,15 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
       shape[d] = bucket.call_.problem.dims[definition.DimOf(parameter.dims[d])];
     }
     TensorView view = TensorView::Contiguous(nullptr, given.dtype, shape.data(), given.rank);
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
+    TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
     if (parameter.access != Access::kOut) {
-      TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(buffer, given));
-      TUNEONCE_RETURN_IF_ERROR(FillByRepeating(buffer, filled));
+      TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
+      TUNEONCE_RETURN_IF_ERROR(FillByRepeating(block.buffer, filled));
     }
-    view.data = buffer.data();
+    view.data = block.buffer.data();
     bucket.views_.push_back(view);
     bucket.call_.values[i] = &bucket.views_.back();
-    bucket.buffers_.push_back(std::move(buffer));
+    bucket.blocks_.push_back(std::move(block));
   }
   return bucket;
 }

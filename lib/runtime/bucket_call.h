@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tuneonce/cuda/device_buffer.h"
+#include "search/trial_memory.h"
 #include "tuneonce/kernel/call_binder.h"
 
 namespace tuneonce {
@@ -13,8 +13,9 @@ namespace tuneonce {
 /// all of them, or of a tensor with gaps with the first ones. The memory is in the order of a stream, which outlives the object.
 class BucketCall {
  public:
-  /// Errors: ResourceExhausted if memory does not allow it.
-  static Result<BucketCall> Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
+  /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it.
+  static Result<BucketCall> Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream,
+                                   TrialMemory& memory);
 
   const BoundCall& call() const { return call_; }
 
@@ -26,7 +27,7 @@ class BucketCall {
 
   BoundCall call_;
   std::vector<TensorView> views_;  // What call_ points to; never grows after Create.
-  std::vector<DeviceBuffer> buffers_;
+  std::vector<TrialMemory::Block> blocks_;
 };
 
 }  // namespace tuneonce

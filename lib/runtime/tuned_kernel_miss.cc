@@ -10,6 +10,7 @@
 #include "runtime/profiler_range.h"
 #include "runtime/recorded_result.h"
 #include "runtime/tuned_kernel_impl.h"
+#include "search/search_in_memory.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
 
@@ -366,9 +367,10 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
 Result<TuningResult> TunedKernel::Impl::Search(CUstream stream, const BoundCall& call, Dims* tuned_at) {
   StreamView view(api, stream);
   if (policy.tune_at_bucket_bound && !(BucketCall::BoundOf(*definition, call.problem.dims) == call.problem.dims)) {
-    Result<BucketCall> bucket = BucketCall::Create(*definition, call, view);
+    TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(api, policy.search.memory_budget_bytes));
+    Result<BucketCall> bucket = BucketCall::Create(*definition, call, view, memory);
     if (bucket.ok()) {
-      Result<TuningResult> result = exhaustive_search(definition, view, bucket->call(), policy.search);
+      Result<TuningResult> result = SearchInMemory(definition, view, bucket->call(), policy.search, memory);
       *tuned_at = bucket->call().problem.dims;
       // Where the memory for its trials is missing, the shape at hand may still fit.
       if (result.ok() || result.status().sticky()) return result;

@@ -6,9 +6,10 @@
 #include "base/callback.h"
 #include "search/in_process_runner.h"
 #include "search/search_engine.h"
+#include "search/search_in_memory.h"
+#include "search/trial_tensors.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/cuda/event.h"
-#include "tuneonce/kernel/split_buffer.h"
 
 namespace tuneonce {
 namespace {
@@ -37,17 +38,21 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 }
 
 Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
-                               StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options) {
+                               StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
+                               TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
-      TUNEONCE_RETURN_IF_ERROR(SplitBuffers::CheckSizes(*candidate.definition, candidate.call));
+      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  InProcessRunner runner(trial_stream.view(), options, space.baseline().has_value());
+  InProcessRunner runner(trial_stream.view(), options, memory, space.baseline().has_value());
   SearchEngine engine(kernel, target, space.baseline(), options, runner);
-  return engine.Run(std::move(planned));
+  Result<TuningResult> result = engine.Run(std::move(planned));
+  // A result has it in its notes.
+  if (!result.ok() && !runner.damage().empty()) return result.status().WithPrefix(runner.damage());
+  return result;
 }
 
 /// What the definition says a run must move and compute, against what the device can.
@@ -85,6 +90,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
     if (argument.is_pointer()) {
       parameters.push_back(In(std::move(name), {}));
       parameters.back().access = argument.access();
+      parameters.back().may_be_partial = argument.may_be_partial();
+      parameters.back().tolerance = argument.tolerance();
     } else {
       parameters.push_back(Scalar(std::move(name), argument.dtype()));
     }
@@ -125,6 +132,12 @@ Result<TuningResult> exhaustive_search(const KernelDefinition& definition, Strea
 
 Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                        const BoundCall& call, const SearchOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
+  return SearchInMemory(std::move(definition), stream, call, options, std::move(memory));
+}
+
+Result<TuningResult> SearchInMemory(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                    const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
   std::vector<PlannedConfig> planned;
@@ -134,7 +147,7 @@ Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> d
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, RunSearch(definition->name(), definition->space(), target, stream,
-                                                           std::move(planned), options));
+                                                           std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &result));
   return result;
 }
@@ -173,7 +186,8 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
     planned.back().alternatives.push_back(std::move(candidate));
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
-  return RunSearch(kernel, space, target, stream, std::move(planned), options);
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
+  return RunSearch(kernel, space, target, stream, std::move(planned), options, std::move(memory));
 }
 
 }  // namespace tuneonce

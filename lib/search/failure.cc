@@ -20,6 +20,10 @@ std::string_view FailureKindName(FailureKind kind) {
       return "out of bounds";
     case FailureKind::kNotWritten:
       return "not written";
+    case FailureKind::kWroteInput:
+      return "wrote an input";
+    case FailureKind::kNotVerified:
+      return "not verified";
   }
   return "unknown";
 }

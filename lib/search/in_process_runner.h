@@ -1,13 +1,14 @@
 #ifndef TUNEONCE_LIB_SEARCH_IN_PROCESS_RUNNER_H_
 #define TUNEONCE_LIB_SEARCH_IN_PROCESS_RUNNER_H_
 
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "search/output_check.h"
-#include "tuneonce/kernel/parameter_block.h"
-#include "tuneonce/measure/timer.h"
+#include "search/trial_timer.h"
 #include "tuneonce/search/candidate_runner.h"
 #include "tuneonce/search/exhaustive_search.h"
 
@@ -15,51 +16,88 @@ namespace tuneonce {
 
 /// Runs trials in this process and context: cheap, and at the mercy of the candidates. A fault in one of them loses the
 /// context, which is reported as fatal.
+///
+/// Trials run one at a time, so they share memory: scratch and copies of inputs among candidates with the same
+/// arguments, one block for workspaces among all. Where memory is short the copies of inputs go first.
 class InProcessRunner final : public CandidateRunner {
  public:
-  /// REQUIRES: `stream` is private to the search; it and `options` outlive the runner. `has_baseline`: one of the
-  /// candidates is it.
-  InProcessRunner(StreamView stream, const SearchOptions& options, bool has_baseline);
+  /// REQUIRES: `stream` is private to the search; it, `options` and `memory` outlive the runner. `has_baseline`: one of
+  /// the candidates is it. Candidates outlive their trials.
+  InProcessRunner(StreamView stream, const SearchOptions& options, TrialMemory& memory, bool has_baseline);
   ~InProcessRunner() override;
 
   bool wants_baseline_first() const override { return wants_baseline_; }
   PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override;
+  PreparedTrial CheckAgain(PreparedTrial prepared) override;
+  void Release(std::size_t trial) override;
   Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
-  bool TimeInAnotherWay() override;
-  std::string timer_name() const override { return std::string(timer_ == nullptr ? "" : timer_->name()); }
+  bool TimeInAnotherWay() override { return timer_.UseEvents(); }
+  std::string timer_name() const override { return timer_.name(); }
   std::vector<std::string> notes() const override;
-  std::int64_t num_launches() const override;
+  std::int64_t num_launches() const override { return timer_.num_launches() + num_untimed_; }
+  std::size_t peak_bytes() const override { return memory_.peak_bytes(); }
+
+  /// In words, which of the caller's tensors were damaged. Empty if none was.
+  std::string damage() const;
 
  private:
   struct Trial;
+  using Finding = OutputCheck::Finding;
 
-  /// The scratch for a call's outputs, shared by all candidates with the same arguments.
+  /// The tensors of a call's trials.
   struct Scratch {
     std::shared_ptr<const KernelDefinition> definition;
     BoundCall call;
-    SplitBuffers split;
+    TrialTensors tensors;
   };
 
+  Result<std::shared_ptr<Scratch>> ScratchFor(const Candidate& candidate);
+  Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate);
+  /// Sees to it that the trial's parameters point to where its memory is now.
+  Status Bind(Trial& trial);
+  Status EnsureWorkspaces(std::size_t bytes);
+  /// Frees what no trial needs any more.
+  void FreeUnused();
+  /// What `make` makes; once more without copies of inputs, if memory is short.
+  template <typename Make>
+  auto WithRoom(const Make& make) -> decltype(make());
+  bool DropInputCopies();
+
+  /// Runs the trial `launches` times back to back in memory poisoned with kPoisons[poison], and looks at what it wrote
+  /// beside its outputs. `timed`: the last run is.
+  Result<std::optional<Finding>> Run(Trial& trial, int launches, int poison, bool timed);
+  /// Bursts of launches, after each of which what was written is checked. `makes_reference`: of the baseline, whose
+  /// first run becomes the reference for its next ones and for all others.
+  Result<std::optional<Finding>> RunAndCheck(Trial& trial, std::initializer_list<int> bursts, bool timed,
+                                             bool makes_reference);
+  /// The same before the race.
+  Result<std::optional<Finding>> RunFirst(Trial& trial, bool makes_reference);
+  /// What was found, as the engine takes it.
+  PreparedTrial Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const;
+  /// Reads a given reference. After an original was damaged: makes what the baseline now computes the reference.
+  Status SeeToReference(const Trial& trial);
   Status OpenTimer();
-  Result<Scratch*> ScratchFor(const Candidate& candidate);
-  Result<std::unique_ptr<Trial>> MakeTrial(const Candidate& candidate, std::shared_ptr<const LoadedKernel> loaded);
-  /// Runs the candidate and checks what it wrote.
-  Result<std::optional<OutputCheck::Finding>> RunAndCheck(Trial& trial, const Candidate& candidate, bool is_baseline);
   Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
-  Status KeepReference(const Candidate& candidate, const Scratch& scratch);
-  void Note(std::string line);
+  void Note(const std::string& line);
 
   StreamView stream_;
   const SearchOptions& options_;
-  std::unique_ptr<Timer> own_timer_;  // Unless the caller gave one.
-  Timer* timer_ = nullptr;
-  std::vector<std::unique_ptr<Scratch>> scratches_;
+  TrialMemory& memory_;
+  ArrayComparer comparer_;
+  InputCopies inputs_;
   OutputCheck check_;
+  TrialTimer timer_;
+  bool has_baseline_;
   bool wants_baseline_;
-  std::unique_ptr<TimingSession> session_;
-  int session_number_ = 0;
+  bool has_reference_ = false;  // The given one was read.
+  std::string no_reference_;    // Why there is none, once it is sure.
+  int damage_seen_ = 0;         // InputCopies::num_damaged when the reference was made.
+  std::vector<std::shared_ptr<Scratch>> scratches_;
+  std::optional<GuardedMemory> workspaces_;  // The block that all trials share.
+  int placing_ = 1;                          // Grows when memory moves: trials must be bound again.
   std::vector<std::unique_ptr<Trial>> trials_;
-  std::int64_t num_in_closed_sessions_ = 0;
+  Trial* baseline_ = nullptr;
+  std::int64_t num_untimed_ = 0;
   std::vector<std::string> notes_;
 };
 

@@ -1,82 +1,139 @@
 #include "search/output_check.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+namespace {
 
-Status OutputCheck::KeepReference(const KernelDefinition& definition, const SplitBuffers& split) {
-  return Keep(definition, split, nullptr);
+CUdeviceptr AddressOf(const TensorView& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data); }
+
+OutputCheck::Finding NotWritten(const std::string& output, const Comparison& found, std::uint64_t count) {
+  return {FailureKind::kNotWritten, absl::StrCat("output '", output, "': ", found.num_missing, " of ", count,
+                                                 " elements were not written, the first at ", found.first,
+                                                 "; if that is meant, declare the output MayBePartial")};
 }
 
-Status OutputCheck::KeepGiven(const KernelDefinition& definition, const SplitBuffers& split,
+}  // namespace
+
+Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors& tensors) {
+  return Keep(definition, tensors, nullptr);
+}
+
+Status OutputCheck::KeepGiven(const KernelDefinition& definition, const TrialTensors& tensors,
                               const std::vector<TensorView>& reference) {
-  return Keep(definition, split, &reference);
+  return Keep(definition, tensors, &reference);
 }
 
-Status OutputCheck::Keep(const KernelDefinition& definition, const SplitBuffers& split,
+Result<TrialMemory::Block> OutputCheck::Copy(const TensorView& tensor) {
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block copy, memory_.Allocate(stream_, tensor.bytes));
+  TUNEONCE_RETURN_IF_ERROR(copy.buffer.CopyFromDevice(AddressOf(tensor), tensor.bytes));
+  return copy;
+}
+
+Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors& tensors,
                          const std::vector<TensorView>* given) {
   outputs_.clear();
   not_compared_.clear();
   std::size_t next_given = 0;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = split.trial_call().FindTensor(definition.parameters(), i);
+    const TensorView* tensor = tensors.trial_call().FindTensor(definition.parameters(), i);
     if (tensor == nullptr || parameter.access == Access::kIn) continue;
-    const TensorView* source = tensor;
+    TensorView source = *tensor;
     if (given != nullptr) {
       if (next_given == given->size()) {
         return InvalidArgumentError(
             absl::StrCat("the reference has ", given->size(), " tensors and none for output '", parameter.name, "'"));
       }
-      source = &(*given)[next_given++];
-      if (source->bytes != tensor->bytes || source->dtype != tensor->dtype) {
+      source = (*given)[next_given++];
+      if (source.bytes != tensor->bytes || source.dtype != tensor->dtype) {
         return InvalidArgumentError(absl::StrCat("the reference for output '", parameter.name, "' is ",
-                                                 source->ToString(), " of ", source->bytes, " bytes; the output is ",
+                                                 source.ToString(), " of ", source.bytes, " bytes; the output is ",
                                                  tensor->ToString(), " of ", tensor->bytes));
       }
     }
     if (tensor->dtype == DType::kAny) {
-      absl::StrAppend(&not_compared_, not_compared_.empty() ? "'" : ", '", parameter.name, "'");
+      not_compared_.push_back("not compared, having no dtype: '" + parameter.name + "'");
       continue;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer copy, DeviceBuffer::Allocate(stream_, tensor->bytes));
-    TUNEONCE_RETURN_IF_ERROR(copy.CopyFromDevice(reinterpret_cast<CUdeviceptr>(source->data), tensor->bytes));
-    std::uint64_t count = tensor->bytes / DTypeBytes(tensor->dtype);
-    bool is_poisoned = given == nullptr && split.is_poisoned(i);
-    TUNEONCE_ASSIGN_OR_RETURN(double largest, comparer_.Largest(copy.get(), count, tensor->dtype, is_poisoned));
-    Tolerance tolerance = definition.ToleranceOf(tensor->dtype);
-    outputs_.push_back(Output{i, parameter.name, tensor->dtype, count, is_poisoned, tolerance.absolute * largest,
-                              tolerance.relative, std::move(copy)});
+    Result<ArrayLayout> layout = ArrayLayout::Of(*tensor);
+    if (!layout.ok()) {
+      not_compared_.push_back("not compared: '" + parameter.name + "': " + layout.status().message());
+      continue;
+    }
+    bool is_partial = given == nullptr && tensors.is_poisoned(i) && parameter.may_be_partial;
+    Output output{i, parameter.name, *tensor, *layout, definition.ToleranceOf(parameter, tensor->dtype), is_partial,
+                  {}};
+    TUNEONCE_ASSIGN_OR_RETURN(output.references[0], Copy(source));
+    auto poison = is_partial ? std::optional<unsigned char>(ArrayComparer::kPoisons[0]) : std::nullopt;
+    TUNEONCE_ASSIGN_OR_RETURN(double largest,
+                              comparer_.Largest(output.references[0]->buffer.get(), output.layout, poison));
+    output.tolerance.absolute *= largest;
+    outputs_.push_back(std::move(output));
   }
   return Status();
 }
 
-Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const SplitBuffers& split) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string stray, split.FindStrayWrite());
-  if (!stray.empty()) return std::optional<Finding>({FailureKind::kOutOfBounds, "it wrote " + stray});
+Status OutputCheck::KeepPartial(const TrialTensors& tensors) {
+  for (Output& output : outputs_) {
+    if (!output.is_partial) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(output.references[1], Copy(tensors.trial_call().tensor(output.parameter)));
+  }
+  return Status();
+}
+
+Result<Comparison> OutputCheck::Compare(const Output& output, const TrialTensors& tensors, int poison) {
+  auto index = static_cast<std::size_t>(poison);
+  ElementCheck check;
+  check.tolerance = output.tolerance;
+  if (tensors.is_poisoned(output.parameter)) check.poison = ArrayComparer::kPoisons[index];
+  std::size_t reference = output.references[index] ? index : 0;
+  if (output.is_partial) check.reference_poison = ArrayComparer::kPoisons[reference];
+  return comparer_.Compare(output.references[reference]->buffer.get(),
+                           AddressOf(tensors.trial_call().tensor(output.parameter)), output.layout, check);
+}
+
+Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefinition& definition,
+                                                               const TrialTensors& tensors, int poison,
+                                                               const std::string& reference,
+                                                               std::optional<OutputDifference>* largest) {
+  const std::vector<Parameter>& parameters = definition.parameters();
   for (const Output& output : outputs_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Finding> finding,
-                              CompareOutput(output, split.trial_call().tensor(output.parameter)));
-    if (finding) return finding;
+    const TensorView* tensor =
+        output.parameter < parameters.size() && parameters[output.parameter].access != Access::kIn
+            ? tensors.trial_call().FindTensor(parameters, output.parameter)
+            : nullptr;
+    // In a search without a definition each config has arguments of its own.
+    if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
+      return std::optional<Finding>({FailureKind::kWrongResult, "output '" + output.name + "' is not of the size and " +
+                                                                    "type of the reference's"});
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, tensors, poison));
+    if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {
+      *largest = OutputDifference{output.name, found.largest_difference, found.largest_share};
+    }
+    if (found.num_wrong + found.num_missing == 0) continue;
+    if (found.num_wrong == 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));
+    std::string ulps = output.tolerance.ulps > 0 ? absl::StrCat(" + ", output.tolerance.ulps, " ulp") : "";
+    return std::optional<Finding>(
+        {FailureKind::kWrongResult,
+         absl::StrCat("output '", output.name, "': ", found.num_wrong, " of ", output.layout.count,
+                      " elements differ from ", reference, ", the first at ", found.first, ", by ",
+                      found.largest_difference, " at most (tolerance ", output.tolerance.absolute, " + ",
+                      output.tolerance.relative, " * |reference|", ulps, ")")});
   }
   return std::optional<Finding>();
 }
 
-Result<std::optional<OutputCheck::Finding>> OutputCheck::CompareOutput(const Output& output, const TensorView& tensor) {
-  TUNEONCE_ASSIGN_OR_RETURN(
-      Comparison found,
-      comparer_.Compare(output.reference.get(), reinterpret_cast<CUdeviceptr>(tensor.data), output.count, output.dtype,
-                        output.absolute, output.relative, output.is_poisoned));
-  if (found.num_wrong + found.num_missing == 0) return std::optional<Finding>();
-  bool only_missing = found.num_wrong == 0;
-  std::string message =
-      absl::StrCat("output '", output.name, "': ", only_missing ? found.num_missing : found.num_wrong, " of ",
-                   output.count, only_missing ? " elements were not written" : " elements differ from the reference",
-                   ", the first at ", found.first);
-  if (!only_missing) {
-    absl::StrAppend(&message, " (tolerance ", output.absolute, " + ", output.relative, " * |reference|)");
+Result<std::optional<OutputCheck::Finding>> OutputCheck::FindUnwritten(const TrialTensors& tensors) {
+  for (const Output& output : outputs_) {
+    if (output.is_partial || !tensors.is_poisoned(output.parameter)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, tensors, 1));
+    if (found.num_missing > 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));
   }
-  return std::optional<Finding>({only_missing ? FailureKind::kNotWritten : FailureKind::kWrongResult, message});
+  return std::optional<Finding>();
 }
 
 }  // namespace tuneonce

@@ -1,61 +1,73 @@
 #ifndef TUNEONCE_LIB_SEARCH_OUTPUT_CHECK_H_
 #define TUNEONCE_LIB_SEARCH_OUTPUT_CHECK_H_
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "tuneonce/kernel/split_buffer.h"
+#include "search/trial_tensors.h"
 #include "tuneonce/measure/verify.h"
 #include "tuneonce/search/failure.h"
+#include "tuneonce/search/tuning_result.h"
 
 namespace tuneonce {
 
-/// Checks what a trial wrote: that it stayed within its outputs, and that these are the reference's, which is the
-/// baseline's outputs or given ones. Memory and work are in the order of the trials' stream. Thread rule: one thread.
+/// Compares what trials wrote with the reference: the outputs of a trial of the baseline, or given ones. Memory and
+/// work are in the order of the trials' stream. Thread rule: one thread.
 class OutputCheck {
  public:
-  explicit OutputCheck(StreamView stream) : stream_(stream), comparer_(stream) {}
+  /// REQUIRES: all of them outlive it.
+  OutputCheck(StreamView stream, TrialMemory& memory, ArrayComparer& comparer)
+      : stream_(stream), memory_(memory), comparer_(comparer) {}
 
-  bool has_reference() const { return !outputs_.empty(); }
-
-  /// Takes over what a trial of the baseline left in the scratch of `split`. Errors: ResourceExhausted.
-  Status KeepReference(const KernelDefinition& definition, const SplitBuffers& split);
+  /// Takes over what a trial left in scratch that was poisoned with ArrayComparer::kPoisons[0]. Errors:
+  /// ResourceExhausted.
+  Status Keep(const KernelDefinition& definition, const TrialTensors& tensors);
+  /// The same of the next trial, whose scratch was poisoned with kPoisons[1], for outputs that may be partial: what is
+  /// poison in both was not written. REQUIRES: Keep.
+  Status KeepPartial(const TrialTensors& tensors);
   /// Takes `reference` instead: one tensor per output, in order. It is read here. Errors: InvalidArgument, naming the
-  /// output.
-  Status KeepGiven(const KernelDefinition& definition, const SplitBuffers& split,
+  /// output; ResourceExhausted.
+  Status KeepGiven(const KernelDefinition& definition, const TrialTensors& tensors,
                    const std::vector<TensorView>& reference);
+  void Forget() { outputs_.clear(); }
 
   /// A finding: what kind of failure, and in words.
   struct Finding {
     FailureKind kind;
     std::string message;
   };
-  /// What is wrong with the scratch that a trial left; empty if nothing is. Waits for the stream.
-  Result<std::optional<Finding>> Check(const SplitBuffers& split);
+  /// What is wrong with the outputs of a trial whose scratch was poisoned with kPoisons[poison]; empty if nothing is.
+  /// `largest` grows with what is found. `reference`: what it is called in words. Waits for the stream.
+  Result<std::optional<Finding>> Check(const KernelDefinition& definition, const TrialTensors& tensors, int poison,
+                                       const std::string& reference, std::optional<OutputDifference>* largest);
+  /// After Keep, and another trial with kPoisons[1], of the same kernel: only whether elements were written in neither.
+  Result<std::optional<Finding>> FindUnwritten(const TrialTensors& tensors);
 
-  /// Outputs whose values cannot be compared, having no dtype: "'y', 'z'". Empty if there are none.
-  const std::string& not_compared() const { return not_compared_; }
+  /// Outputs whose values cannot be compared, and why, one line each.
+  const std::vector<std::string>& not_compared() const { return not_compared_; }
 
  private:
   struct Output {
     std::size_t parameter;
     std::string name;
-    DType dtype;
-    std::uint64_t count;
-    bool is_poisoned;  // The reference's memory was.
-    double absolute;
-    double relative;
-    DeviceBuffer reference;
+    TensorView tensor;  // Of the trial that the reference is of, for its type and size.
+    ArrayLayout layout;
+    Tolerance tolerance;  // Absolute in the output's units.
+    bool is_partial;
+    std::array<std::optional<TrialMemory::Block>, 2> references;  // By poison; the second one if it is partial.
   };
 
-  Status Keep(const KernelDefinition& definition, const SplitBuffers& split, const std::vector<TensorView>* given);
-  Result<std::optional<Finding>> CompareOutput(const Output& output, const TensorView& tensor);
+  Status Keep(const KernelDefinition& definition, const TrialTensors& tensors, const std::vector<TensorView>* given);
+  Result<Comparison> Compare(const Output& output, const TrialTensors& tensors, int poison);
+  Result<TrialMemory::Block> Copy(const TensorView& tensor);
 
   StreamView stream_;
-  ArrayComparer comparer_;
+  TrialMemory& memory_;
+  ArrayComparer& comparer_;
   std::vector<Output> outputs_;
-  std::string not_compared_;
+  std::vector<std::string> not_compared_;
 };
 
 }  // namespace tuneonce

@@ -75,15 +75,16 @@ Result<TuningResult> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   auto start = std::chrono::steady_clock::now();
   planned_ = std::move(planned);
   Status done = CompileAndPrepare();
-  if (done.ok()) done = RunRace();
+  if (done.ok()) done = Decide();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
   Collect();
-  if (result_.successes.empty()) return AllFailed();
+  if (winner_ == nullptr) return AllFailed();
   Choose();
   result_.timer = runner_.timer_name();
   result_.notes = runner_.notes();
   result_.cost.num_launches = runner_.num_launches();
+  result_.cost.peak_bytes = runner_.peak_bytes();
   result_.cost.wall_seconds = SecondsSince(start);
   return std::move(result_);
 }
@@ -182,15 +183,22 @@ std::size_t SearchEngine::Representative(const Group& group) const {
 Status SearchEngine::PrepareGroups(bool all_compiled) {
   if (runner_.wants_baseline_first()) {
     for (Group& group : groups_) {
-      if (!group.prepared && HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+      if (!group.prepared && HasBaseline(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
     }
   }
-  // Without the baseline's outputs the others cannot be checked: they wait for it, unless it did not compile.
+  // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
   if (runner_.wants_baseline_first() && !all_compiled) return Status();
   for (Group& group : groups_) {
-    if (!group.prepared) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+    if (!group.prepared) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
   return Status();
+}
+
+Status SearchEngine::PrepareFirst(Group& group) {
+  Status prepared = Prepare(group);
+  if (prepared.code() == StatusCode::kCancelled) return prepared;
+  Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
+  return prepared;
 }
 
 Status SearchEngine::Prepare(Group& group) {
@@ -199,7 +207,7 @@ Status SearchEngine::Prepare(Group& group) {
     std::lock_guard<std::mutex> lock(OneAtATime());
     group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
   }
-  Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
+  group.is_loaded = !group.prepared->failure;
   return group.prepared->fatal;
 }
 
@@ -230,55 +238,123 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
   return one_by_one;
 }
 
-Status SearchEngine::RunRace() {
+Status SearchEngine::Decide() {
+  race_began_ = std::chrono::steady_clock::now();
+  for (;;) {
+    TUNEONCE_RETURN_IF_ERROR(EnterRace());
+    if (racing_.empty()) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(bool is_over, RunRace());
+    if (!is_over) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
+    if (are_right) return Status();
+  }
+}
+
+Status SearchEngine::EnterRace() {
+  winner_ = nullptr;
+  racing_.clear();
+  result_.speedup_over_baseline.reset();
   for (Group& group : groups_) {
-    if (!group.prepared->failure) racing_.push_back(&group);
+    group.samples_us.clear();
+    if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
+    if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+    if (group.is_loaded) racing_.push_back(&group);
   }
   std::stable_partition(racing_.begin(), racing_.end(), [&](const Group* group) { return HasBaseline(*group); });
-  if (racing_.empty()) return Status();
-  auto start = std::chrono::steady_clock::now();
+  return Status();
+}
+
+Race SearchEngine::MakeRace() const {
   RaceOptions options;
-  bool has_baseline = HasBaseline(*racing_.front());
-  if (has_baseline) options.first_tie = options_.baseline_margin;
+  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
   options.max_rounds = options_.max_rounds;
-  options.budget_ms = options_.gpu_budget_ms;
+  options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);
-  // Each ran once already, timed, when it was prepared.
+  // Each ran already, timed, when it was prepared.
   std::vector<double> warmups;
   for (const Group* group : racing_) warmups.push_back(group->prepared->warmup_us);
   race.RecordWarmup(warmups);
+  return race;
+}
+
+Result<bool> SearchEngine::RunRace() {
+  Race race = MakeRace();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
     if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
-      race = Race(racing_.size(), options);
-      continue;
+      return false;
     }
     TUNEONCE_RETURN_IF_ERROR(samples.status());
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
+      timing_failures_.emplace(racing_[round[i]], "the timer gave no time that is a positive number");
+    }
     race.Record(*samples);
-    if (race.num_rounds() > 0 && SecondsSince(start) * 1000 >= options_.wall_budget_ms) race.Stop();
+    UnloadLosers(race);
+    if (race.num_rounds() > 0 && SecondsSince(race_began_) * 1000 >= options_.wall_budget_ms) race.Stop();
   }
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);
     racing_[i]->ties = race.Ties(i);
-    if (racing_[i]->samples_us.empty()) {
-      timing_failures_.emplace(racing_[i], "the timer gave no time that is a positive number");
-    }
+    racing_[i]->is_finalist = race.IsRacing(i);
   }
-  result_.cost.gpu_seconds = race.spent_ms() / 1000;
-  result_.cost.num_rounds = race.num_rounds();
+  result_.cost.gpu_seconds += race.spent_ms() / 1000;
+  result_.cost.num_rounds += race.num_rounds();
   result_.is_certain = race.certain();
   std::optional<std::size_t> choice = race.Choice();
-  if (!choice) return Status();
-  if (has_baseline && *choice != 0 && options_.final_rounds > 0) {
+  if (!choice) return true;
+  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0) {
     TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
     if (!keeps) choice = 0;
   }
-  winner_ = racing_[*choice];
+  Conclude(race, *choice);
+  return true;
+}
+
+void SearchEngine::Conclude(const Race& race, std::size_t choice) {
+  winner_ = racing_[choice];
   result_.drift = DriftOf(winner_->samples_us);
-  if (has_baseline) result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, *choice)));
-  return Status();
+  if (HasBaseline(*racing_.front())) {
+    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, choice)));
+  }
+}
+
+void SearchEngine::UnloadLosers(const Race& race) {
+  for (std::size_t i = 0; i < racing_.size(); ++i) {
+    if (!race.IsRacing(i) && !HasBaseline(*racing_[i])) Unload(*racing_[i]);
+  }
+}
+
+void SearchEngine::Unload(Group& group) {
+  if (!group.is_loaded) return;
+  group.is_loaded = false;
+  group.prepared->kernel = nullptr;
+  std::lock_guard<std::mutex> lock(OneAtATime());
+  runner_.Release(group.prepared->trial);
+}
+
+Result<bool> SearchEngine::FinalistsAreRight() {
+  bool all = true;
+  for (Group* group : racing_) {
+    if (!group->is_loaded || !(group->is_finalist || group == winner_ || HasBaseline(*group))) continue;
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    PreparedTrial checked;
+    {
+      std::lock_guard<std::mutex> lock(OneAtATime());
+      checked = runner_.CheckAgain(*group->prepared);
+    }
+    TUNEONCE_RETURN_IF_ERROR(checked.fatal);
+    if (checked.failure) {
+      all = false;
+      Unload(*group);
+      group->prepared->failure = std::move(checked.failure);
+    } else {
+      group->prepared = std::move(checked);
+    }
+  }
+  return all;
 }
 
 Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
@@ -305,6 +381,7 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   success.artifact = group.candidate.artifact.key;
   success.toolchain = group.candidate.artifact.toolchain;
   success.ties_with_fastest = group.ties;
+  success.largest_difference = group.prepared->largest_difference;
   success.kernel = group.prepared->kernel;
   return success;
 }
@@ -319,7 +396,7 @@ void SearchEngine::Collect() {
     }
     if (group.prepared->failure) {
       Fail(representative, group.prepared->failure->kind, group.prepared->failure->message);
-    } else if (group.samples_us.empty()) {
+    } else if (group.samples_us.empty() || timing_failures_.count(&group) > 0) {
       Fail(representative, FailureKind::kRun, timing_failures_[&group]);
     } else {
       result_.successes.push_back(SuccessOf(group));
@@ -356,13 +433,21 @@ Status SearchEngine::AllFailed() const {
                     entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
   });
   std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
-  if (not_measured_.empty()) {
-    return InternalError(absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
+  if (!not_measured_.empty()) {
+    return DeadlineExceededError(
+        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
+                     " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
+                     reasons.empty() ? "" : "; ", reasons));
   }
-  return DeadlineExceededError(
-      absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
-                   " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
-                   reasons.empty() ? "" : "; ", reasons));
+  // What may be had later is told from what is wrong.
+  bool lacks_memory = false;
+  bool all_lack_memory = true;
+  for (const Failure& failure : result_.failures) {
+    lacks_memory |= failure.kind == FailureKind::kResources;
+    all_lack_memory &= failure.kind == FailureKind::kResources || failure.kind == FailureKind::kNotVerified;
+  }
+  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : StatusCode::kInternal,
+                absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
 }
 
 }  // namespace tuneonce

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_SEARCH_SEARCH_ENGINE_H_
 #define TUNEONCE_LIB_SEARCH_SEARCH_ENGINE_H_
 
+#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tuneonce/measure/race.h"
 #include "tuneonce/search/candidate_runner.h"
 #include "tuneonce/search/exhaustive_search.h"
 
@@ -16,8 +18,9 @@ namespace tuneonce {
 /// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, loads
 /// and checks one of each group, lets these race, and chooses. On a GPU a group is loaded and checked as soon as one of
 /// it is compiled; on the CPU device, whose cores the compilers need, after the last. The race begins when all have
-/// compiled or failed, so that it does not depend on how long compilers took. It knows neither definitions' callbacks
-/// nor streams. Used on one thread.
+/// compiled or failed, so that it does not depend on how long compilers took. Those that leave it are unloaded; those
+/// that are left at its end are checked again, and if one fails there the others race anew. It knows neither
+/// definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
   /// `baseline`: the config that is to be beaten. All references outlive the engine.
@@ -33,8 +36,10 @@ class SearchEngine {
     Candidate candidate;               ///< The first of them that was compiled: the one that runs.
     std::vector<std::size_t> members;  ///< Places in `planned_`.
     std::optional<PreparedTrial> prepared;
+    bool is_loaded = false;  ///< Its trial can run.
     std::vector<double> samples_us;
     bool ties = true;
+    bool is_finalist = false;  ///< It did not leave the race.
   };
 
   Status CompileAndPrepare();
@@ -43,8 +48,20 @@ class SearchEngine {
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
   Status PrepareGroups(bool all_compiled);
   Status Prepare(Group& group);
-  /// Fills the groups' samples; `racing_` gets those that took part, in order of preference.
-  Status RunRace();
+  /// The same, and reports it.
+  Status PrepareFirst(Group& group);
+  /// Races until what wins is found right again.
+  Status Decide();
+  /// `racing_` gets those that take part, in order of preference; what was unloaded is loaded again.
+  Status EnterRace();
+  /// Fills the groups' samples and chooses. False if times were lost, and are to be taken anew in another way.
+  Result<bool> RunRace();
+  Race MakeRace() const;
+  /// Unloads those that left, but for the baseline, which may be needed yet.
+  void UnloadLosers(const Race& race);
+  void Unload(Group& group);
+  /// True if all finalists, and the baseline, still compute the same.
+  Result<bool> FinalistsAreRight();
   /// One round: a sample of each entrant, 0 for those that fail.
   Result<std::vector<double>> SampleRound(const std::vector<std::size_t>& entrants);
   /// Winner against baseline alone: true if the winner kept its margin.
@@ -54,6 +71,7 @@ class SearchEngine {
   /// Turns groups into successes, failures, duplicates and what was not measured, in the space's order. The baseline
   /// represents its group, else the earliest does.
   void Collect();
+  void Conclude(const Race& race, std::size_t choice);
   Success SuccessOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
@@ -72,6 +90,7 @@ class SearchEngine {
   std::deque<Group> groups_;            // Addresses stay.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   Group* winner_ = nullptr;
+  std::chrono::steady_clock::time_point race_began_;
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
   std::map<std::size_t, std::vector<VariantFallback>> fallbacks_;

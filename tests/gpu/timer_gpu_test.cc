@@ -225,26 +225,63 @@ TEST_F(TimerGpuTest, OurKernelsCompareAsTheHostDoes) {
   // The same on the CPU device, which compares on the host.
   Device cpu = *OpenDevice("cpu");
   Context cpu_context = *Context::RetainPrimary(cpu);
-  for (DType dtype : {DType::kFloat16, DType::kBFloat16, DType::kInt16}) {
-    ArrayComparer gpu(stream_->view());
-    Result<Comparison> on_gpu = gpu.Compare(da.get(), db.get(), kCount, dtype, 0.01, 0.02, true);
-    Result<double> largest = gpu.Largest(da.get(), kCount, dtype, true);
-    ASSERT_OK(on_gpu);
-    ASSERT_OK(largest);
+  std::int64_t shape[] = {100, 7, 11}, strides[] = {9000, 1, 800};
+  for (DType dtype :
+       {DType::kFloat16, DType::kBFloat16, DType::kInt16, DType::kFloat8E4M3, DType::kFloat8E5M2, DType::kInt8}) {
+    ArrayLayout dense = ArrayLayout::Dense(dtype, 2 * kCount / DTypeBytes(dtype));
+    ArrayLayout strided = *ArrayLayout::Of(TensorView::Strided(nullptr, dtype, shape, strides, 3));
+    for (const ArrayLayout& layout : {dense, strided}) {
+      ElementCheck check;
+      check.tolerance = {0.01, 0.02, 1};
+      check.poison = 0xCB;
+      if (layout.rank > 0) check.reference_poison = 0x34;
+      ArrayComparer gpu(stream_->view());
+      Result<Comparison> on_gpu = gpu.Compare(da.get(), db.get(), layout, check);
+      Result<double> largest = gpu.Largest(da.get(), layout, 0xCB);
+      ASSERT_OK(on_gpu);
+      ASSERT_OK(largest);
+      ScopedContext current(cpu_context.view());
+      Stream host = *Stream::Create(cpu.api());
+      DeviceBuffer ha = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
+      DeviceBuffer hb = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
+      ASSERT_OK(ha.CopyFromHost(a.data(), 2 * kCount));
+      ASSERT_OK(hb.CopyFromHost(b.data(), 2 * kCount));
+      ArrayComparer by_host(host.view());
+      Result<Comparison> on_host = by_host.Compare(ha.get(), hb.get(), layout, check);
+      ASSERT_OK(on_host);
+      EXPECT_EQ(on_gpu->num_wrong, on_host->num_wrong);
+      EXPECT_EQ(on_gpu->num_missing, on_host->num_missing);
+      EXPECT_EQ(on_gpu->first, on_host->first);
+      EXPECT_EQ(on_gpu->largest_difference, on_host->largest_difference);
+      EXPECT_DOUBLE_EQ(on_gpu->largest_share, on_host->largest_share);
+      EXPECT_GT(on_host->num_wrong, 0u);
+      EXPECT_EQ(*largest, *by_host.Largest(ha.get(), layout, 0xCB));
+    }
+  }
+}
+
+TEST_F(TimerGpuTest, ChecksumsAreThoseOfTheHost) {
+  constexpr std::size_t kBytes = 5000011;
+  std::vector<char> bytes(kBytes);
+  for (std::size_t i = 0; i < kBytes; ++i) bytes[i] = static_cast<char>(i * 2654435761u >> 11);
+  DeviceBuffer data = *DeviceBuffer::Allocate(stream_->view(), kBytes);
+  ASSERT_OK(data.CopyFromHost(bytes.data(), kBytes));
+  Device cpu = *OpenDevice("cpu");
+  Context cpu_context = *Context::RetainPrimary(cpu);
+  for (std::size_t offset : {0, 1, 5, 8}) {
+    std::vector<std::uint64_t> on_gpu = *ArrayComparer(stream_->view())
+                                             .Checksums({{data.get() + offset, kBytes - 20},
+                                                         {data.get() + 64 + offset, 3},
+                                                         {data.get() + offset, 0}});
     ScopedContext current(cpu_context.view());
     Stream host = *Stream::Create(cpu.api());
-    DeviceBuffer ha = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
-    DeviceBuffer hb = *DeviceBuffer::Allocate(host.view(), 2 * kCount);
-    ASSERT_OK(ha.CopyFromHost(a.data(), 2 * kCount));
-    ASSERT_OK(hb.CopyFromHost(b.data(), 2 * kCount));
-    ArrayComparer by_host(host.view());
-    Result<Comparison> on_host = by_host.Compare(ha.get(), hb.get(), kCount, dtype, 0.01, 0.02, true);
-    ASSERT_OK(on_host);
-    EXPECT_EQ(on_gpu->num_wrong, on_host->num_wrong);
-    EXPECT_EQ(on_gpu->num_missing, on_host->num_missing);
-    EXPECT_EQ(on_gpu->first, on_host->first);
-    EXPECT_GT(on_host->num_wrong, 0u);
-    EXPECT_EQ(*largest, *by_host.Largest(ha.get(), kCount, dtype, true));
+    DeviceBuffer copy = *DeviceBuffer::Allocate(host.view(), kBytes);
+    ASSERT_OK(copy.CopyFromHost(bytes.data(), kBytes));
+    EXPECT_EQ(on_gpu, *ArrayComparer(host.view())
+                           .Checksums({{copy.get() + offset, kBytes - 20},
+                                       {copy.get() + 64 + offset, 3},
+                                       {copy.get() + offset, 0}}))
+        << offset;
   }
 }
 

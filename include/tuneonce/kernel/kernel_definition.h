@@ -132,8 +132,8 @@ class TUNEONCE_API KernelDefinition {
   /// The common case: one variant. `hints` may be null.
   KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
   KernelDefinition& Variant(struct Variant variant);
-  /// By how much outputs may differ from the baseline's when candidates are verified. Default: Tolerance::Of each
-  /// output's dtype.
+  /// By how much outputs may differ from the baseline's when candidates are verified, but for those that say it
+  /// themselves (Parameter::Within). Default: Tolerance::Of each output's dtype.
   KernelDefinition& VerifyWithin(Tolerance tolerance);
   /// The order in which the kernel adds up its results is not fixed (split-K, atomics): one right run does not show
   /// that the next one is right, so candidates are verified three times.
@@ -154,8 +154,11 @@ class TUNEONCE_API KernelDefinition {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const SearchSpace& space() const { return space_; }
   const std::vector<struct Variant>& variants() const { return variants_; }
-  /// For an output of this dtype.
-  Tolerance ToleranceOf(DType dtype) const { return has_tolerance_ ? tolerance_ : Tolerance::Of(dtype); }
+  /// For an output that has this dtype in a call.
+  Tolerance ToleranceOf(const Parameter& output, DType dtype) const {
+    if (output.tolerance) return *output.tolerance;
+    return has_tolerance_ ? tolerance_ : Tolerance::Of(dtype);
+  }
   bool is_unordered() const { return is_unordered_; }
   /// Of one run; 0 where it was not given.
   double WorkBytes(const Problem& problem) const { return work_bytes_ ? work_bytes_(problem) : 0; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "tuneonce/kernel/argument.h"
 #include "tuneonce/kernel/problem.h"
+#include "tuneonce/kernel/tolerance.h"
 #include "tuneonce/space/config.h"
 
 namespace tuneonce {
@@ -50,6 +52,21 @@ struct Parameter {
   std::size_t descriptor_bytes = 0;  ///< kDescriptor
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
+  bool may_be_partial = false;         ///< An output: see MayBePartial.
+  std::optional<Tolerance> tolerance;  ///< An output: see Within.
+
+  /// The kernel leaves elements of this output unwritten on purpose (padding, variable lengths). What the baseline
+  /// writes must then be written by all; what it leaves is not compared. Without this an element that is left unwritten
+  /// is a failure, the baseline's too.
+  Parameter MayBePartial() && {
+    may_be_partial = true;
+    return std::move(*this);
+  }
+  /// By how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
+  Parameter Within(Tolerance its_tolerance) && {
+    tolerance = its_tolerance;
+    return std::move(*this);
+  }
 };
 
 /// For a tensor whose dtype must be that of the tensor parameter `tensor`, which says its own or takes any: checked at

@@ -56,6 +56,8 @@ class TUNEONCE_API Race {
   std::optional<std::size_t> Choice() const;
   /// True if the race ended because the choice was certain; false while it goes on, or if rounds or budget ran out.
   bool certain() const { return certain_; }
+  /// False once the entrant left, as slower beyond doubt, or was disqualified: it does not run again.
+  bool IsRacing(std::size_t entrant) const { return entrants_[entrant].racing; }
   /// False if the entrant is surely slower than the fastest by more than `tie`, or was disqualified. Two entrants that
   /// are the same are told apart in less than 1 % of races if samples spread by 8 % or less (race_test,
   /// replay_selection).

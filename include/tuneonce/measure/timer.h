@@ -47,6 +47,8 @@ class TUNEONCE_API TimingSession {
 
   /// Kernels launched so far, timed or not. Kernel profilers need it, to skip them.
   virtual std::int64_t num_launches() const = 0;
+  /// Device memory that it holds: the buffer that flushes the cache.
+  virtual std::size_t memory_bytes() const { return 0; }
 };
 
 /// Measures how long the device takes for a run. Thread rule: any thread; sessions are independent.

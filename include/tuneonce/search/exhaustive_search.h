@@ -5,8 +5,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -23,8 +25,11 @@ namespace tuneonce {
 
 /// Whether candidates' outputs are checked.
 enum class Verify {
-  kAgainstBaseline,  ///< Or against SearchOptions::reference.
-  kOff,              ///< Only that outputs stay within their bounds.
+  /// With SearchOptions::reference, else with the baseline's. If the baseline fails there is nothing to compare with,
+  /// and
+  /// all others fail too (FailureKind::kNotVerified). Without a baseline, only that every element was written.
+  kAgainstBaseline,
+  kOff,  ///< Only that nothing but outputs was written, and these within their bounds.
 };
 
 struct SearchOptions {
@@ -39,7 +44,7 @@ struct SearchOptions {
   /// kernel whose configs compute different things on purpose.
   Verify verify = Verify::kAgainstBaseline;
   /// Expected outputs instead of the baseline's: one tensor in device memory per Out and InOut parameter, in order,
-  /// each spanning as many bytes as the output. Default: none.
+  /// each spanning as many bytes as the output. All of it counts, also for outputs that may be partial. Default: none.
   std::vector<TensorView> reference;
   /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
   double baseline_margin = 0.02;
@@ -50,6 +55,10 @@ struct SearchOptions {
   int max_rounds = 300;
   double gpu_budget_ms = 500;
   double wall_budget_ms = 10000;
+  /// Device memory that the search may hold at a time (TuningCost::peak_bytes). Where it does not suffice inputs are
+  /// not copied; where that does not either, candidates fail (FailureKind::kResources). Default 0: half of what is free
+  /// when the search begins. Set it lower where the host allocates while others tune.
+  std::size_t memory_budget_bytes = 0;
   /// Decides the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;
   /// How many candidates are compiled at a time, deadlines, and where artifacts are kept.
@@ -64,12 +73,14 @@ struct SearchOptions {
 };
 
 /// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the
-/// space's order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch.
-/// No cache is read or written, and DISABLE_AUTOTUNE does not apply.
+/// space's order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch,
+/// and inputs are copied, as far as memory allows; where it does not, and a candidate writes its input, the result's
+/// notes or the error say which tensor is damaged. No cache is read or written, and DISABLE_AUTOTUNE does not apply.
 ///
-/// REQUIRES: the stream's context is current. Errors: InvalidArgument (arguments, space, callback), FailedPrecondition
-/// (no context, the stream is capturing), Unavailable / Internal when every candidate failed, listing why. A fault in a
-/// kernel loses the context: an error with sticky() that names the candidate.
+/// REQUIRES: the stream's context is current, and nobody writes the tensors until the search is done. Errors:
+/// InvalidArgument (arguments, space, callback), FailedPrecondition (no context, the stream is capturing), Unavailable
+/// / Internal when every candidate failed, listing why. A fault in a kernel loses the context: an error with sticky()
+/// that names the candidate.
 TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
                                                     const std::vector<Argument>& arguments,
                                                     const SearchOptions& options = {});
@@ -83,8 +94,11 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(std::shared_ptr<const Kernel
 /// One kernel argument of a search without a definition.
 class TUNEONCE_API TrialArgument {
  public:
-  /// Memory that the kernel only reads.
-  static TrialArgument In(const void* pointer) { return TrialArgument(Access::kIn, const_cast<void*>(pointer), 0); }
+  /// Memory that the kernel only reads. Without a size (0) it is neither copied nor checked: a kernel that writes it
+  /// all the same writes the caller's.
+  static TrialArgument In(const void* pointer, std::size_t bytes = 0) {
+    return TrialArgument(Access::kIn, const_cast<void*>(pointer), bytes);
+  }
   /// Memory that the kernel writes (and reads): moved to scratch in trials, hence the size. Without a dtype its values
   /// cannot be compared with the baseline's.
   static TrialArgument Out(void* pointer, std::size_t bytes, DType dtype = DType::kAny) {
@@ -98,6 +112,18 @@ class TUNEONCE_API TrialArgument {
     std::memcpy(&word_, &scalar, sizeof(scalar));
   }
 
+  /// Of an output: as Parameter::MayBePartial and Parameter::Within.
+  TrialArgument MayBePartial() && {
+    may_be_partial_ = true;
+    return std::move(*this);
+  }
+  TrialArgument Within(Tolerance tolerance) && {
+    tolerance_ = tolerance;
+    return std::move(*this);
+  }
+
+  bool may_be_partial() const { return may_be_partial_; }
+  const std::optional<Tolerance>& tolerance() const { return tolerance_; }
   bool is_pointer() const { return is_pointer_; }
   Access access() const { return access_; }
   DType dtype() const { return dtype_; }
@@ -115,6 +141,8 @@ class TUNEONCE_API TrialArgument {
   DType dtype_ = DType::kAny;
   TensorView memory_;
   std::uint64_t word_ = 0;
+  bool may_be_partial_ = false;
+  std::optional<Tolerance> tolerance_;
 };
 
 /// The engine alone, with the names that cuTile's users know: `grid_fn` gives the launch geometry of a config,

@@ -17,8 +17,10 @@ enum class FailureKind {
   kLaunch,       ///< The launch was refused, or the geometry cannot be launched.
   kRun,          ///< It failed while running, or could not be timed.
   kWrongResult,  ///< It computed something else than the baseline.
-  kOutOfBounds,  ///< It wrote outside of its outputs.
-  kNotWritten,   ///< It left elements of an output unwritten that the baseline writes.
+  kOutOfBounds,  ///< It wrote outside of its outputs and workspaces.
+  kNotWritten,   ///< It left elements of an output unwritten.
+  kWroteInput,   ///< It wrote a tensor that it only reads, by its declaration.
+  kNotVerified,  ///< There is no reference to compare its outputs with: the baseline failed.
 };
 
 /// "compile", "load", ...

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_SEARCH_TUNING_RESULT_H_
 #define TUNEONCE_SEARCH_TUNING_RESULT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,14 @@
 
 namespace tuneonce {
 
+/// Where a candidate's outputs lay farthest from the reference's, as seen in all runs that were compared.
+struct OutputDifference {
+  std::string output;   ///< The parameter whose difference is nearest to what is allowed.
+  double absolute = 0;  ///< |candidate - reference| there at most, in the output's own units.
+  double share_of_tolerance =
+      0;  ///< At most: the difference divided by what is allowed for that element. Above 1: wrong.
+};
+
 /// A candidate that ran.
 struct Success {
   Config config;
@@ -25,6 +34,8 @@ struct Success {
   std::string toolchain;  ///< Artifact::toolchain.
   /// False if it is surely slower than the fastest, by more than 1 %.
   bool ties_with_fastest = true;
+  /// From the reference; the baseline's own from its first run. Empty if its outputs were not compared.
+  std::optional<OutputDifference> largest_difference;
   /// Empty unless the definition says what a run must move and compute.
   std::optional<Roofline> roofline;
   /// Its code, for `best` and `baseline`; null in `successes`, since losers are unloaded when a search ends.
@@ -53,6 +64,9 @@ struct TuningCost {
   double wall_seconds = 0;
   std::int64_t num_launches = 0;  ///< Of candidates' kernels, verification included.
   int num_rounds = 0;             ///< Of the race, without its warm-up.
+  /// Device memory that the search held at most, beside what the caller passed: copies of inputs, scratch, guard zones,
+  /// workspaces, the reference, loaded code, the buffer that flushes the cache; a bucket's tensors too.
+  std::size_t peak_bytes = 0;
 };
 
 /// The result of a search. successes + failures + duplicates + not_measured are the whole space.

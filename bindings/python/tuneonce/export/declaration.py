@@ -5,9 +5,16 @@ import pathlib
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 
-def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in") -> Dict[str, Any]:
-    """A tensor parameter; `access`: in, out or inout."""
-    return {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
+def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_be_partial: bool = False,
+           tolerance: Optional[Dict[str, float]] = None) -> Dict[str, Any]:
+    """A tensor parameter; `access`: in, out or inout. Of an output: whether the kernel leaves elements unwritten on
+    purpose, and its tolerance (absolute, relative, ulps)."""
+    result = {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
+    if may_be_partial:
+        result["may_be_partial"] = True
+    if tolerance is not None:
+        result["tolerance"] = tolerance
+    return result
 
 
 def scalar(name: str, dtype: str) -> Dict[str, Any]:

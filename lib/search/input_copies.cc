@@ -1,0 +1,54 @@
+#include "search/input_copies.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+
+Result<const InputCopies::Input*> InputCopies::Add(const MemoryRange& original, const std::string& names) {
+  for (const Input& input : inputs_) {
+    if (input.original_.address == original.address && input.original_.bytes == original.bytes) return &input;
+  }
+  Input input;
+  input.original_ = original;
+  input.names_ = names;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> sums, comparer_.Checksums({original}));
+  input.checksum_ = sums.front();
+  std::vector<GuardedMemory::Piece> pieces = {{original.bytes, original.address, "input " + names}};
+  Result<GuardedMemory> copy = GuardedMemory::Create(memory_, stream_, GuardedMemory::BytesFor(pieces));
+  if (copy.ok()) {
+    copy->LayOut(std::move(pieces));
+    TUNEONCE_RETURN_IF_ERROR(copy->Arm(comparer_));
+    TUNEONCE_RETURN_IF_ERROR(copy->CopyFrom(0, original.address));
+    input.copy_.emplace(*std::move(copy));
+  } else if (copy.status().code() != StatusCode::kResourceExhausted) {
+    return copy.status();
+  }
+  lacks_copies_ |= !input.copy_.has_value();
+  inputs_.push_back(std::move(input));
+  return &inputs_.back();
+}
+
+Status InputCopies::Mend(const Input* input, std::uint64_t checksum) {
+  for (Input& each : inputs_) {
+    if (&each != input) continue;
+    if (each.copy_) return each.copy_->CopyFrom(0, each.original_.address);
+    each.checksum_ = checksum;
+    ++num_damaged_;
+    if (!memory_.Holds(each.original_.address)) {
+      absl::StrAppend(&damaged_, damaged_.empty() ? "" : ", ", each.names_);
+    }
+  }
+  return Status();
+}
+
+bool InputCopies::Drop() {
+  bool had_copies = false;
+  for (Input& input : inputs_) {
+    had_copies |= input.copy_.has_value();
+    input.copy_.reset();
+  }
+  lacks_copies_ |= had_copies;
+  return had_copies;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,64 @@
+#ifndef TUNEONCE_LIB_SEARCH_INPUT_COPIES_H_
+#define TUNEONCE_LIB_SEARCH_INPUT_COPIES_H_
+
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "search/guarded_memory.h"
+
+namespace tuneonce {
+
+/// The tensors that kernels of a search only read: one copy of each, on which trials run, so that a kernel that writes
+/// its input harms nothing. Where memory for a copy is missing trials run on the original, and checksums tell whether
+/// one wrote it. Thread rule: one thread.
+class InputCopies {
+ public:
+  /// REQUIRES: all of them outlive it.
+  InputCopies(TrialMemory& memory, ArrayComparer& comparer, StreamView stream)
+      : memory_(memory), comparer_(comparer), stream_(stream) {}
+
+  class Input {
+   public:
+    /// Where trials find it.
+    CUdeviceptr address() const { return copy_ ? copy_->pieces()[0].address : original_.address; }
+    const std::optional<GuardedMemory>& copy() const { return copy_; }
+    MemoryRange range() const { return MemoryRange{address(), original_.bytes}; }
+    std::uint64_t checksum() const { return checksum_; }
+    const std::string& names() const { return names_; }
+
+   private:
+    friend class InputCopies;
+    MemoryRange original_;
+    std::string names_;  // Of the parameters in it: "'x', 'w'".
+    std::uint64_t checksum_ = 0;
+    std::optional<GuardedMemory> copy_;
+  };
+
+  /// The input at this range; copied if it is new and there is memory for it. Lives as long as this object.
+  Result<const Input*> Add(const MemoryRange& original, const std::string& names);
+  /// What a trial left of an input is `checksum`, which is not the input's: puts the original bytes back, if there is a
+  /// copy. Else the original is damaged: from now on it counts as it is.
+  Status Mend(const Input* input, std::uint64_t checksum);
+  /// Frees all copies, for lack of memory. False if there were none.
+  bool Drop();
+
+  /// True if trials run, or ran, on an original.
+  bool lacks_copies() const { return lacks_copies_; }
+  /// Names of those whose originals were damaged, if these are the caller's.
+  const std::string& damaged() const { return damaged_; }
+  int num_damaged() const { return num_damaged_; }
+
+ private:
+  TrialMemory& memory_;
+  ArrayComparer& comparer_;
+  StreamView stream_;
+  std::deque<Input> inputs_;  // Addresses stay.
+  bool lacks_copies_ = false;
+  std::string damaged_;
+  int num_damaged_ = 0;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_INPUT_COPIES_H_

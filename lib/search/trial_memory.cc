@@ -1,0 +1,59 @@
+#include "search/trial_memory.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/cuda/cuda_status.h"
+#include "tuneonce/cuda/relaxed_driver.h"
+
+namespace tuneonce {
+
+Result<TrialMemory> TrialMemory::Create(const DriverApi& api, std::size_t budget_bytes) {
+  auto account = std::make_shared<Account>();
+  account->budget = budget_bytes;
+  if (budget_bytes == 0) {
+    RelaxedDriver driver(api);
+    std::size_t free = 0;
+    std::size_t total = 0;
+    TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, MemGetInfo(&free, &total));
+    account->budget = free / 2;
+  }
+  return TrialMemory(std::move(account));
+}
+
+TrialMemory::Charge::~Charge() {
+  if (account_ == nullptr) return;
+  account_->used -= bytes_;
+  account_->blocks.erase(address_);
+}
+
+Result<TrialMemory::Charge> TrialMemory::Count(std::size_t bytes) {
+  if (bytes > account_->budget - std::min(account_->budget, account_->used)) {
+    return ResourceExhaustedError(
+        absl::StrCat(bytes, " bytes more do not fit the search's memory budget: ", account_->used, " of ",
+                     account_->budget, " bytes are in use (SearchOptions::memory_budget_bytes)"));
+  }
+  Charge charge;
+  charge.account_ = account_;
+  charge.bytes_ = bytes;
+  account_->used += bytes;
+  account_->peak = std::max(account_->peak, account_->used);
+  return charge;
+}
+
+Result<TrialMemory::Block> TrialMemory::Allocate(StreamView stream, std::size_t bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(Charge charge, Count(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes));
+  charge.address_ = buffer.get();
+  if (bytes > 0) account_->blocks[buffer.get()] = bytes;
+  return Block{std::move(charge), std::move(buffer)};
+}
+
+bool TrialMemory::Holds(CUdeviceptr address) const {
+  auto block = account_->blocks.upper_bound(address);
+  if (block == account_->blocks.begin()) return false;
+  --block;
+  return address - block->first < block->second;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,89 @@
+#ifndef TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_
+#define TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/guarded_memory.h"
+#include "search/input_copies.h"
+#include "tuneonce/kernel/call_binder.h"
+#include "tuneonce/search/failure.h"
+
+namespace tuneonce {
+
+/// The tensors that trials of one call run on, in place of the caller's: scratch for outputs, in which an InOut starts
+/// each trial from its original bytes, and copies of inputs. The caller's data stays untouched whatever a candidate
+/// does.
+///
+/// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move
+/// to scratch together. All lie at the original's address modulo GuardedMemory::kAlignment. All work is in the order of
+/// one stream, which outlives this object. Thread rule: one thread.
+class TrialTensors {
+ public:
+  /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
+  static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
+
+  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes; ResourceExhausted.
+  static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
+                                     InputCopies& inputs, ArrayComparer& comparer, StreamView stream);
+
+  /// The call to use in trials: the same, but for the tensors that moved.
+  const BoundCall& trial_call() const { return trial_call_; }
+  /// Points the trial call at where the inputs are now: after InputCopies::Drop.
+  void FollowInputs();
+  /// Inputs that are neither copied nor checked, their size being unknown: "'x', 'w'". Empty if there are none.
+  const std::string& unprotected() const { return unprotected_; }
+
+  /// Puts into the stream what a trial needs before its launch: the original bytes of every InOut. Not to be timed.
+  Status Restore() const;
+  /// True if Restore copies anything.
+  bool needs_restore() const { return !restores_.empty(); }
+  /// Fills every scratch that Restore does not fill with `value`, so that elements that a trial does not write show.
+  Status Poison(unsigned char value) const;
+  /// True if the tensor of this parameter is in scratch that Poison fills.
+  bool is_poisoned(std::size_t parameter) const { return is_poisoned_[parameter]; }
+
+  /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
+  /// both. Empty if nothing. Waits for the stream.
+  struct Trespass {
+    FailureKind kind;
+    std::string message;
+  };
+  Result<std::optional<Trespass>> FindTrespass(const GuardedMemory* workspaces) const;
+
+  TrialTensors(TrialTensors&&) noexcept = default;
+  TrialTensors& operator=(TrialTensors&&) noexcept = default;
+
+ private:
+  /// A tensor that only reads an input.
+  struct Reader {
+    std::size_t view;  // Index in moved_.
+    const InputCopies::Input* input;
+    CUdeviceptr offset;
+  };
+  struct RestoreStep {
+    std::size_t piece;
+    CUdeviceptr original;
+  };
+
+  explicit TrialTensors(const BoundCall& call) : trial_call_(call) {}
+  /// The view that trials get for this parameter; index in moved_.
+  std::size_t Move(const BoundCall& call, std::size_t parameter);
+
+  BoundCall trial_call_;
+  std::vector<TensorView> moved_;  // What trial_call_ points to; never grows after Create.
+  std::optional<GuardedMemory> outputs_;
+  std::vector<RestoreStep> restores_;
+  std::vector<Reader> readers_;
+  std::vector<const InputCopies::Input*> inputs_;
+  InputCopies* copies_ = nullptr;
+  ArrayComparer* comparer_ = nullptr;
+  std::array<bool, kMaxParameters> is_poisoned_{};
+  std::string unprotected_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_
