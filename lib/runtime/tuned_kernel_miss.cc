@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "compile/compile_cached.h"
 #include "runtime/bucket_call.h"
 #include "runtime/profiler_range.h"
 #include "runtime/tuned_kernel_impl.h"
@@ -287,9 +288,9 @@ std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const TuningRe
   if (!planned.ok()) return nullptr;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != record.variant) continue;
-    Result<std::optional<Artifact>> artifact = artifacts->Get(record.artifact);
-    if (!artifact.ok() || !artifact->has_value()) return nullptr;
-    candidate.artifact = **std::move(artifact);
+    std::optional<Artifact> artifact = FindCurrent(*artifacts, record.artifact);
+    if (!artifact) return nullptr;
+    candidate.artifact = *std::move(artifact);
     Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api, candidate);
     return loaded.ok() ? *std::move(loaded) : nullptr;
   }
