@@ -10,15 +10,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdlib>
 #include <thread>
 
 #include "base/temporary_folder.h"
+#include "testing/in_child.h"
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {
 namespace {
+
+using testing::InChild;
 
 Result<ProcessResult> Shell(const std::string& script, int timeout_ms = 20000) {
   ProcessOptions options;
@@ -134,21 +136,6 @@ TEST(ProcessTest, AFileThatGrowsTooLargeEndsTheTool) {
   Result<ProcessResult> result = RunProcess(options);
   ASSERT_TRUE(result.ok()) << result.status().ToString();
   EXPECT_EQ(result->exit_code, 128 + SIGXFSZ);
-}
-
-/// Runs `body` in a child process, whose exit code is the number of its failed checks; a child that is killed counts
-/// as 1000 + its signal.
-template <typename Body>
-int InChild(Body body) {
-  pid_t child = fork();
-  if (child == 0) {
-    body();
-    _exit(::testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
 void ExpectExitCodesAreTrue() {
