@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "tuneonce/store/memory_store.h"
 #include "tuneonce/store/sqlite_store.h"
 

@@ -1,6 +1,8 @@
 #include "block_pool.h"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,11 +29,19 @@ BlockPool& BlockPool::Get() {
 
 BlockPool::BlockPool() {
   unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  for (unsigned i = 1; i < cores; ++i) std::thread([this] { WorkerLoop(); }).detach();
+  // As many as the system gives: who calls Run works too.
+  try {
+    for (unsigned i = 1; i < cores; ++i) std::thread([this] { WorkerLoop(); }).detach();
+  } catch (const std::system_error&) {
+  }
 }
 
 void BlockPool::WorkerLoop() {
-  PrepareThreadForFaults();
+  try {
+    PrepareThreadForFaults();
+  } catch (const std::bad_alloc&) {
+    return;  // One worker less.
+  }
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     work_arrived_.wait(lock, [this] { return !jobs_.empty(); });
@@ -48,9 +58,19 @@ void BlockPool::WorkerLoop() {
   }
 }
 
+void BlockPool::End(Job& job, CUresult fault) {
+  int none = CUDA_SUCCESS;
+  job.fault.compare_exchange_strong(none, fault);
+  job.next.store(job.num_blocks);
+}
+
 void BlockPool::Work(Job& job) {
   tuneonce_block block = job.run.shape;
-  block.shared = SharedMemory(block.shared_bytes);
+  try {
+    block.shared = SharedMemory(block.shared_bytes);
+  } catch (const std::bad_alloc&) {
+    return End(job, CUDA_ERROR_OUT_OF_MEMORY);
+  }
   for (;;) {
     std::uint64_t begin = job.next.fetch_add(job.chunk);
     if (begin >= job.num_blocks) return;
@@ -60,10 +80,7 @@ void BlockPool::Work(Job& job) {
       block.y = static_cast<unsigned>(i / block.grid_x % block.grid_y);
       block.z = static_cast<unsigned>(i / block.grid_x / block.grid_y);
       if (CUresult fault = RunGuarded(*job.run.kernel, block, job.run.parameters); fault != CUDA_SUCCESS) {
-        int none = CUDA_SUCCESS;
-        job.fault.compare_exchange_strong(none, fault);
-        job.next.store(job.num_blocks);
-        return;
+        return End(job, fault);
       }
     }
   }

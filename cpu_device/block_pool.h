@@ -44,6 +44,8 @@ class BlockPool {
   BlockPool();
   void WorkerLoop();
   static void Work(Job& job);
+  /// Drops the blocks that are left: `fault`, if it is the first.
+  static void End(Job& job, CUresult fault);
 
   std::mutex mutex_;
   std::condition_variable work_arrived_;

@@ -82,7 +82,7 @@ Driver& Driver::Get() {
 }
 
 bool ContextStack::Push(Context* context) {
-  if (depth == kMaxDepth) return false;
+  if (IsFull()) return false;
   entries[depth++] = Entry{context, context->id};
   return true;
 }

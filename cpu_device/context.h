@@ -79,6 +79,7 @@ struct ContextStack {
     std::uint64_t id;
   };
 
+  bool IsFull() const { return depth == kMaxDepth; }
   /// False if the stack is full.
   bool Push(Context* context);
   void Pop() { --depth; }

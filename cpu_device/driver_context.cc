@@ -31,8 +31,9 @@ CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice_v1 index) {
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   std::lock_guard<std::mutex> lock(Driver::Get().mutex);
   if (device->primary == nullptr) {
-    device->primary = std::make_shared<Context>(index, *device);
-    Driver::Get().contexts.Add<CUcontext>(device->primary);
+    auto created = std::make_shared<Context>(index, *device);
+    Driver::Get().contexts.Add<CUcontext>(created);
+    device->primary = std::move(created);
   }
   ++device->primary_references;
   *context = Handle(device->primary);
@@ -79,9 +80,10 @@ CUresult CtxCreate(CUcontext* context, unsigned int, CUdevice_v1 index) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (ThreadContexts().IsFull()) return CUDA_ERROR_OUT_OF_MEMORY;
   auto created = std::make_shared<Context>(index, *device);
-  if (!ThreadContexts().Push(created.get())) return CUDA_ERROR_OUT_OF_MEMORY;
   *context = Driver::Get().contexts.Add<CUcontext>(created);
+  ThreadContexts().Push(created.get());
   return CUDA_SUCCESS;
 }
 

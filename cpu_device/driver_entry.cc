@@ -7,6 +7,22 @@ using namespace tuneonce::cpu_device;  // NOLINT(google-build-using-namespace)
 
 namespace {
 
+/// A driver function as its callers see it: the C functions of a driver throw nothing. What the functions of this one
+/// may throw says that the system gives no memory or no thread.
+template <auto kFunction>
+struct Exported;
+
+template <typename... Arguments, CUresult (*kFunction)(Arguments...)>
+struct Exported<kFunction> {
+  static CUresult Call(Arguments... arguments) noexcept {
+    try {
+      return kFunction(arguments...);
+    } catch (...) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+  }
+};
+
 struct Entry {
   const char* symbol;
   int version;
@@ -15,7 +31,7 @@ struct Entry {
 
 const Entry kEntries[] = {
 #define TUNEONCE_CPU_ENTRY(name, version, need) \
-  {"cu" #name, version, reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&driver::name))},
+  {"cu" #name, version, reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&Exported<&driver::name>::Call))},
     TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY)
 #undef TUNEONCE_CPU_ENTRY
 };

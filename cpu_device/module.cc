@@ -3,9 +3,15 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "tuneonce/base/environment.h"
 
@@ -26,6 +32,7 @@ std::size_t ElfSize(const void* image) {
 bool WriteAll(int file, const char* data, std::size_t size) {
   while (size > 0) {
     ssize_t written = write(file, data, size);
+    if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     data += written;
     size -= static_cast<std::size_t>(written);
@@ -33,23 +40,60 @@ bool WriteAll(int file, const char* data, std::size_t size) {
   return true;
 }
 
+bool IsNoexec(const std::string& folder) {
+  struct statvfs info {};
+  return statvfs(folder.c_str(), &info) == 0 && (info.f_flag & ST_NOEXEC) != 0;
+}
+
+/// Opens the image as a file in memory: nothing of it is left when the process is killed, and no folder is needed. It
+/// stays open as long as the module, so that no other gets its number, by which dlopen knows it. Null where the system
+/// has no such files, or runs none.
+void* OpenInMemory(std::string_view image, FileDescriptor* file) {
+  FileDescriptor memory(memfd_create("tuneonce-module", MFD_CLOEXEC));
+  if (!memory.is_open() || !WriteAll(memory.get(), image.data(), image.size())) return nullptr;
+  auto open = [&](int flags) {
+    return dlopen(("/proc/self/fd/" + std::to_string(memory.get())).c_str(), flags | RTLD_NOW | RTLD_LOCAL);
+  };
+  // A module that was closed may still be loaded (a thread-local of it lives on), and would be given again.
+  while (void* earlier = open(RTLD_NOLOAD)) {
+    dlclose(earlier);
+    memory = FileDescriptor(fcntl(memory.get(), F_DUPFD_CLOEXEC, memory.get() + 1));
+    if (!memory.is_open()) return nullptr;
+  }
+  void* handle = open(0);
+  if (handle != nullptr) *file = std::move(memory);
+  return handle;
+}
+
+/// The same by a file of a name never used before, in `folder`.
+CUresult OpenInFolder(std::string_view image, const std::string& folder, void** handle) {
+  static std::atomic<unsigned> counter{0};
+  std::string path =
+      folder + "/tuneonce-module-" + std::to_string(getpid()) + "-" + std::to_string(++counter) + "-XXXXXX";
+  FileDescriptor file(mkostemp(path.data(), O_CLOEXEC));
+  if (!file.is_open()) return CUDA_ERROR_FILE_NOT_FOUND;
+  bool written = WriteAll(file.get(), image.data(), image.size());
+  file.Close();
+  *handle = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
+  unlink(path.c_str());
+  if (!written) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (*handle != nullptr) return CUDA_SUCCESS;
+  return IsNoexec(folder) ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_ERROR_INVALID_IMAGE;
+}
+
 }  // namespace
 
 CUresult Module::Load(const void* image, std::shared_ptr<Module>* module) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::size_t size = ElfSize(image);
-  if (size == 0) return CUDA_ERROR_INVALID_IMAGE;
-  static std::atomic<unsigned> counter{0};
-  std::string path = Environment::Get().temporary_folder + "/tuneonce-module-" + std::to_string(getpid()) + "-" +
-                     std::to_string(++counter) + "-XXXXXX";
-  int file = mkostemp(path.data(), O_CLOEXEC);
-  if (file < 0) return CUDA_ERROR_FILE_NOT_FOUND;
-  bool written = WriteAll(file, static_cast<const char*>(image), size);
-  close(file);
-  void* handle = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
-  unlink(path.c_str());
-  if (handle == nullptr) return written ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY;
-  module->reset(new Module(handle));
+  std::string_view content(static_cast<const char*>(image), ElfSize(image));
+  if (content.empty()) return CUDA_ERROR_INVALID_IMAGE;
+  FileDescriptor file;
+  void* handle = OpenInMemory(content, &file);
+  if (handle == nullptr) {
+    CUresult result = OpenInFolder(content, Environment::Get().temporary_folder, &handle);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  module->reset(new Module(handle, std::move(file)));
   return CUDA_SUCCESS;
 }
 

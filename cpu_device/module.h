@@ -8,7 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
+#include "base/file_descriptor.h"
 #include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device {
@@ -27,8 +29,10 @@ struct Function {
 /// A loaded shared object. Unloaded (dlclose) when the last command that launches from it is gone.
 class Module {
  public:
-  /// Copies the ELF image at `image` to a file of a name never used before (dlopen of a name used before returns the
-  /// old module) and opens it. Errors: CUDA_ERROR_INVALID_IMAGE.
+  /// Copies the ELF image at `image` to a file in memory, or where that is not to be had to one in
+  /// `Environment::temporary_folder`, of a name that no loaded module has (dlopen would return that), and opens it.
+  /// Errors: CUDA_ERROR_INVALID_IMAGE; CUDA_ERROR_FILE_NOT_FOUND and CUDA_ERROR_OUT_OF_MEMORY (no file, no room);
+  /// CUDA_ERROR_OPERATING_SYSTEM (no code may run from either place).
   static CUresult Load(const void* image, std::shared_ptr<Module>* module);
   ~Module();
   Module(const Module&) = delete;
@@ -40,9 +44,10 @@ class Module {
   std::atomic<bool> unloaded{false};
 
  private:
-  explicit Module(void* handle) : handle_(handle) {}
+  Module(void* handle, FileDescriptor file) : file_(std::move(file)), handle_(handle) {}
 
-  void* handle_;
+  const FileDescriptor file_;  // Of a module in memory: its number is the module's name.
+  void* const handle_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Function>> functions_;
 };

@@ -6,6 +6,18 @@
 #include "context.h"
 
 namespace tuneonce::cpu_device {
+namespace {
+
+/// There is no caller who could catch what a command throws on the stream's thread: no memory.
+CUresult RunCommand(const Command& command) {
+  try {
+    return command.run();
+  } catch (...) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<Stream> Stream::Create(std::shared_ptr<Context> context, bool is_blocking) {
   std::shared_ptr<Stream> stream(new Stream(std::move(context), is_blocking));
@@ -15,11 +27,13 @@ std::shared_ptr<Stream> Stream::Create(std::shared_ptr<Context> context, bool is
 
 std::uint64_t Stream::Push(std::vector<std::shared_ptr<const Command>> commands, std::function<void()> before) {
   Entry entry{std::move(commands), {}, std::move(before)};
+  entry.tickets.reserve(entry.commands.size());
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& command : entry.commands) {
-    if (command->record != nullptr) entry.tickets.push_back(command->record->Issue());
+  // What may throw comes first: a ticket that was issued and is never served would be waited for for ever.
+  Entry& queued = queue_.emplace_back(std::move(entry));
+  for (const auto& command : queued.commands) {
+    if (command->record != nullptr) queued.tickets.push_back(command->record->Issue());
   }
-  queue_.push_back(std::move(entry));
   changed_.notify_all();
   return ++pushed_;
 }
@@ -68,7 +82,7 @@ void Stream::Execute(const Entry& entry) {
   for (const auto& command : entry.commands) {
     // After a sticky error nothing runs any more, but waiters must not hang: events still complete.
     if (command->run && context_->sticky.load() == CUDA_SUCCESS) {
-      if (CUresult result = command->run(); result != CUDA_SUCCESS) {
+      if (CUresult result = RunCommand(*command); result != CUDA_SUCCESS) {
         int none = CUDA_SUCCESS;
         context_->sticky.compare_exchange_strong(none, result);
       }

@@ -2,7 +2,9 @@
 #define TUNEONCE_LIB_BASE_CALLBACK_H_
 
 #include <exception>
+#include <new>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "tuneonce/base/result.h"
@@ -41,13 +43,18 @@ struct CallUserResult<Result<T>> {
   using Type = Result<T>;
 };
 
-/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...".
+/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...", or what may
+/// pass: ResourceExhausted (no memory), Unavailable (std::system_error: no thread, say).
 /// No exception crosses this library's API.
 template <typename Function>
 auto CallUser(const std::string& what, Function&& function) -> typename CallUserResult<decltype(function())>::Type {
   CallbackScope scope;
   try {
     return std::forward<Function>(function)();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhaustedError(what + " threw std::bad_alloc: there is no memory");
+  } catch (const std::system_error& e) {
+    return UnavailableError(what + " threw: " + e.what());
   } catch (const std::exception& e) {
     return InvalidArgumentError(what + " threw: " + e.what());
   } catch (...) {

@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/base/environment.h"
 
 namespace tuneonce {
 
@@ -41,30 +39,6 @@ std::vector<std::string> NamesIn(const std::string& folder) {
     if (name != "." && name != "..") names.push_back(std::move(name));
   }
   return names;
-}
-
-Result<TemporaryFolder> TemporaryFolder::Create() {
-  std::string name = absl::StrCat(Environment::Get().temporary_folder, "/tuneonce-XXXXXX");
-  if (mkdtemp(name.data()) == nullptr) {
-    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno)));
-  }
-  return TemporaryFolder(std::move(name));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  if (path_.empty()) return;
-  // What cannot be removed stays: there is nobody to tell.
-  auto remove = [](const char* path, const struct stat*, int, FTW*) {
-    std::remove(path);
-    return 0;
-  };
-  nftw(path_.c_str(), remove, /*fd_limit=*/16, FTW_DEPTH | FTW_PHYS);
-}
-
-Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {
-  std::string file = absl::StrCat(path_, "/", name);
-  TUNEONCE_RETURN_IF_ERROR(tuneonce::WriteFile(file, content));
-  return file;
 }
 
 Status WriteFile(const std::string& path, const std::string& content) {

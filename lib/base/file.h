@@ -2,7 +2,6 @@
 #define TUNEONCE_LIB_BASE_FILE_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -18,26 +17,6 @@ bool IsRegularFile(const std::string& path);
 std::string RealPath(const std::string& path);
 /// Names of what is in a folder, without "." and ".."; empty if there is no such folder.
 std::vector<std::string> NamesIn(const std::string& folder);
-
-/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> Create();
-  ~TemporaryFolder();
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
-    std::swap(path_, other.path_);
-    return *this;
-  }
-
-  const std::string& path() const { return path_; }
-  /// Writes `path()/name` and returns its full path.
-  Result<std::string> WriteFile(const std::string& name, const std::string& content) const;
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 /// Writes a file whole: errors leave no partial file. Errors: ResourceExhausted, with the path.
 Status WriteFile(const std::string& path, const std::string& content);

@@ -4,17 +4,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/file_descriptor.h"
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {
@@ -25,6 +30,13 @@ using Clock = std::chrono::steady_clock;
 /// How soon a cancellation is noticed.
 constexpr int kCancelPollMs = 20;
 
+/// What is read at once, and what a pipe of Linux holds.
+constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kPipeBytes = 65536;
+
+/// An exit status has three digits.
+constexpr std::size_t kMaxStatusBytes = 16;
+
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
   pointers.reserve(strings.size() + 1);
@@ -33,23 +45,81 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "unlimited", then the tool. Descriptor 3 is
-/// the pipe whose other end this process holds. The tool's outputs are the shell's; the shell gives its own up, so that
-/// they end with the tool. The watcher ignores the TERM that it sends to the group, so that it can clean up after it.
+/// Where this process's ends of pipes lie: above what the tool's own descriptors (0 to 4) replace, also in a host that
+/// has closed some of these.
+constexpr int kFirstDescriptor = 10;
+
+/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "", then the tool. FileDescriptor 3 is the pipe
+/// whose other end this process holds; into 4 goes the tool's exit status, since nobody can rely on waitpid in a process
+/// whose host ignores SIGCHLD or reaps all children. Without a line there, the shell itself has failed, and said why.
+/// The tool's outputs are the shell's; the shell gives its own up, so that they end with the tool. The watcher ignores
+/// the TERM that it sends to the group, so that it can clean up after it. The shell stays until the group is killed, so
+/// that its pid keeps naming the group.
 constexpr char kSupervisor[] = R"sh(
-folder=$1; ulimit -f "$2"; shift 2
-"$@" 3<&- & tool=$!
-exec >/dev/null 2>&1
-(trap '' TERM; read -r line <&3; kill -TERM 0; [ -n "$folder" ] && { /bin/rm -rf "$folder"; /bin/rm -rf "$folder"; }; kill -KILL 0) &
+folder=$1
+[ -z "$2" ] || ulimit -f "$2" || exit 1
+shift 2
+(exec 4>&- >/dev/null 2>&1; trap '' TERM; read -r line <&3; kill -TERM 0
+ [ -n "$folder" ] && { /bin/rm -rf "$folder"; /bin/rm -rf "$folder"; }; kill -KILL 0) &
 watcher=$!
-exec 3<&-
-wait "$tool"; code=$?
-kill -KILL "$watcher"; wait "$watcher"
-exit "$code"
+"$@" 3<&- 4>&- & tool=$!
+exec 3<&- >/dev/null 2>&1
+wait "$tool"; echo "$?" >&4
+exec 4>&-
+wait "$watcher"
 )sh";
 
-/// Starts the supervised tool with stdin from /dev/null and both outputs into `output_fd`. Returns the shell's pid.
-Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, int output_fd, int life_fd) {
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+Result<Pipe> MakePipe() {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) == 0) {
+    FileDescriptor low_read(ends[0]);
+    FileDescriptor low_write(ends[1]);
+    Pipe pipe{FileDescriptor(fcntl(ends[0], F_DUPFD_CLOEXEC, kFirstDescriptor)),
+              FileDescriptor(fcntl(ends[1], F_DUPFD_CLOEXEC, kFirstDescriptor))};
+    if (pipe.read_end.is_open() && pipe.write_end.is_open()) return pipe;
+  }
+  return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
+}
+
+/// A limit in 512-byte blocks that the tool may set: one above what already holds here cannot be set. Empty: none.
+std::string FileBlocks(std::int64_t max_file_bytes) {
+  rlimit current{};
+  if (max_file_bytes == 0 || getrlimit(RLIMIT_FSIZE, &current) != 0) return "";
+  if (current.rlim_cur <= static_cast<rlim_t>(max_file_bytes)) return "";  // RLIM_INFINITY is the largest value.
+  return absl::StrCat(max_file_bytes / 512);
+}
+
+/// A supervised tool that runs, and this process's ends of its pipes.
+struct Supervised {
+  pid_t shell = 0;
+  FileDescriptor output;  ///< Both outputs of the tool.
+  FileDescriptor status;  ///< A line with its exit status.
+  FileDescriptor life;    ///< The group is killed when this closes.
+};
+
+/// Signals as a process of its own expects them: none blocked, none ignored (a host may ignore SIGCHLD, and Python
+/// ignores SIGPIPE and SIGXFSZ; a program inherits both).
+void ResetSignals(posix_spawnattr_t* attributes) {
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(attributes, &none);
+  posix_spawnattr_setsigdefault(attributes, &all);
+  posix_spawnattr_setpgroup(attributes, 0);
+  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+/// Starts the supervised tool with stdin from /dev/null.
+Result<Supervised> Start(const std::string& program, const ProcessOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(Pipe output, MakePipe());
+  TUNEONCE_ASSIGN_OR_RETURN(Pipe status, MakePipe());
+  TUNEONCE_ASSIGN_OR_RETURN(Pipe life, MakePipe());
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -59,39 +129,58 @@ Result<pid_t> Spawn(const std::string& program, const ProcessOptions& options, i
     posix_spawnattr_destroy(&attributes);
   };
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output_fd, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, life_fd, 3);  // After the others: 3 may be one of them.
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawn_file_actions_adddup2(&actions, output.write_end.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.write_end.get(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, life.read_end.get(), 3);
+  posix_spawn_file_actions_adddup2(&actions, status.write_end.get(), 4);
+  ResetSignals(&attributes);
   std::vector<std::string> arguments = {
-      "sh",   "-c",           kSupervisor,
-      "sh",   options.folder, options.max_file_bytes == 0 ? "unlimited" : absl::StrCat(options.max_file_bytes / 512),
-      program};
+      "sh", "-c", kSupervisor, "sh", options.folder, FileBlocks(options.max_file_bytes), program};
   arguments.insert(arguments.end(), options.arguments.begin() + 1, options.arguments.end());
   std::vector<char*> argv = Pointers(arguments);
   std::vector<char*> envp = Pointers(options.environment);
-  pid_t pid = 0;
-  int error = posix_spawn(&pid, "/bin/sh", &actions, &attributes, argv.data(), envp.data());
+  Supervised started;
+  int error = posix_spawn(&started.shell, "/bin/sh", &actions, &attributes, argv.data(), envp.data());
   if (error != 0) {
     return UnavailableError(absl::StrCat("cannot start /bin/sh for ", program, ": ", std::strerror(error)));
   }
-  return pid;
+  started.output = std::move(output.read_end);
+  started.status = std::move(status.read_end);
+  started.life = std::move(life.write_end);
+  return started;
+}
+
+/// Appends what can be read now. False at the end of the file, or if nothing can be read.
+bool ReadSome(const FileDescriptor& from, std::size_t max_bytes, std::string* to) {
+  char buffer[kReadBytes];
+  ssize_t n = read(from.get(), buffer, sizeof(buffer));
+  if (n < 0 && errno == EINTR) return true;
+  if (n <= 0) return false;
+  to->append(buffer, std::min(max_bytes - std::min(max_bytes, to->size()), static_cast<std::size_t>(n)));
+  return true;
+}
+
+bool IsReadable(const FileDescriptor& descriptor) {
+  pollfd readable{descriptor.get(), POLLIN, 0};
+  return poll(&readable, 1, 0) > 0;
+}
+
+/// Kills the group and reaps the shell. A tool that ended must not leave children behind. If the shell is gone already,
+/// killed from outside and reaped by the host, its pid names nothing any more: then the watcher kills the group.
+void End(Supervised* supervised) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(supervised->shell), &info, WEXITED | WNOWAIT | WNOHANG) == 0) {
+    kill(-supervised->shell, SIGKILL);
+  }
+  supervised->life.Close();
+  while (waitpid(supervised->shell, nullptr, 0) < 0 && errno == EINTR) {
+  }
 }
 
 int RemainingMs(Clock::time_point start, int timeout_ms) {
   if (timeout_ms == 0) return 1000;  // Only a poll interval: there is no deadline.
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
   return spent >= timeout_ms ? 0 : static_cast<int>(timeout_ms - spent);
-}
-
-/// Without reaping it, which keeps its pid (our name for the group) from being reused.
-bool HasEnded(pid_t pid) {
-  siginfo_t info{};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | WNOHANG) != 0 || info.si_pid != 0;
 }
 
 }  // namespace
@@ -115,58 +204,35 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (program.empty()) {
     return UnavailableError(absl::StrCat("program '", options.arguments[0], "' was not found"));
   }
-  int output[2];
-  int life[2];
-  if (pipe2(output, O_CLOEXEC) != 0) {
-    return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
-  }
-  absl::Cleanup close_output = [&] { close(output[0]); };
-  if (pipe2(life, O_CLOEXEC) != 0) {
-    close(output[1]);
-    return ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", std::strerror(errno)));
-  }
-  absl::Cleanup close_life = [&] { close(life[1]); };
-  Result<pid_t> pid = Spawn(program, options, output[1], life[0]);
-  close(output[1]);
-  close(life[0]);
-  if (!pid.ok()) return pid.status();
-
-  ProcessResult result;
+  TUNEONCE_ASSIGN_OR_RETURN(Supervised tool, Start(program, options));
+  absl::Cleanup end = [&] { End(&tool); };
   const Clock::time_point start = Clock::now();
-  Status stopped;
-  auto stop = [&] {
+  ProcessResult result;
+  std::string exit_status;
+  for (bool has_ended = false; !has_ended;) {
     if (options.cancelled != nullptr && options.cancelled->load()) {
-      stopped = CancelledError(absl::StrCat(program, " was cancelled and killed"));
-    } else if (RemainingMs(start, options.timeout_ms) == 0) {
-      stopped = DeadlineExceededError(
+      return CancelledError(absl::StrCat(program, " was cancelled and killed"));
+    }
+    int remaining_ms = RemainingMs(start, options.timeout_ms);
+    if (remaining_ms == 0) {
+      return DeadlineExceededError(
           absl::StrCat(program, " did not end within ", options.timeout_ms, " ms and was killed"));
     }
-    return !stopped.ok();
-  };
-  while (!stop()) {
-    pollfd readable{output[0], POLLIN, 0};
-    int ready = poll(&readable, 1, std::min(RemainingMs(start, options.timeout_ms), kCancelPollMs));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) {
-      if (HasEnded(*pid)) break;  // A child of the tool still holds its output.
-      continue;
+    pollfd readable[] = {{tool.output.get(), POLLIN, 0}, {tool.status.get(), POLLIN, 0}};
+    if (poll(readable, 2, std::min(remaining_ms, kCancelPollMs)) <= 0) continue;
+    if (readable[0].revents != 0 && !ReadSome(tool.output, options.max_output_bytes, &result.output)) {
+      tool.output.Close();  // poll passes over it from now on.
     }
-    char buffer[4096];
-    ssize_t n = read(output[0], buffer, sizeof(buffer));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    std::size_t room = options.max_output_bytes - std::min(options.max_output_bytes, result.output.size());
-    result.output.append(buffer, std::min(room, static_cast<std::size_t>(n)));
+    if (readable[1].revents != 0) has_ended = !ReadSome(tool.status, kMaxStatusBytes, &exit_status);
   }
-  // It has closed its outputs; now it has to end.
-  while (stopped.ok() && !HasEnded(*pid) && !stop()) poll(nullptr, 0, 1);
-  // The group is killed in any case: a tool that ended must not leave children behind.
-  kill(-*pid, SIGKILL);
-  int wait_status = 0;
-  while (waitpid(*pid, &wait_status, 0) < 0 && errno == EINTR) {
+  // What the tool wrote before it ended: no more than a pipe holds. A child of its own may go on writing.
+  for (std::size_t drained = 0; drained < kPipeBytes && IsReadable(tool.output); drained += kReadBytes) {
+    if (!ReadSome(tool.output, options.max_output_bytes, &result.output)) break;
   }
-  if (!stopped.ok()) return stopped;
-  result.exit_code = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+  if (!absl::SimpleAtoi(exit_status, &result.exit_code)) {
+    return UnavailableError(absl::StrCat("the shell that runs ", program, " failed",
+                                         result.output.empty() ? " or was killed" : ": ", result.output));
+  }
   return result;
 }
 

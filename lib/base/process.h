@@ -22,7 +22,8 @@ struct ProcessOptions {
   const std::atomic<bool>* cancelled = nullptr;
   /// Removed, with all that is in it, if this process dies before the tool does. Empty: none.
   std::string folder;
-  /// No file that the tool writes grows beyond this; the tool gets SIGXFSZ (an exit code of 153). 0 means no limit.
+  /// No file that the tool writes grows beyond this, or beyond this process's own limit if that is less; the tool gets
+  /// SIGXFSZ (an exit code of 153). 0 means no further limit.
   std::int64_t max_file_bytes = std::int64_t{1} << 30;
   /// Only the first bytes of stdout and stderr together are kept.
   std::size_t max_output_bytes = std::size_t{64} * 1024;
@@ -35,7 +36,9 @@ struct ProcessResult {
 
 /// Runs a tool in a process group of its own and waits for it. An exit code other than 0 is a result, not an error.
 /// Whatever ends first (the tool, its deadline, this process, even by SIGKILL), no process of the group is left.
-/// Errors: Unavailable (cannot be started), DeadlineExceeded and Cancelled (killed with its whole group). Thread-safe.
+/// Nothing of it depends on the host's handling of SIGCHLD, or on which descriptors the host has open.
+/// Errors: Unavailable (it or its shell cannot be started), ResourceExhausted (no descriptors), DeadlineExceeded and
+/// Cancelled (killed with its whole group). Thread-safe.
 ///
 /// A shell supervises the tool: it holds one end of a pipe whose other end only this process has, and kills the group
 /// when that end closes. PR_SET_PDEATHSIG would not do: it is lost on the tool's own children, and it follows the

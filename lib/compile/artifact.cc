@@ -5,7 +5,7 @@
 namespace tuneonce {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x74756e656f310002;  // "tuneo1", format 2.
+constexpr std::uint64_t kVersion = 0x74756e656f310003;  // "tuneo1", format 3.
 
 }  // namespace
 
@@ -16,6 +16,8 @@ std::string EncodeArtifact(const Artifact& artifact) {
   for (const std::string& kernel : artifact.kernels) encoder.Add(std::string_view(kernel));
   encoder.Add(artifact.seconds).Add(std::string_view(artifact.toolchain)).Add(artifact.resources.registers);
   encoder.Add(artifact.resources.shared_bytes).Add(artifact.resources.local_bytes).Add(artifact.code_fingerprint);
+  encoder.Add(static_cast<std::uint64_t>(artifact.dependencies.size()));
+  for (const Dependency& each : artifact.dependencies) encoder.Add(std::string_view(each.path)).Add(each.content);
   return encoder.Finish();
 }
 
@@ -34,6 +36,13 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   artifact.resources.shared_bytes = decoder.Int();
   artifact.resources.local_bytes = decoder.Int();
   artifact.code_fingerprint = decoder.ReadFingerprint();
+  std::uint64_t num_dependencies = decoder.Word();
+  for (std::uint64_t i = 0; i < num_dependencies && decoder.remaining() > 0; ++i) {
+    Dependency dependency;
+    dependency.path = decoder.Text();
+    dependency.content = decoder.ReadFingerprint();
+    artifact.dependencies.push_back(std::move(dependency));
+  }
   if (!decoder.Ended()) return InvalidArgumentError("a stored artifact is not well formed");
   return artifact;
 }

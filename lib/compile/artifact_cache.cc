@@ -18,7 +18,7 @@ Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const CompileLi
   while (!state_->held.insert(key).second) {
     if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled while waiting");
     if (std::chrono::steady_clock::now() >= deadline) {
-      return DeadlineExceededError("another thread or process compiles the same artifact and did not end in time");
+      return DeadlineExceededError("another thread or process works on the same and did not end in time");
     }
     state_->released.wait_for(lock, kCancelPoll);
   }

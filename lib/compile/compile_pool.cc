@@ -11,9 +11,11 @@
 #include <mutex>
 #include <numeric>
 #include <queue>
+#include <system_error>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "compile/compile_cached.h"
 #include "tuneonce/base/environment.h"
 
@@ -21,6 +23,9 @@ namespace tuneonce {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Who is to blame for an exception.
+constexpr char kToolchain[] = "the toolchain or its artifact cache";
 
 int UsableCores() {
   cpu_set_t cores;
@@ -68,8 +73,6 @@ struct CompilePool::Impl {
   const CompileOptions options;
   ArtifactCache& cache;
   const Clock::time_point start = Clock::now();
-  int num_workers = 1;
-
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   std::mutex mutex;
   std::condition_variable changed;
@@ -78,7 +81,8 @@ struct CompilePool::Impl {
   std::size_t dear_end = 0;                      // ... and before here are still to be started.
   std::queue<CompiledJob> finished;
   std::size_t num_handed_out = 0;
-  std::vector<std::thread> workers;
+  const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.
+  std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
 
   Impl(const ToolchainSet& its_toolchains, const Target& its_target, std::vector<CompileJob> its_jobs,
        const CompileOptions& its_options)
@@ -97,9 +101,8 @@ struct CompilePool::Impl {
     for (std::size_t job : order) {
       Fingerprinter content;
       for (const CompileJob::Alternative& alternative : jobs[job].alternatives) {
-        Result<const Toolchain*> toolchain = toolchains.For(alternative.source.kind);
         content.Add(alternative.source.Fingerprint());
-        if (toolchain.ok() && (*toolchain)->uses_hints()) content.Add(alternative.hints.Fingerprint());
+        if (UsesHints(alternative)) content.Add(alternative.hints.Fingerprint());
       }
       auto [it, is_new] = group_of.emplace(content.Finish(), groups.size());
       if (is_new) groups.emplace_back();
@@ -114,11 +117,20 @@ struct CompilePool::Impl {
            std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
   }
 
+  /// True also where the toolchain cannot say: compiling says why.
+  bool UsesHints(const CompileJob::Alternative& alternative) const {
+    Result<bool> uses_hints = CallUser(kToolchain, [&]() -> Result<bool> {
+      TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+      return toolchain->uses_hints();
+    });
+    return !uses_hints.ok() || *uses_hints;
+  }
+
   /// What is left of the time for all, and for one.
   Result<CompileLimits> Limits() const {
     if (stopped) return CancelledError("the search was cancelled");
     CompileLimits limits;
-    limits.cancelled = &stopped;
+    limits.cancelled = cancelled;
     std::int64_t left = TimeLeft();
     if (left <= 0) {
       return DeadlineExceededError(
@@ -135,8 +147,11 @@ struct CompilePool::Impl {
 
   Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
     TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
-    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
-    return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
+    // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
+    return CallUser(kToolchain, [&]() -> Result<Artifact> {
+      TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+      return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
+    });
   }
 
   CompiledJob Compile(std::size_t job) const {
@@ -154,25 +169,40 @@ struct CompilePool::Impl {
     return CompiledJob{job, 0, InvalidArgumentError("there is no source to compile"), {}, false, false};
   }
 
-  /// The first worker starts with the cheapest, so that there is soon something to measure; the others with the
-  /// dearest, since one that is started late would be waited for alone.
-  void Work(bool is_first) {
-    for (;;) {
-      std::size_t group = 0;
-      {
-        std::lock_guard<std::mutex> lock(mutex);
-        if (cheap_end == dear_end) return;
-        group = is_first ? cheap_end++ : --dear_end;
-      }
-      CompiledJob result = Compile(groups[group].front());
+  /// Compiles one group more. False if there is none. The first worker starts with the cheapest, so that there is soon
+  /// something to measure; the others with the dearest, since one that is started late would be waited for alone.
+  bool CompileOne(bool is_first) {
+    std::size_t group = 0;
+    {
       std::lock_guard<std::mutex> lock(mutex);
-      for (std::size_t job : groups[group]) {
-        result.job = job;
-        finished.push(result);
-        result.from_cache = true;  // The others of the group cost nothing.
-      }
-      changed.notify_all();
+      if (cheap_end == dear_end) return false;
+      group = is_first ? cheap_end++ : --dear_end;
     }
+    CompiledJob result = Compile(groups[group].front());
+    std::lock_guard<std::mutex> lock(mutex);
+    for (std::size_t job : groups[group]) {
+      result.job = job;
+      finished.push(result);
+      result.from_cache = true;  // The others of the group cost nothing.
+    }
+    changed.notify_all();
+    return true;
+  }
+
+  /// As many threads as can be had: a system that gives no more must not fail a search.
+  void StartWorkers(int wanted) {
+    workers.reserve(static_cast<std::size_t>(wanted));
+    for (int i = 0; i < wanted; ++i) {
+      try {
+        workers.emplace_back([this, i] {
+          while (CompileOne(i == 0)) {
+          }
+        });
+      } catch (const std::system_error&) {
+        break;
+      }
+    }
+    if (workers.empty()) cancelled = options.cancelled;  // Nobody sets `stopped` while Next compiles.
   }
 };
 
@@ -182,8 +212,7 @@ CompilePool::CompilePool(const ToolchainSet& toolchains, const Target& target, s
   impl_->Group();
   impl_->dear_end = impl_->groups.size();
   int wanted = options.num_workers > 0 ? options.num_workers : DefaultWorkers(options.memory_per_worker_bytes);
-  impl_->num_workers = std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size())));
-  for (int i = 0; i < impl_->num_workers; ++i) impl_->workers.emplace_back([this, i] { impl_->Work(i == 0); });
+  impl_->StartWorkers(std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size()))));
 }
 
 CompilePool::~CompilePool() {
@@ -194,6 +223,12 @@ CompilePool::~CompilePool() {
 std::optional<CompiledJob> CompilePool::Next() {
   std::unique_lock<std::mutex> lock(impl_->mutex);
   if (impl_->num_handed_out == impl_->jobs.size()) return std::nullopt;
+  if (impl_->workers.empty() && impl_->finished.empty()) {
+    lock.unlock();
+    if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
+    impl_->CompileOne(/*is_first=*/true);
+    lock.lock();
+  }
   while (impl_->finished.empty()) {
     // The user's flag cannot notify: it is looked at from here, where nothing else is to be done.
     impl_->changed.wait_for(lock, std::chrono::milliseconds(10));
@@ -205,6 +240,6 @@ std::optional<CompiledJob> CompilePool::Next() {
   return result;
 }
 
-int CompilePool::num_workers() const { return impl_->num_workers; }
+int CompilePool::num_workers() const { return std::max(1, static_cast<int>(impl_->workers.size())); }
 
 }  // namespace tuneonce

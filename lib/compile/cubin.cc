@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "compile/elf_image.h"
+#include "base/elf_image.h"
 
 namespace tuneonce {
 namespace {

@@ -6,13 +6,16 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "base/file.h"
 #include "base/process.h"
+#include "compile/keyed_lock.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/base/environment.h"
 
@@ -59,39 +62,74 @@ std::vector<std::string> Places(const std::string& name) {
   return places;
 }
 
-/// Path, size and time of change: a tool that was replaced is asked again.
-std::string IdentityOf(const std::string& path) {
-  struct stat info {};
-  stat(path.c_str(), &info);
-  return absl::StrCat(path, "|", info.st_size, "|", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec);
+/// Path, size and time of change of each word that names a file: a tool that was replaced is asked again.
+Fingerprint IdentityOf(const std::vector<std::string>& command) {
+  std::string search_path = Environment::Get().path;
+  Fingerprinter identity;
+  for (const std::string& word : command) {
+    std::string path = FindProgram(word, search_path);
+    struct stat info {};
+    stat(path.c_str(), &info);
+    identity.Add(word).Add(path).Add(static_cast<std::uint64_t>(info.st_size));
+    identity.Add(static_cast<std::uint64_t>(info.st_mtim.tv_sec)).Add(static_cast<std::uint64_t>(info.st_mtim.tv_nsec));
+  }
+  return identity.Finish();
 }
 
-Result<std::string> AskVersion(const std::string& path) {
+Result<std::string> AskVersion(const std::vector<std::string>& command) {
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
   CompileLimits limits;
   limits.timeout_ms = kVersionTimeoutMs;
-  Result<std::string> output = RunCompiler({path, "--version"}, folder, limits);
-  if (!output.ok()) return UnavailableError(absl::StrCat(path, " --version: ", output.status().message()));
+  std::vector<std::string> arguments = command;
+  arguments.push_back("--version");
+  std::string what = absl::StrJoin(arguments, " ");
+  Result<std::string> output = RunCompiler(arguments, folder, limits, {"PATH=" + Environment::Get().path, "LC_ALL=C"});
+  if (!output.ok()) return UnavailableError(absl::StrCat(what, ": ", output.status().message()));
+  std::string version = output->substr(0, output->find('\n'));
   for (absl::string_view line : absl::StrSplit(*output, '\n')) {
-    if (auto at = line.find("release "); at != absl::string_view::npos) return std::string(line.substr(at));
+    auto at = line.find("release ");
+    if (at == absl::string_view::npos) continue;
+    version = std::string(line.substr(at));
+    break;
   }
-  std::string first = output->substr(0, output->find('\n'));
-  if (first.empty()) return UnavailableError(absl::StrCat(path, " --version says nothing"));
-  return first;
+  if (version.find_first_of("0123456789") != std::string::npos) return version;
+  return UnavailableError(absl::StrCat(what, " says no version: ", version.empty() ? "nothing at all" : version));
 }
 
-Result<std::string> VersionOf(const std::string& path) {
-  static std::mutex* const mutex = new std::mutex;
-  static auto* const versions = new std::map<std::string, std::string>;
-  std::string identity = IdentityOf(path);
-  std::lock_guard<std::mutex> lock(*mutex);  // Held while asking: one asks, the others take its answer.
-  if (auto it = versions->find(identity); it != versions->end()) return it->second;
-  TUNEONCE_ASSIGN_OR_RETURN(std::string version, AskVersion(path));
-  versions->emplace(identity, version);
-  return version;
-}
+/// The versions that are known.
+class VersionTable {
+ public:
+  std::optional<std::string> Find(const Fingerprint& tool) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto found = versions_.find(tool);
+    return found == versions_.end() ? std::nullopt : std::optional<std::string>(found->second);
+  }
+  void Add(const Fingerprint& tool, const std::string& version) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    versions_[tool] = version;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Fingerprint, std::string> versions_;
+};
 
 }  // namespace
+
+Result<std::string> VersionOf(const std::vector<std::string>& command) {
+  static auto* const known = new VersionTable;
+  static auto* const asking = new KeyedLock;
+  Fingerprint tool = IdentityOf(command);
+  if (std::optional<std::string> version = known->Find(tool)) return *std::move(version);
+  CompileLimits limits;
+  limits.timeout_ms = kVersionTimeoutMs;
+  Result<ArtifactLease> lease = asking->Acquire(tool, limits);
+  if (!lease.ok()) return lease.status().WithPrefix(absl::StrCat(command[0], " --version"));
+  if (std::optional<std::string> version = known->Find(tool)) return *std::move(version);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, AskVersion(command));
+  known->Add(tool, version);
+  return version;
+}
 
 Result<Tool> FindTool(const std::string& name, const std::string& explicit_path) {
   std::string search_path = Environment::Get().path;
@@ -105,7 +143,7 @@ Result<Tool> FindTool(const std::string& name, const std::string& explicit_path)
     if (!explicit_path.empty()) return UnavailableError(absl::StrCat(name, " was not found at ", explicit_path));
     return UnavailableError(absl::StrCat(name, " was not found; looked for ", absl::StrJoin(places, ", ")));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(tool.version, VersionOf(tool.path));
+  TUNEONCE_ASSIGN_OR_RETURN(tool.version, VersionOf({tool.path}));
   return tool;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "tuneonce/base/result.h"
 #include "tuneonce/compile/artifact.h"
 #include "tuneonce/compile/compile_limits.h"
@@ -14,8 +14,14 @@ namespace tuneonce {
 /// A compiler that runs as a process of its own.
 struct Tool {
   std::string path;
-  std::string version;  ///< The line of `--version` that names a release: "... release 13.5, V13.5.37".
+  std::string version;  ///< VersionOf({path}).
 };
+
+/// What `command --version` (a program and its first arguments) says in the line that names a release, "... release
+/// 13.5, V13.5.37", else in its first line. Asked once per process and file; who asks for the same at that time waits
+/// for the answer, who asks for another does not. Errors: Unavailable, if it fails or says nothing that could be a
+/// version; DeadlineExceeded.
+Result<std::string> VersionOf(const std::vector<std::string>& command);
 
 /// Finds one of NVIDIA's compilers by name ("tileiras", "ptxas"):
 /// 1. `explicit_path`, if it is not empty; then nothing else is tried.
@@ -23,8 +29,7 @@ struct Tool {
 ///    /usr/lib (site-packages or dist-packages of any python3).
 /// 3. CUDA: $CUDA_HOME/bin (or $CUDA_PATH/bin), /usr/local/cuda/bin.
 /// 4. PATH.
-/// Its version is asked for once per process and file. Errors: Unavailable with the places, or because `--version`
-/// fails.
+/// Errors: Unavailable with the places; as VersionOf.
 Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
 
 /// Runs a tool: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is

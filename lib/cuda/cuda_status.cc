@@ -26,6 +26,8 @@ StatusCode CodeOf(CUresult result) {
     case CUDA_ERROR_NOT_INITIALIZED:
     case CUDA_ERROR_DEINITIALIZED:
     case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
+    case CUDA_ERROR_FILE_NOT_FOUND:    // The CPU device's: there is no place for a module's code,
+    case CUDA_ERROR_OPERATING_SYSTEM:  // or none that code may run from.
       return StatusCode::kUnavailable;
     case CUDA_ERROR_NOT_SUPPORTED:
       return StatusCode::kUnimplemented;

@@ -1,5 +1,8 @@
 #include "tuneonce/cuda/library.h"
 
+#include <elf.h>
+
+#include "base/elf_image.h"
 #include "tuneonce/cuda/cuda_status.h"
 #include "tuneonce/cuda/relaxed_driver.h"
 
@@ -38,6 +41,11 @@ Result<std::vector<std::size_t>> KernelHandle::ParameterSizes() const {
 
 Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
   if (image.empty()) return InvalidArgumentError("cannot load an empty image");
+  // A driver gets no size: it would read past the end of one that is cut. What is no ELF file is text with an end.
+  if (image.rfind(ELFMAG, 0) == 0) {
+    Status whole = ElfImage::Parse(image).status();
+    if (!whole.ok()) return whole.WithPrefix("cannot load an image of " + std::to_string(image.size()) + " bytes");
+  }
   RelaxedDriver driver(api);
   CUlibrary library = nullptr;
   TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,

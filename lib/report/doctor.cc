@@ -44,10 +44,9 @@ void AddDriver(const std::string& name, const Result<const DriverApi*>& api, con
 }
 
 DoctorFinding Compiler() {
-  Result<std::string> compiler = HostToolchain::FindCompiler();
-  if (!compiler.ok())
-    return DoctorFinding{"C++ compiler", false, compiler.status().message(), "install g++ to use the CPU device"};
-  return DoctorFinding{"C++ compiler", true, HostToolchain().Description(), ""};
+  bool works = HostToolchain().Version().ok();
+  return DoctorFinding{"C++ compiler", works, HostToolchain().Description(),
+                       works ? "" : "install g++ to use the CPU device"};
 }
 
 DoctorFinding NvrtcFinding() {

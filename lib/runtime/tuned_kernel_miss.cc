@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "compile/compile_cached.h"
 #include "runtime/bucket_call.h"
 #include "runtime/profiler_range.h"
 #include "runtime/recorded_result.h"
@@ -308,9 +309,9 @@ std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const Fingerpr
   if (!planned.ok()) return nullptr;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;
-    Result<std::optional<Artifact>> artifact = artifacts->Get(artifact_key);
-    if (!artifact.ok() || !artifact->has_value()) return nullptr;
-    candidate.artifact = **std::move(artifact);
+    std::optional<Artifact> artifact = FindCurrent(*artifacts, artifact_key);
+    if (!artifact) return nullptr;
+    candidate.artifact = *std::move(artifact);
     Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api, candidate);
     return loaded.ok() ? *std::move(loaded) : nullptr;
   }

@@ -3,16 +3,24 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <thread>
 
+#include "base/temporary_folder.h"
+#include "testing/in_child.h"
 #include "tuneonce/base/environment.h"
 
 namespace tuneonce {
 namespace {
+
+using testing::InChild;
 
 Result<ProcessResult> Shell(const std::string& script, int timeout_ms = 20000) {
   ProcessOptions options;
@@ -130,6 +138,86 @@ TEST(ProcessTest, AFileThatGrowsTooLargeEndsTheTool) {
   EXPECT_EQ(result->exit_code, 128 + SIGXFSZ);
 }
 
+void ExpectExitCodesAreTrue() {
+  EXPECT_EQ(Shell("echo out; exit 3")->exit_code, 3);
+  EXPECT_EQ(Shell("echo out; exit 3")->output, "out\n");
+  EXPECT_EQ(Shell("exit 0")->exit_code, 0);
+  EXPECT_EQ(Shell("kill -9 $$")->exit_code, 128 + 9);
+  EXPECT_EQ(Shell("true & wait $!; exit $?")->exit_code, 0) << "the tool's own children";
+}
+
+TEST(ProcessTest, ExitCodesAreTrueWhereTheHostIgnoresItsChildren) {
+  EXPECT_EQ(InChild([] {
+              signal(SIGCHLD, SIG_IGN);
+              ExpectExitCodesAreTrue();
+            }),
+            0);
+  EXPECT_EQ(InChild([] {
+              struct sigaction action {};
+              action.sa_handler = SIG_DFL;
+              action.sa_flags = SA_NOCLDWAIT;
+              sigaction(SIGCHLD, &action, nullptr);
+              ExpectExitCodesAreTrue();
+            }),
+            0);
+}
+
+TEST(ProcessTest, ExitCodesAreTrueWhereTheHostReapsAllChildren) {
+  EXPECT_EQ(InChild([] {
+              std::atomic<bool> is_over{false};
+              std::thread reaper([&] {
+                while (!is_over) waitpid(-1, nullptr, WNOHANG);
+              });
+              for (int i = 0; i < 20; ++i) ExpectExitCodesAreTrue();
+              is_over = true;
+              reaper.join();
+            }),
+            0);
+}
+
+TEST(ProcessTest, AHostWithoutStandardDescriptorsCanRunTools) {
+  for (int closed : {1, 2, 4, 3, 6, 7}) {  // Which of 0 to 2 are closed, by bit.
+    EXPECT_EQ(InChild([closed] {
+                for (int fd = 0; fd < 3; ++fd) {
+                  if ((closed >> fd & 1) != 0) close(fd);
+                }
+                ExpectExitCodesAreTrue();
+                EXPECT_EQ(Shell("cat; echo err >&2")->output, "err\n");
+              }),
+              0)
+        << closed;
+  }
+}
+
+TEST(ProcessTest, AToolDoesNotInheritIgnoredSignals) {
+  EXPECT_EQ(InChild([] {
+              for (int ignored : {SIGPIPE, SIGXFSZ, SIGTERM}) signal(ignored, SIG_IGN);
+              EXPECT_EQ(Shell("kill -TERM $$; exit 0")->exit_code, 128 + SIGTERM);
+              EXPECT_EQ(Shell("kill -PIPE $$; exit 0")->exit_code, 128 + SIGPIPE);
+            }),
+            0);
+}
+
+TEST(ProcessTest, ASmallerLimitOfTheHostOnFilesHolds) {
+  EXPECT_EQ(InChild([] {
+              const rlimit limit{1 << 20, 1 << 20};
+              ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+              // As root the limit could be raised again; others are told that it cannot be set.
+              if (geteuid() == 0) {
+                ASSERT_EQ(setuid(65534), 0);
+              }
+              Result<ProcessResult> result = Shell("echo version 1");
+              EXPECT_TRUE(result.ok()) << result.status().ToString();
+              EXPECT_EQ(result->output, "version 1\n");
+            }),
+            0);
+}
+
+TEST(ProcessTest, AShellThatIsKilledIsNoResult) {
+  Result<ProcessResult> result = Shell("kill -9 $PPID; sleep 1000");
+  EXPECT_EQ(result.status().code(), StatusCode::kUnavailable) << result.status().ToString();
+}
+
 TEST(ProcessTest, AMissingProgramIsNamed) {
   ProcessOptions options;
   options.arguments = {"no-such-program"};
@@ -148,6 +236,51 @@ TEST(TemporaryFolderTest, GoesWithItsFiles) {
     ASSERT_TRUE(folder->WriteFile("sub/b", "text").ok());
   }
   EXPECT_NE(access(path.c_str(), F_OK), 0);
+}
+
+TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
+  std::string parent = "/tmp/tuneonce-test-XXXXXX";
+  ASSERT_NE(mkdtemp(parent.data()), nullptr);
+  Environment saved = Environment::Get();
+  Environment changed = saved;
+  changed.temporary_folder = parent;
+  Environment::Set(changed);
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  pid_t host = fork();
+  if (host == 0) {
+    Result<TemporaryFolder> folder = TemporaryFolder::Create();
+    (void)folder->WriteFile("kernel.cc", "text");
+    (void)write(pipe_ends[1], "x", 1);
+    for (;;) pause();
+  }
+  char ready = 0;
+  ASSERT_EQ(read(pipe_ends[0], &ready, 1), 1);
+  // Not ours to remove: without a mark, of another name, a file, a link.
+  ASSERT_EQ(mkdir((parent + "/tuneonce-unmarked").c_str(), 0700), 0);
+  ASSERT_EQ(mkdir((parent + "/other").c_str(), 0700), 0);
+  ASSERT_EQ(symlink("other", (parent + "/tuneonce-link").c_str()), 0);
+  ASSERT_EQ(NamesIn(parent).size(), 4u);
+  auto names_after_a_new_process = [&] {
+    pid_t next = fork();
+    if (next == 0) _exit(TemporaryFolder::Create().ok() ? 0 : 1);
+    waitpid(next, nullptr, 0);
+    std::vector<std::string> names = NamesIn(parent);
+    names.erase(std::remove_if(names.begin(), names.end(),
+                               [&](const std::string& name) {
+                                 return access((parent + "/" + name + "/kernel.cc").c_str(), F_OK) != 0;
+                               }),
+                names.end());
+    return names.size();
+  };
+  EXPECT_EQ(names_after_a_new_process(), 1u) << "its process lives";
+  kill(host, SIGKILL);
+  waitpid(host, nullptr, 0);
+  EXPECT_EQ(names_after_a_new_process(), 0u) << "a killed process's folder is left";
+  EXPECT_EQ(access((parent + "/tuneonce-unmarked").c_str(), F_OK), 0);
+  EXPECT_EQ(access((parent + "/other").c_str(), F_OK), 0);
+  Environment::Set(saved);
+  EXPECT_EQ(system(("rm -rf " + parent).c_str()), 0);
 }
 
 TEST(TemporaryFolderTest, AFolderThatCannotBeMadeIsAnError) {

@@ -2,12 +2,18 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <new>
+#include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "testing/device_test.h"
+#include "testing/in_child.h"
 
 namespace tuneonce {
 namespace {
+
+using testing::InChild;
 
 /// Compiles a text to itself. "fail" does not compile; "wait" takes until it is cancelled or its time is over; "gate"
 /// waits until `open`. Counts what it compiles.
@@ -24,6 +30,7 @@ class ScriptedToolchain final : public Toolchain {
   mutable std::vector<std::string> compiled;
   mutable int running = 0;
   bool open = false;
+  bool cacheable = true;
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
@@ -44,6 +51,7 @@ class ScriptedToolchain final : public Toolchain {
     Artifact artifact;
     artifact.image = source.content;
     artifact.seconds = 1;
+    artifact.cacheable = cacheable;
     return artifact;
   }
 };
@@ -169,12 +177,102 @@ TEST_F(CompilePoolTest, ThreadsThatWantTheSameArtifactCompileItOnce) {
   EXPECT_EQ(scripted_->compiled.size(), 1u);
 }
 
-TEST_F(CompilePoolTest, ASourceThatReadsOtherFilesIsCompiledEachTime) {
-  CompileJob job = Job({"a"});
-  job.alternatives[0].source.options = {"-I/some/folder"};
-  All({job});
-  All({job});
+TEST_F(CompilePoolTest, WhatNobodyCanSayTheOriginOfIsCompiledEachTime) {
+  scripted_->cacheable = false;
+  All({Job({"a"})});
+  All({Job({"a"})});
   EXPECT_EQ(scripted_->compiled.size(), 2u);
+  EXPECT_EQ(cache_.bytes(), 0);
+}
+
+/// Throws wherever it is told to.
+class ThrowingToolchain final : public Toolchain {
+ public:
+  explicit ThrowingToolchain(std::string where) : where_(std::move(where)) {}
+  SourceKind source_kind() const override {
+    Throw("source_kind");
+    return SourceKind::kPtx;
+  }
+  bool uses_hints() const override {
+    Throw("uses_hints");
+    return true;
+  }
+  Result<std::string> Version() const override {
+    Throw("Version");
+    return std::string("1");
+  }
+  std::string Description() const override { return "throwing"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const CompileLimits&) const override {
+    Throw("DoCompile");
+    if (where_ == "DoCompile, no exception") throw 5;  // NOLINT: a host may.
+    return Artifact();
+  }
+  void Throw(const std::string& here) const {
+    if (here == where_) throw std::runtime_error("broken in " + here);
+  }
+  const std::string where_;
+};
+
+TEST_F(CompilePoolTest, AToolchainThatThrowsHasFailedToCompile) {
+  for (const char* where : {"source_kind", "uses_hints", "Version", "DoCompile", "DoCompile, no exception"}) {
+    EXPECT_EQ(InChild([&] {
+                ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(where)});
+                options_.num_workers = 2;
+                CompilePool pool(toolchains, Target(), {Job({"a", "b"}), Job({"c"})}, options_);
+                for (int i = 0; i < 2; ++i) EXPECT_ERROR(pool.Next()->artifact, StatusCode::kInvalidArgument, "threw");
+                EXPECT_FALSE(pool.Next().has_value());
+              }),
+              0)
+        << where;
+  }
+}
+
+TEST_F(CompilePoolTest, ACacheThatThrowsFailsTheCandidateAlone) {
+  struct ThrowingCache final : ArtifactCache {
+    Result<std::optional<Artifact>> Get(const Fingerprint&) override { throw std::bad_alloc(); }
+    Status Put(const Fingerprint&, const Artifact&) override { return Status(); }
+    Result<ArtifactLease> Lease(const Fingerprint&, const CompileLimits&) override { return ArtifactLease(); }
+  };
+  EXPECT_EQ(InChild([&] {
+              ThrowingCache cache;
+              options_.cache = &cache;
+              EXPECT_FALSE(All({Job({"a"})})[0].artifact.ok());
+            }),
+            0);
+}
+
+TEST_F(CompilePoolTest, WithFewThreadsOrNoneAllIsCompiled) {
+  for (rlim_t threads : {1, 2, 3}) {
+    int result = InChild([&] {
+      testing::LimitThreads(threads);
+      options_.num_workers = 4;
+      CompilePool pool(toolchains_, Target(), {Job({"a"}), Job({"fail"}), Job({"b"}), Job({"c"})}, options_);
+      EXPECT_LT(pool.num_workers(), 4);
+      std::set<std::size_t> compiled;
+      while (std::optional<CompiledJob> job = pool.Next()) {
+        if (job->artifact.ok()) compiled.insert(job->job);
+      }
+      EXPECT_EQ(compiled, (std::set<std::size_t>{0, 2, 3}));
+    });
+    if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of threads cannot be limited here";
+    EXPECT_EQ(result, 0) << threads;
+  }
+}
+
+TEST_F(CompilePoolTest, WithoutThreadsDeadlinesAndCancellationHold) {
+  int result = InChild([&] {
+    testing::LimitThreads(1);
+    options_.timeout_ms = 20;
+    EXPECT_EQ(All({Job({"wait"})})[0].artifact.status().code(), StatusCode::kDeadlineExceeded);
+    std::atomic<bool> cancelled{true};
+    options_.timeout_ms = 60000;
+    options_.cancelled = &cancelled;
+    EXPECT_EQ(All({Job({"wait"})})[0].artifact.status().code(), StatusCode::kCancelled);
+  });
+  if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of threads cannot be limited here";
+  EXPECT_EQ(result, 0);
 }
 
 TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
@@ -186,6 +284,7 @@ TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
   artifact.seconds = 0.25;
   artifact.resources = ResourceUse{32, 1024, 8};
   artifact.code_fingerprint = Fingerprinter().Add("x").Finish();
+  artifact.dependencies = {{"/a/header.h", Fingerprinter().Add("y").Finish()}, {"b.h", Fingerprint()}};
   std::string bytes = EncodeArtifact(artifact);
   Result<Artifact> back = DecodeArtifact(bytes);
   ASSERT_OK(back);
@@ -198,6 +297,10 @@ TEST(ArtifactTest, ComesBackWholeOrNotAtAll) {
   EXPECT_EQ(back->resources.shared_bytes, 1024);
   EXPECT_EQ(back->resources.local_bytes, 8);
   EXPECT_EQ(back->code_fingerprint, artifact.code_fingerprint);
+  ASSERT_EQ(back->dependencies.size(), 2u);
+  EXPECT_EQ(back->dependencies[0].path, "/a/header.h");
+  EXPECT_EQ(back->dependencies[0].content, artifact.dependencies[0].content);
+  EXPECT_EQ(back->dependencies[1].path, "b.h");
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string damaged = bytes;
     damaged[i] = static_cast<char>(damaged[i] ^ 1);

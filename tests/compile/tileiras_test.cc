@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"

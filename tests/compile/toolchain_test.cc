@@ -10,13 +10,8 @@
 namespace tuneonce {
 namespace {
 
+using testing::CpuTarget;
 using testing::Sm;
-
-const Target kCpu = [] {
-  Target target;
-  target.is_cpu_device = true;
-  return target;
-}();
 
 constexpr char kHostSource[] = "static void k(const tuneonce_block&, int* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);";
 
@@ -28,22 +23,22 @@ KernelSource Host(int value) {
 
 TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
   HostToolchain host;
-  Result<Artifact> one = host.Compile(Host(1), Hints(), kCpu);
+  Result<Artifact> one = host.Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(one);
   EXPECT_EQ(one->image.substr(1, 3), "ELF");
   EXPECT_EQ(one->symbol, "k");
   EXPECT_GT(one->seconds, 0);
-  EXPECT_EQ(host.Compile(Host(1), Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
-  EXPECT_NE(host.Compile(Host(2), Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
+  EXPECT_EQ(host.Compile(Host(1), Hints(), CpuTarget())->code_fingerprint, one->code_fingerprint);
+  EXPECT_NE(host.Compile(Host(2), Hints(), CpuTarget())->code_fingerprint, one->code_fingerprint);
   // A macro that the source does not use changes nothing: a duplicate.
   KernelSource unused = Host(1);
   unused.Define("UNUSED", 7);
-  EXPECT_EQ(host.Compile(unused, Hints(), kCpu)->code_fingerprint, one->code_fingerprint);
+  EXPECT_EQ(host.Compile(unused, Hints(), CpuTarget())->code_fingerprint, one->code_fingerprint);
 }
 
 TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
   KernelSource broken = KernelSource::HostCpp("this is no C++", "k");
-  EXPECT_ERROR(HostToolchain().Compile(broken, Hints(), kCpu), StatusCode::kInvalidArgument, "k.cc:1");
+  EXPECT_ERROR(HostToolchain().Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "k.cc:1");
   EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument, "CPU device only");
 }
 
@@ -51,11 +46,11 @@ TEST(HostToolchainTest, AMissingCompilerIsUnavailable) {
   Environment environment = Environment::Get();
   environment.cxx = "no-such-compiler";
   Environment::Set(environment);
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), kCpu), StatusCode::kUnavailable, "no-such-compiler");
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), CpuTarget()), StatusCode::kUnavailable, "no-such-compiler");
   environment.cxx = "";
   environment.path = "/nowhere";
   Environment::Set(environment);
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), kCpu), StatusCode::kUnavailable, "c++, g++, clang++");
+  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), CpuTarget()), StatusCode::kUnavailable, "c++, g++, clang++");
 }
 
 TEST(HostToolchainTest, NoTemporaryFileStays) {
@@ -64,8 +59,8 @@ TEST(HostToolchainTest, NoTemporaryFileStays) {
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   environment.temporary_folder = name;
   Environment::Set(environment);
-  EXPECT_OK(HostToolchain().Compile(Host(1), Hints(), kCpu));
-  EXPECT_FALSE(HostToolchain().Compile(KernelSource::HostCpp("#error no", "k"), Hints(), kCpu).ok());
+  EXPECT_OK(HostToolchain().Compile(Host(1), Hints(), CpuTarget()));
+  EXPECT_FALSE(HostToolchain().Compile(KernelSource::HostCpp("#error no", "k"), Hints(), CpuTarget()).ok());
   EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
 }
 
@@ -94,15 +89,15 @@ TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
   EXPECT_EQ(NvrtcToolchain().Compile(source, Hints(), Sm(90))->code_fingerprint, artifact->code_fingerprint);
   EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "k.cu(1)");
-  EXPECT_ERROR(NvrtcToolchain().Compile(source, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
+  EXPECT_ERROR(NvrtcToolchain().Compile(source, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
 }
 
 TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   KernelSource text = KernelSource::Cubin("PTX", "k");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "the image is no cubin: it does not start as an ELF file");
-  EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), kCpu), StatusCode::kInvalidArgument, "CPU device");
-  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), kCpu);
+  EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
+  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "for another machine");
 }
@@ -117,9 +112,9 @@ TEST(ToolchainSetTest, ChoosesByKindOfSource) {
 
 TEST(ToolchainTest, AnArtifactsKeyCoversWhatTheArtifactDependsOn) {
   HostToolchain host;
-  Fingerprint key = *host.ArtifactKey(Host(1), Hints(), kCpu);
-  EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), kCpu), key) << "hints do not apply";
-  EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), kCpu), key);
+  Fingerprint key = *host.ArtifactKey(Host(1), Hints(), CpuTarget());
+  EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), CpuTarget()), key) << "hints do not apply";
+  EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), CpuTarget()), key);
   EXPECT_NE(*host.ArtifactKey(Host(1), Hints(), Sm(90)), key);
 }
 

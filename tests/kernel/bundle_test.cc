@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "kernel/manifest.h"
 #include "testing/device_test.h"
 

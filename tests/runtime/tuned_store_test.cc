@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "base/file.h"
 #include "base/process.h"
+#include "base/temporary_folder.h"
 #include "testing/device_test.h"
 #include "tuneonce/cuda/graph.h"
 #include "tuneonce/runtime/tuned_kernel.h"

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "store/store_file.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"

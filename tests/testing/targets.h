@@ -13,6 +13,12 @@ inline Target Sm(int capability) {
   return target;
 }
 
+inline Target CpuTarget() {
+  Target target;
+  target.is_cpu_device = true;
+  return target;
+}
+
 }  // namespace tuneonce::testing
 
 #endif  // TUNEONCE_TESTS_TESTING_TARGETS_H_

@@ -21,6 +21,12 @@ struct ResourceUse {
   std::int64_t local_bytes = 0;
 };
 
+/// A file that a compile read beside its source.
+struct Dependency {
+  std::string path;     ///< As the compiler names it; a relative one is relative to the working directory.
+  Fingerprint content;  ///< Of its bytes.
+};
+
 /// What a toolchain makes of a source: an image that the driver can load. A value.
 struct Artifact {
   std::string image;                 ///< A cubin, or the CPU device's shared object.
@@ -30,6 +36,12 @@ struct Artifact {
   double seconds = 0;                ///< Wall time of the compile.
   std::string toolchain;             ///< Toolchain::Version of what made it.
   ResourceUse resources;             ///< Of `symbol`.
+  /// The files that it was made of beside its source, as the compiler lists them (headers): a cached artifact is served
+  /// only while all of them are there with the same content. Not covered: a file that was not there, and would now be
+  /// found before one of these.
+  std::vector<Dependency> dependencies;
+  /// False if nobody can say all that it was made of: then no cache keeps it. Not part of its encoded form.
+  bool cacheable = true;
   /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
   /// artifacts with the same one do the same in the same time.
   Fingerprint code_fingerprint;

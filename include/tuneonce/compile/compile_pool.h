@@ -56,7 +56,8 @@ struct CompiledJob {
 };
 
 /// Compiles a list of jobs on several threads and hands out each result when it is there, so that measuring can begin
-/// while others compile. Jobs that ask for the same artifact are compiled once. Its destructor stops what still runs.
+/// while others compile. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
+/// compiles. A toolchain that throws has failed to compile. Its destructor stops what still runs.
 /// Thread rule: one thread uses it.
 class TUNEONCE_API CompilePool {
  public:

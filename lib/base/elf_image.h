@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_
-#define TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_
+#ifndef TUNEONCE_LIB_BASE_ELF_IMAGE_H_
+#define TUNEONCE_LIB_BASE_ELF_IMAGE_H_
 
 #include <cstdint>
 #include <string_view>
@@ -46,4 +46,4 @@ class ElfImage {
 
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_COMPILE_ELF_IMAGE_H_
+#endif  // TUNEONCE_LIB_BASE_ELF_IMAGE_H_

@@ -1,4 +1,4 @@
-#include "compile/elf_image.h"
+#include "base/elf_image.h"
 
 #include <elf.h>
 
@@ -36,6 +36,13 @@ Result<ElfImage> ElfImage::Parse(std::string_view bytes) {
   std::uint64_t program_headers = std::uint64_t{header.e_phnum} * header.e_phentsize;
   if (header.e_phoff > bytes.size() || program_headers > bytes.size() - header.e_phoff) {
     return InvalidArgumentError("its program headers are cut");
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum && header.e_phentsize >= sizeof(Elf64_Phdr); ++i) {
+    Elf64_Phdr segment;
+    ReadAt(bytes, header.e_phoff + i * header.e_phentsize, &segment);
+    if (segment.p_offset > bytes.size() || segment.p_filesz > bytes.size() - segment.p_offset) {
+      return InvalidArgumentError("a segment of it is cut");
+    }
   }
   ElfImage image;
   image.machine_ = header.e_machine;

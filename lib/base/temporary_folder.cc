@@ -1,0 +1,97 @@
+#include "base/temporary_folder.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr char kPrefix[] = "tuneonce-";
+/// The file in a folder of ours that its process keeps locked.
+constexpr char kMark[] = ".tuneonce-owner";
+
+void RemoveTree(const std::string& path) {
+  // What cannot be removed stays: there is nobody to tell.
+  auto remove = [](const char* each, const struct stat*, int, FTW*) {
+    std::remove(each);
+    return 0;
+  };
+  nftw(path.c_str(), remove, /*fd_limit=*/16, FTW_DEPTH | FTW_PHYS);
+}
+
+bool IsOurs(const FileDescriptor& file, mode_t type) {
+  struct stat info {};
+  return file.is_open() && fstat(file.get(), &info) == 0 && info.st_uid == geteuid() && (info.st_mode & S_IFMT) == type;
+}
+
+/// Locked before it has its name, so that nobody finds it unlocked. Where it cannot be locked (some network file
+/// systems) the folder gets no mark, and is left alone by others for ever.
+FileDescriptor Mark(const std::string& folder) {
+  std::string mark = absl::StrCat(folder, "/", kMark);
+  std::string unlocked = mark + ".new";
+  FileDescriptor file(open(unlocked.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.is_open() && flock(file.get(), LOCK_EX | LOCK_NB) == 0) std::rename(unlocked.c_str(), mark.c_str());
+  return file;
+}
+
+/// Once for each folder that this process makes others in.
+void RemoveAbandonedFoldersOnce(const std::string& parent) {
+  static std::mutex* const mutex = new std::mutex;
+  static auto* const done = new std::set<std::string>;
+  {
+    std::lock_guard<std::mutex> lock(*mutex);
+    if (!done->insert(parent).second) return;
+  }
+  RemoveAbandonedFolders(parent);
+}
+
+}  // namespace
+
+void RemoveAbandonedFolders(const std::string& parent) {
+  for (const std::string& name : NamesIn(parent)) {
+    if (name.rfind(kPrefix, 0) != 0) continue;
+    std::string path = absl::StrCat(parent, "/", name);
+    FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!IsOurs(folder, S_IFDIR)) continue;
+    FileDescriptor mark(openat(folder.get(), kMark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!IsOurs(mark, S_IFREG) || flock(mark.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    RemoveTree(path);
+  }
+}
+
+Result<TemporaryFolder> TemporaryFolder::Create() {
+  std::string parent = Environment::Get().temporary_folder;
+  RemoveAbandonedFoldersOnce(parent);
+  std::string name = absl::StrCat(parent, "/", kPrefix, "XXXXXX");
+  if (mkdtemp(name.data()) == nullptr) {
+    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno),
+                                               "; set TMPDIR to a folder with room that can be written"));
+  }
+  FileDescriptor owner = Mark(name);
+  return TemporaryFolder(std::move(name), std::move(owner));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  if (!path_.empty()) RemoveTree(path_);
+}
+
+Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {
+  std::string file = absl::StrCat(path_, "/", name);
+  TUNEONCE_RETURN_IF_ERROR(tuneonce::WriteFile(file, content));
+  return file;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,45 @@
+#ifndef TUNEONCE_LIB_BASE_TEMPORARY_FOLDER_H_
+#define TUNEONCE_LIB_BASE_TEMPORARY_FOLDER_H_
+
+#include <string>
+#include <utility>
+
+#include "base/file_descriptor.h"
+#include "tuneonce/base/result.h"
+
+namespace tuneonce {
+
+/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end. While it lives
+/// it holds a lock on a file in it, which the system takes away when the process dies in whatever way: the first folder
+/// that a process makes removes those of this user whose locks nobody holds.
+class TemporaryFolder {
+ public:
+  /// Errors: ResourceExhausted, with the folder's name and the system's reason.
+  static Result<TemporaryFolder> Create();
+  ~TemporaryFolder();
+  TemporaryFolder(TemporaryFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), owner_(std::move(other.owner_)) {}
+  TemporaryFolder& operator=(TemporaryFolder&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(owner_, other.owner_);
+    return *this;
+  }
+
+  const std::string& path() const { return path_; }
+  /// Writes `path()/name` and returns its full path.
+  Result<std::string> WriteFile(const std::string& name, const std::string& content) const;
+
+ private:
+  TemporaryFolder(std::string path, FileDescriptor owner) : path_(std::move(path)), owner_(std::move(owner)) {}
+
+  std::string path_;
+  FileDescriptor owner_;  // Open and locked: this process still uses the folder.
+};
+
+/// Removes the temporary folders in `parent` that processes of this user left behind. Others' folders, links, and
+/// folders without our mark are passed over.
+void RemoveAbandonedFolders(const std::string& parent);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BASE_TEMPORARY_FOLDER_H_

@@ -1,0 +1,30 @@
+#ifndef TUNEONCE_LIB_COMPILE_DEPENDENCY_FILE_H_
+#define TUNEONCE_LIB_COMPILE_DEPENDENCY_FILE_H_
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/compile/artifact.h"
+
+namespace tuneonce {
+
+/// The file names of a make rule as compilers write it ("-MD"): "target: a.cc some\ file.h \". Relative names stay so.
+std::vector<std::string> NamesInRule(const std::string& rule);
+
+/// Now, by the clock that files' times are taken from: to be had before a compile, for SetDependencies.
+timespec FileClock();
+
+/// Sets what `artifact` was made of from the rule in `dependency_file`, without what lies in `folder`. It is not
+/// cacheable then if a file is gone, or was changed since `started`: nobody knows which content was compiled. Errors: the
+/// file cannot be read.
+Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
+                       Artifact* artifact);
+
+/// Whether all files that `artifact` was made of are there with the content that they had.
+bool DependenciesHold(const Artifact& artifact);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_DEPENDENCY_FILE_H_

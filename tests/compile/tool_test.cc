@@ -1,0 +1,133 @@
+// Finding compilers and their versions. The tools are scripts.
+#include "compile/tool.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/file.h"
+#include "testing/device_test.h"
+#include "testing/in_child.h"
+#include "testing/targets.h"
+#include "tuneonce/compile/host_toolchain.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::CpuTarget;
+
+class ToolTest : public ::testing::Test {
+ protected:
+  ToolTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
+  ~ToolTest() override {
+    Environment::Set(saved_);
+    EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0);
+  }
+
+  std::string Script(const std::string& name, const std::string& body) {
+    std::string path = folder_ + "/" + name;
+    EXPECT_OK(WriteFile(path, "#!/bin/sh\n" + body + "\n"));
+    EXPECT_EQ(chmod(path.c_str(), 0700), 0);
+    return path;
+  }
+  void UseCxx(const std::string& command) {
+    Environment changed = saved_;
+    changed.cxx = command;
+    Environment::Set(changed);
+  }
+  static Result<Artifact> Compile() {
+    return HostToolchain().Compile(
+        KernelSource::HostCpp("static void k(const tuneonce_block&, int* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k"),
+        Hints(), CpuTarget());
+  }
+
+  std::string folder_ = "/tmp/tuneonce-test-XXXXXX";
+  const Environment saved_ = Environment::Get();
+};
+
+TEST_F(ToolTest, AToolThatTakesLongToSayItsVersionHoldsUpNobodyElse) {
+  // The slow one ends when the quick one has answered, or in ten seconds.
+  std::string slow = Script("slow", "touch \"$0.asked\"\nfor i in $(seq 1000); do [ -e \"$0.go\" ] && echo release 1 && exit\n"
+                                    "/bin/sleep 0.01; done\ntouch \"$0.blocked\"; echo release 1");
+  std::string quick = Script("quick", "echo release 2");
+  std::thread other([&] { EXPECT_OK(FindTool("slow", slow)); });
+  while (access((slow + ".asked").c_str(), F_OK) != 0) std::this_thread::yield();
+  Result<Tool> tool = FindTool("quick", quick);
+  EXPECT_OK(WriteFile(slow + ".go", ""));
+  other.join();
+  ASSERT_OK(tool);
+  EXPECT_EQ(tool->version, "release 2");
+  EXPECT_NE(access((slow + ".blocked").c_str(), F_OK), 0) << "it was waited for";
+}
+
+TEST_F(ToolTest, AllWhoWantAVersionAskOnce) {
+  std::string tool = Script("tool", "echo x >> \"$0.asked\"; echo release 3");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(FindTool("tool", tool)->version, "release 3"); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(*ReadFile(tool + ".asked"), "x\n");
+}
+
+TEST_F(ToolTest, WhatIsNoVersionIsAnErrorInWords) {
+  EXPECT_ERROR(FindTool("tool", Script("a", "echo cannot open display; exit 0")), StatusCode::kUnavailable,
+               "says no version: cannot open display");
+  EXPECT_ERROR(FindTool("tool", Script("b", "exit 0")), StatusCode::kUnavailable, "says no version: nothing at all");
+  EXPECT_ERROR(FindTool("tool", Script("c", "echo no licence >&2; exit 9")), StatusCode::kUnavailable, "no licence");
+}
+
+TEST_F(ToolTest, AVersionIsTheSameUnderALimitOnFiles) {
+  EXPECT_EQ(testing::InChild([&] {
+              std::string version = *HostToolchain().Version();
+              std::string copy = Script("compiler", "exec c++ \"$@\"");  // Another file: it is asked again.
+              EXPECT_EQ(chmod(folder_.c_str(), 0755) | chmod(copy.c_str(), 0755), 0);
+              const rlimit limit{1 << 24, 1 << 24};
+              EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+              if (geteuid() == 0 && setuid(65534) != 0) _exit(testing::kCannotBeTested);
+              UseCxx(copy);
+              EXPECT_EQ(*HostToolchain().Version(), version);
+              EXPECT_OK(Compile());
+            }),
+            0);
+}
+
+TEST_F(ToolTest, CxxMayBeACommandWithArguments) {
+  std::string compiler = Script("my c++", "exec c++ \"$@\"");
+  const std::string commands[] = {"env c++", "'" + compiler + "' -DX=1", "env \"" + compiler + "\"", compiler,
+                                  "  c++\t-g "};
+  for (const std::string& command : commands) {
+    SCOPED_TRACE(command);
+    UseCxx(command);
+    EXPECT_OK(Compile());
+    EXPECT_EQ(HostToolchain().Description().find("found"), std::string::npos) << HostToolchain().Description();
+  }
+  UseCxx("c++");
+  std::string plain = *HostToolchain().Version();
+  UseCxx("c++ -m64");
+  EXPECT_NE(*HostToolchain().Version(), plain) << "what it adds to the command line is part of an artifact's key";
+  UseCxx("'c++ -g");
+  EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "a quote in it does not end");
+  UseCxx("no-such-wrapper c++");
+  EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "'no-such-wrapper c++'");
+  UseCxx(" ");
+  EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "was not found");
+}
+
+TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
+  UseCxx(Script("cutting", "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
+  EXPECT_ERROR(Compile(), StatusCode::kInternal, "no whole shared object");
+}
+
+TEST_F(ToolTest, AFailedCompileFailsAlsoWhereTheHostIgnoresItsChildren) {
+  EXPECT_EQ(testing::InChild([&] {
+              signal(SIGCHLD, SIG_IGN);
+              EXPECT_ERROR(HostToolchain().Compile(KernelSource::HostCpp("this is no C++", "k"), Hints(), CpuTarget()),
+                           StatusCode::kInvalidArgument, "k.cc:1");
+              EXPECT_OK(Compile());
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace tuneonce
