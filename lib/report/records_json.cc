@@ -1,5 +1,6 @@
 #include "tuneonce/report/records_json.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "tuneonce-records";
 constexpr int kVersion = 1;
+constexpr int kMaxDepth = 16;  // A file of records has 4.
 
 std::string Hex(std::uint64_t word) { return absl::StrFormat("%016x", word); }
 
@@ -95,7 +97,8 @@ class FieldReader {
   template <typename Int>
   void Integer(const char* name, Int* value) {
     const Json* field = Find(
-        name, [](const Json& j) { return j.is_number_integer(); }, "an integer");
+        name, [](const Json& j) { return j.is_number_integer() && Holds<Int>(j); },
+        absl::StrCat("an integer from ", std::numeric_limits<Int>::min(), " to ", std::numeric_limits<Int>::max()));
     if (field != nullptr) *value = field->get<Int>();
   }
   void Bool(const char* name, bool* value) {
@@ -139,7 +142,15 @@ class FieldReader {
   void Fail(const std::string& name, const std::string& why) {
     if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(where_, ": field '", name, "' ", why));
   }
-  const Json* Find(const char* name, bool (*fits)(const Json&), const char* what) {
+  template <typename Int>
+  static bool Holds(const Json& number) {
+    if (number.is_number_unsigned()) {
+      return number.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<Int>::max());
+    }
+    auto value = number.get<std::int64_t>();
+    return value >= std::numeric_limits<Int>::min() && value <= std::numeric_limits<Int>::max();
+  }
+  const Json* Find(const char* name, bool (*fits)(const Json&), const std::string& what) {
     known_.insert(name);
     auto field = json_.find(name);
     if (field == json_.end()) {
@@ -176,11 +187,18 @@ std::string RecordsToJson(const std::vector<TuningRecord>& records) {
     VisitFields(writer, record);
     json["records"].push_back(std::move(writer.json));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  // What lies deeper is not built: copies and printing of a value recurse, as deep as it is.
+  bool is_too_deep = false;
+  auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    is_too_deep |= depth > kMaxDepth;
+    return depth <= kMaxDepth;
+  };
+  Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
+  if (is_too_deep) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
   if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
     return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));
