@@ -1,13 +1,11 @@
 // tuneonce compile
-#include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "files.h"
 #include "hint_arguments.h"
+#include "output.h"
 #include "tuneonce/compile/toolchain.h"
 
 namespace tuneonce::cli {
@@ -19,19 +17,19 @@ struct CompileArguments {
   std::string symbol;
   std::vector<std::string> hints;
   std::string output;
-  int timeout_ms = CompileLimits().timeout_ms;
+  std::string timeout_ms;
   bool json = false;
 };
 
 Result<Target> ParseTarget(const std::string& name) {
-  int capability = 0;
-  const char* end = name.data() + name.size();
-  if (name.rfind("sm_", 0) != 0 || std::from_chars(name.data() + 3, end, capability).ptr != end || capability < 10) {
+  std::optional<int> capability;
+  if (name.rfind("sm_", 0) == 0) capability = ParseNumber<int>(std::string_view(name).substr(3));
+  if (!capability || *capability < 10 || name[3] == '0') {
     return InvalidArgumentError("target '" + name + "' is none: write it like sm_90");
   }
   Target target;
-  target.capability_major = capability / 10;
-  target.capability_minor = capability % 10;
+  target.capability_major = *capability / 10;
+  target.capability_minor = *capability % 10;
   return target;
 }
 
@@ -61,18 +59,21 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
                                    {"log", artifact.log}};
     json["output"] =
         arguments.output.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(arguments.output);
-    std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
-    return;
+    return PrintJson(json);
   }
-  std::printf("%s for %s: %zu bytes in %.2f s; %d registers, %lld bytes shared, %lld bytes local\n",
-              artifact.symbol.c_str(), arguments.target.c_str(), artifact.image.size(), artifact.seconds,
-              artifact.resources.registers, static_cast<long long>(artifact.resources.shared_bytes),
-              static_cast<long long>(artifact.resources.local_bytes));
-  if (!artifact.log.empty()) std::printf("%s\n", artifact.log.c_str());
+  PrintLine("%s for %s: %zu bytes in %.2f s; %d registers, %lld bytes shared, %lld bytes local",
+            artifact.symbol.c_str(), arguments.target.c_str(), artifact.image.size(), artifact.seconds,
+            artifact.resources.registers, static_cast<long long>(artifact.resources.shared_bytes),
+            static_cast<long long>(artifact.resources.local_bytes));
+  if (!artifact.log.empty()) PrintText(artifact.log + "\n");
 }
 
 Status Run(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(arguments.target));
+  CompileLimits limits;
+  if (!arguments.timeout_ms.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+  }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && source.kind != SourceKind::kTileIr) {
@@ -80,8 +81,6 @@ Status Run(const CompileArguments& arguments) {
   }
   Hints hints = values.empty() ? Hints() : Hints(std::move(values));
   TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, ToolchainSet::Default().For(source.kind));
-  CompileLimits limits;
-  limits.timeout_ms = arguments.timeout_ms;
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
   if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, artifact.image));
   Print(arguments, artifact);
@@ -98,8 +97,7 @@ void AddCompile(CLI::App& app, Command* command) {
   compile->add_option("--symbol", arguments->symbol, "the kernel, where the file has several");
   compile->add_option("--hint", arguments->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
   compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");
-  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long")
-      ->check(CLI::PositiveNumber);
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long");
   compile->add_flag("--json", arguments->json, "JSON instead of text");
   compile->callback([=] { *command = [=] { return Run(*arguments); }; });
 }

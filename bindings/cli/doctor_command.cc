@@ -1,8 +1,8 @@
 // tuneonce doctor
-#include <cstdio>
 #include <memory>
 
 #include "commands.h"
+#include "output.h"
 #include "tuneonce/report/json.h"
 
 namespace tuneonce::cli {
@@ -15,8 +15,7 @@ void AddDoctor(CLI::App& app, Command* command) {
   doctor->callback([=] {
     *command = [=]() -> Status {
       DoctorReport report = RunDoctor();
-      std::string text = *json ? DoctorJson(report) + "\n" : report.ToString();
-      std::fputs(text.c_str(), stdout);
+      PrintText(*json ? DoctorJson(report) + "\n" : report.ToString());
       if (report.can_tune()) return Status();
       return UnavailableError("no device can tune: see the missing entries above");
     };

@@ -1,11 +1,10 @@
 // tuneonce hints show | set | clear
-#include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "files.h"
 #include "hint_arguments.h"
+#include "output.h"
 #include "tuneonce/kernel/tile_ir.h"
 
 namespace tuneonce::cli {
@@ -32,15 +31,14 @@ void Print(const TileIrModule& module, const HintsArguments& arguments) {
       for (const auto& [target, values] : entry.hints) hints[target] = values;
       json["entries"].push_back({{"name", entry.name}, {"parameters", entry.parameters}, {"hints", hints}});
     }
-    std::printf("%s\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
-    return;
+    return PrintJson(json);
   }
-  std::printf("Tile IR bytecode %d.%d\n", module.major, module.minor);
+  PrintLine("Tile IR bytecode %d.%d", module.major, module.minor);
   for (const TileIrEntry& entry : module.entries) {
     std::string parameters;
     for (const std::string& parameter : entry.parameters) parameters += (parameters.empty() ? "" : ", ") + parameter;
-    std::printf("entry %s(%s)\n  hints: %s\n", entry.name.c_str(), parameters.c_str(),
-                HintsByTargetString(entry.hints).c_str());
+    PrintLine("entry %s(%s)", entry.name.c_str(), parameters.c_str());
+    PrintLine("  hints: %s", HintsByTargetString(entry.hints).c_str());
   }
 }
 
@@ -62,7 +60,7 @@ Status Patch(const HintsArguments& arguments, const Hints& hints) {
   TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, *patched));
   for (const TileIrEntry& entry : before->entries) {
     std::string note = hints.empty() ? "" : BakedHintsNote(entry, hints);
-    if (!note.empty()) std::fprintf(stderr, "tuneonce: note: %s\n", note.c_str());
+    if (!note.empty()) PrintError("note: " + note);
   }
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
   Print(after, arguments);

@@ -1,6 +1,5 @@
 // tuneonce records list|show|export|import|prune|verify
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +7,8 @@
 
 #include "commands.h"
 #include "files.h"
+#include "numbers.h"
+#include "output.h"
 #include "tuneonce/cuda/device.h"
 #include "tuneonce/report/records_json.h"
 #include "tuneonce/store/sqlite_store.h"
@@ -22,9 +23,8 @@ struct RecordsArguments {
   std::string kernel;
   std::string file;
   std::string output;
-  std::string device = "cuda";
-  int older_than_days = 0;
-  bool any_device = false;
+  std::string device;
+  std::string older_than_days;
   bool replace = false;
   bool json = false;
 };
@@ -56,41 +56,40 @@ Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const Record
 std::string DateOf(std::int64_t unix_seconds) {
   auto seconds = static_cast<std::time_t>(unix_seconds);
   std::tm date{};
-  gmtime_r(&seconds, &date);
+  if (gmtime_r(&seconds, &date) == nullptr) return "no date";  // A year that no int holds.
   char text[32];
   std::strftime(text, sizeof(text), "%Y-%m-%d", &date);
   return text;
 }
 
-void PrintLine(const TuningRecord& record) {
-  std::printf("%s  %s  %s  {%s}  %.3f us%s  %s\n", record.key.kernel.c_str(), record.key.key_text.c_str(),
-              record.key.device_name.c_str(), record.config.ToString().c_str(), record.measurement.mean_us,
-              record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
-              DateOf(record.unix_seconds).c_str());
+void PrintRecord(const TuningRecord& record) {
+  PrintLine("%s  %s  %s  {%s}  %.3f us%s  %s", record.key.kernel.c_str(), record.key.key_text.c_str(),
+            record.key.device_name.c_str(), record.config.ToString().c_str(), record.measurement.mean_us,
+            record.speedup_over_baseline ? (", " + std::to_string(*record.speedup_over_baseline) + "x").c_str() : "",
+            DateOf(record.unix_seconds).c_str());
 }
 
 void PrintFields(const TuningRecord& record) {
   Json json = Json::parse(RecordsToJson({record}))["records"][0];
   for (const auto& [name, value] : json.items()) {
-    std::printf("%-22s %s\n", name.c_str(),
-                value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+    PrintLine("%-22s %s", name.c_str(), (value.is_string() ? value.get<std::string>() : value.dump()).c_str());
   }
-  std::printf("\n");
+  PrintText("\n");
 }
 
 Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord&), bool with_count) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   if (arguments.json) {
-    std::printf("%s\n", RecordsToJson(records).c_str());
+    PrintText(RecordsToJson(records) + "\n");
     return Status();
   }
   for (const TuningRecord& record : records) print(record);
-  if (with_count) std::printf("%zu records in %s\n", records.size(), store->path().c_str());
+  if (with_count) PrintLine("%zu records in %s", records.size(), store->path().c_str());
   return Status();
 }
 
-Status List(const RecordsArguments& arguments) { return Print(arguments, PrintLine, /*with_count=*/true); }
+Status List(const RecordsArguments& arguments) { return Print(arguments, PrintRecord, /*with_count=*/true); }
 Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
 Status Export(const RecordsArguments& arguments) {
@@ -98,16 +97,14 @@ Status Export(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, RecordsToJson(records) + "\n"));
   if (arguments.json) {
-    std::printf(
-        "%s\n",
-        Json({{"store", store->path()}, {"output", arguments.output}, {"exported", records.size()}}).dump(2).c_str());
+    PrintJson({{"store", store->path()}, {"output", arguments.output}, {"exported", records.size()}});
   } else {
-    std::printf("%zu records written to %s\n", records.size(), arguments.output.c_str());
+    PrintLine("%zu records written to %s", records.size(), arguments.output.c_str());
   }
   return Status();
 }
 
-/// Refuses records that this machine's device would not use.
+/// Refuses records that this machine's device `arguments.device` would not use.
 Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
@@ -115,7 +112,7 @@ Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArgume
     if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
     return FailedPreconditionError("a record of kernel '" + record.key.kernel + "' is of device '" +
                                    record.key.device_name + "', not of this machine's '" + identity.name +
-                                   "': import all with --any-device");
+                                   "': without --device all are imported");
   }
   return Status();
 }
@@ -124,7 +121,8 @@ Status Import(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(arguments.file));
   Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
   if (!records.ok()) return records.status().WithPrefix(arguments.file);
-  if (!arguments.any_device) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
+  // Only where it is asked for: a record is found by its device anyway, and this machine need not have a driver.
+  if (!arguments.device.empty()) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   int imported = 0;
   int kept = 0;
@@ -138,17 +136,21 @@ Status Import(const RecordsArguments& arguments) {
     ++imported;
   }
   if (arguments.json) {
-    std::printf("%s\n", Json({{"store", store->path()}, {"imported", imported}, {"kept", kept}}).dump(2).c_str());
+    PrintJson({{"store", store->path()}, {"imported", imported}, {"kept", kept}});
   } else {
-    std::printf("%d records imported to %s; %d were there already%s\n", imported, store->path().c_str(), kept,
-                kept > 0 ? " (replace them with --replace)" : "");
+    PrintLine("%d records imported to %s; %d were there already%s", imported, store->path().c_str(), kept,
+              kept > 0 ? " (replace them with --replace)" : "");
   }
   return Status();
 }
 
 Status Prune(const RecordsArguments& arguments) {
-  if (arguments.kernel.empty() && arguments.older_than_days == 0) {
+  if (arguments.kernel.empty() && arguments.older_than_days.empty()) {
     return InvalidArgumentError("prune needs --kernel NAME, --older-than-days N, or both");
+  }
+  int days = 0;
+  if (!arguments.older_than_days.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(days, ParseCount("--older-than-days", arguments.older_than_days));
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
@@ -157,14 +159,14 @@ Status Prune(const RecordsArguments& arguments) {
   constexpr std::int64_t kDay = 86400;
   int removed = 0;
   for (const TuningRecord& record : records) {
-    if (arguments.older_than_days > 0 && now - record.unix_seconds < arguments.older_than_days * kDay) continue;
+    if (days > 0 && record.unix_seconds > now - days * kDay) continue;
     TUNEONCE_RETURN_IF_ERROR(store->Remove(record.key));
     ++removed;
   }
   if (arguments.json) {
-    std::printf("%s\n", Json({{"store", store->path()}, {"removed", removed}}).dump(2).c_str());
+    PrintJson({{"store", store->path()}, {"removed", removed}});
   } else {
-    std::printf("%d records removed from %s\n", removed, store->path().c_str());
+    PrintLine("%d records removed from %s", removed, store->path().c_str());
   }
   return Status();
 }
@@ -173,17 +175,15 @@ Status VerifyStore(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
   if (arguments.json) {
-    std::printf("%s\n", Json({{"store", store->path()},
-                              {"records", report.num_records},
-                              {"artifacts", report.num_artifacts},
-                              {"artifact_bytes", report.artifact_bytes},
-                              {"problems", report.problems}})
-                            .dump(2, ' ', false, Json::error_handler_t::replace)
-                            .c_str());
+    PrintJson({{"store", store->path()},
+               {"records", report.num_records},
+               {"artifacts", report.num_artifacts},
+               {"artifact_bytes", report.artifact_bytes},
+               {"problems", report.problems}});
   } else {
-    std::printf("%s: %ld records, %ld artifacts of %ld bytes\n", store->path().c_str(), report.num_records,
-                report.num_artifacts, report.artifact_bytes);
-    for (const std::string& problem : report.problems) std::printf("  %s\n", problem.c_str());
+    PrintLine("%s: %ld records, %ld artifacts of %ld bytes", store->path().c_str(), report.num_records,
+              report.num_artifacts, report.artifact_bytes);
+    for (const std::string& problem : report.problems) PrintLine("  %s", problem.c_str());
   }
   if (report.problems.empty()) return Status();
   return InternalError(std::to_string(report.problems.size()) + " problems in " + store->path() +
@@ -212,12 +212,12 @@ void AddRecords(CLI::App& app, Command* command) {
   to_file->add_option("--kernel", arguments->kernel, "Only this kernel's");
   CLI::App* from_file = add("import", "Add records of a JSON file", Import);
   from_file->add_option("file", arguments->file, "The file")->required();
-  from_file->add_option("--device", arguments->device, "Device that the records must be of (default: cuda)");
-  from_file->add_flag("--any-device", arguments->any_device, "Take records of every device");
+  from_file->add_option("--device", arguments->device,
+                        "Refuse records of other devices than this one (default: take all)");
   from_file->add_flag("--replace", arguments->replace, "Replace records that are there already");
   CLI::App* prune = add("prune", "Remove records", Prune);
   prune->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  prune->add_option("--older-than-days", arguments->older_than_days, "Only older ones")->check(CLI::PositiveNumber);
+  prune->add_option("--older-than-days", arguments->older_than_days, "Only older ones");
   add("verify", "Read every row; exit code 1 if one is damaged", VerifyStore);
 }
 

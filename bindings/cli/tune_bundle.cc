@@ -1,10 +1,12 @@
 #include "tune_bundle.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 
+#include "numbers.h"
 #include "tuned_run.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
@@ -13,49 +15,83 @@
 namespace tuneonce::cli {
 namespace {
 
-/// "M=4096" as its two parts.
-Result<std::pair<std::string, double>> Setting(const std::string& text) {
-  std::size_t equals = text.find('=');
-  char* end = nullptr;
-  double value = equals == std::string::npos ? 0 : std::strtod(text.c_str() + equals + 1, &end);
-  if (equals == std::string::npos || equals + 1 == text.size() || *end != '\0') {
-    return InvalidArgumentError("'" + text + "' is not NAME=NUMBER");
-  }
-  return std::pair<std::string, double>(text.substr(0, equals), value);
-}
-
-Status Apply(const KernelDefinition& definition, const std::vector<std::string>& shape,
-             const std::vector<std::string>& scalars, Bundle::Example* example) {
-  auto is_dim = [&](const std::string& name) {
-    for (const std::string& dim : definition.dims()) {
-      if (dim == name) return true;
+/// The example's dims with `shape` put in: one for each of the definition's.
+Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape,
+                  std::map<std::string, std::int64_t>* dims) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
+  for (const auto& [name, text] : settings) {
+    if (std::find(definition.dims().begin(), definition.dims().end(), name) == definition.dims().end()) {
+      return InvalidArgumentError("the bundle has no dim '" + name + "'");
     }
-    return false;
-  };
-  for (const std::string& text : shape) {
-    TUNEONCE_ASSIGN_OR_RETURN(auto setting, Setting(text));
-    auto extent = static_cast<std::int64_t>(setting.second);
-    if (!is_dim(setting.first)) return InvalidArgumentError("the bundle has no dim '" + setting.first + "'");
-    if (extent < 1 || static_cast<double>(extent) != setting.second) {
-      return InvalidArgumentError("'" + text + "': a dim is a positive whole number");
+    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+    if (!extent || *extent < 1) {
+      return InvalidArgumentError("--shape " + name + "=" + text +
+                                  ": the value must be a whole number from 1 to 2^63 - 1");
     }
-    example->dims[setting.first] = extent;
-  }
-  for (const std::string& text : scalars) {
-    TUNEONCE_ASSIGN_OR_RETURN(auto setting, Setting(text));
-    bool found = false;
-    for (const Parameter& parameter : definition.parameters()) {
-      found |= parameter.kind == ParameterKind::kScalar && parameter.name == setting.first;
-    }
-    if (!found) return InvalidArgumentError("the bundle has no scalar '" + setting.first + "'");
-    example->scalars[setting.first] = setting.second;
+    (*dims)[name] = *extent;
   }
   for (const std::string& dim : definition.dims()) {
-    if (example->dims.count(dim) == 0) {
+    if (dims->count(dim) == 0) {
       return InvalidArgumentError("the dim '" + dim + "' has no value: give --shape " + dim + "=...");
     }
   }
   return Status();
+}
+
+/// A scalar's bytes, in a word; those of its own type are used.
+Result<std::uint64_t> ScalarWord(const Parameter& parameter, const std::string& text) {
+  std::uint64_t word = 0;
+  auto parse = [&](auto value) -> Result<std::uint64_t> {
+    std::optional<decltype(value)> parsed = ParseNumber<decltype(value)>(text);
+    if (!parsed) {
+      return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is no number that a " +
+                                  std::string(DTypeName(parameter.dtype)) + " holds");
+    }
+    std::memcpy(&word, &*parsed, sizeof(value));
+    return word;
+  };
+  switch (parameter.dtype) {
+    case DType::kFloat32:
+      return parse(float{});
+    case DType::kFloat64:
+      return parse(double{});
+    case DType::kInt32:
+      return parse(std::int32_t{});
+    case DType::kUInt32:
+      return parse(std::uint32_t{});
+    case DType::kInt64:
+      return parse(std::int64_t{});
+    case DType::kUInt64:
+      return parse(std::uint64_t{});
+    case DType::kBool:
+      if (text == "0" || text == "1") return std::uint64_t{text == "1"};
+      return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is neither 0 nor 1");
+    default:
+      return UnimplementedError("the command cannot make a " + std::string(DTypeName(parameter.dtype)) + " scalar");
+  }
+}
+
+/// Each scalar's bytes, by name: of `scalars`, else of the example, else 0.
+Result<std::map<std::string, std::uint64_t>> ScalarWords(const KernelDefinition& definition,
+                                                         const std::vector<std::string>& scalars,
+                                                         const std::map<std::string, double>& example) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(scalars, "scalar"));
+  std::map<std::string, std::uint64_t> words;
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kScalar) continue;
+    std::string text = "0";
+    if (auto value = example.find(parameter.name); value != example.end()) {
+      char digits[32];  // The shortest text of a double has at most 24.
+      text.assign(digits, std::to_chars(digits, digits + sizeof(digits), value->second).ptr);
+    }
+    if (auto given = settings.find(parameter.name); given != settings.end()) {
+      text = given->second;
+      settings.erase(given);
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(words[parameter.name], ScalarWord(parameter, text));
+  }
+  if (settings.empty()) return words;
+  return InvalidArgumentError("the bundle has no scalar '" + settings.begin()->first + "'");
 }
 
 /// Bits of a float that half precision holds exactly.
@@ -100,30 +136,6 @@ void RandomElement(DType dtype, std::mt19937& random, char* to) {
   }
 }
 
-/// A scalar's bytes; at least 8 are there.
-Status ScalarBytes(const Parameter& parameter, double value, void* to) {
-  auto put = [&](auto typed) {
-    std::memcpy(to, &typed, sizeof(typed));
-    return Status();
-  };
-  switch (parameter.dtype) {
-    case DType::kFloat32:
-      return put(static_cast<float>(value));
-    case DType::kFloat64:
-      return put(value);
-    case DType::kInt32:
-    case DType::kUInt32:
-      return put(static_cast<std::int32_t>(value));
-    case DType::kInt64:
-    case DType::kUInt64:
-      return put(static_cast<std::int64_t>(value));
-    case DType::kBool:
-      return put(value != 0);
-    default:
-      return UnimplementedError("the command cannot make a " + std::string(DTypeName(parameter.dtype)) + " scalar");
-  }
-}
-
 /// The arguments of a launch, and what they refer to.
 struct Arguments {
   std::vector<DeviceBuffer> buffers;
@@ -132,14 +144,13 @@ struct Arguments {
   std::vector<Argument> list;
 };
 
-Result<Arguments> MakeArguments(const KernelDefinition& definition, const Bundle::Example& example, StreamView stream) {
+Result<Arguments> MakeArguments(const KernelDefinition& definition, const Bundle::Example& example,
+                                const std::map<std::string, std::uint64_t>& scalars, StreamView stream) {
   Arguments arguments;
   std::mt19937 random(1);
   for (const Parameter& parameter : definition.parameters()) {
     if (parameter.kind == ParameterKind::kScalar) {
-      auto value = example.scalars.find(parameter.name);
-      auto word = std::make_unique<std::uint64_t>(0);
-      TUNEONCE_RETURN_IF_ERROR(ScalarBytes(parameter, value == example.scalars.end() ? 0 : value->second, word.get()));
+      auto word = std::make_unique<std::uint64_t>(scalars.at(parameter.name));
       arguments.list.push_back(Argument::Scalar(parameter.dtype, word.get()));
       arguments.words.push_back(std::move(word));
     }
@@ -176,13 +187,14 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
                                 const std::vector<std::string>& scalars, AutotunePolicy policy) {
   const KernelDefinition& definition = bundle.definition();
   Bundle::Example example = bundle.example();
-  TUNEONCE_RETURN_IF_ERROR(Apply(definition, shape, scalars, &example));
+  TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(auto scalar_words, ScalarWords(definition, scalars, example.scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(definition, example, stream.view()));
+  TUNEONCE_ASSIGN_OR_RETURN(Arguments arguments, MakeArguments(definition, example, scalar_words, stream.view()));
   BundleReport report;
   report.device_name = identity.name;
   for (const std::string& dim : definition.dims()) {

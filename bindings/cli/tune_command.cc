@@ -1,10 +1,10 @@
 // tuneonce tune EXAMPLE|BUNDLE
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "commands.h"
 #include "example.h"
+#include "output.h"
 #include "tune_bundle.h"
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/measure/event_timer.h"
@@ -55,9 +55,10 @@ std::unique_ptr<Timer> TimerNamed(const std::string& name) {
 void PrintResult(const std::string& name, const TuningResult& result, const std::string& device,
                  const std::string& shape, bool json) {
   if (json) {
-    std::printf("%s\n", ResultJson(result, device, shape).c_str());
+    PrintText(ResultJson(result, device, shape) + "\n");
   } else {
-    std::printf("%s on %s, %s\n%s", name.c_str(), device.c_str(), shape.c_str(), SummaryTable(result).c_str());
+    PrintLine("%s on %s, %s", name.c_str(), device.c_str(), shape.c_str());
+    PrintText(SummaryTable(result));
   }
 }
 
@@ -69,8 +70,8 @@ Status TuneExample(const TuneArguments& arguments, const Device& device, const A
   TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, device, shape, policy));
   PrintResult(example->name, report.result, report.device_name, report.shape, arguments.json);
   if (arguments.json) return Status();
-  std::printf("output checked against the reference: largest relative error %.1e\n", report.max_error);
-  std::printf("a launch now costs %.2f us of host time\n", report.hit_host_us);
+  PrintLine("output checked against the reference: largest relative error %.1e", report.max_error);
+  PrintLine("a launch now costs %.2f us of host time", report.hit_host_us);
   return Status();
 }
 
@@ -80,9 +81,9 @@ Status TuneBundleFolder(const TuneArguments& arguments, const Device& device, co
                             TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy));
   PrintResult(bundle.definition().name(), report.run.result, report.device_name, report.shape, arguments.json);
   if (arguments.json) return Status();
-  std::printf("candidates' outputs were compared with the baseline's; the first call took %.1f ms\n",
-              report.run.first_call_ms);
-  std::printf("a launch now costs %.2f us of host time\n", report.run.hit_host_us);
+  PrintLine("candidates' outputs were compared with the baseline's; the first call took %.1f ms",
+            report.run.first_call_ms);
+  PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
   return Status();
 }
 

@@ -1,5 +1,6 @@
 // The list of examples, and shapes from the command line.
 #include <charconv>
+#include <set>
 
 #include "example.h"
 #include "matmul.h"
@@ -49,6 +50,7 @@ Result<const Example*> FindExample(const std::string& name) {
 
 Result<Shape> ParseShape(const Example& example, const std::vector<std::string>& settings) {
   Shape shape = example.default_shape;
+  std::set<std::string> given;
   for (const std::string& setting : settings) {
     std::size_t equals = setting.find('=');
     std::string name = setting.substr(0, equals);
@@ -61,6 +63,7 @@ Result<Shape> ParseShape(const Example& example, const std::vector<std::string>&
     if (equals == std::string::npos || dim == nullptr) {
       return InvalidArgumentError("--shape " + setting + ": " + example.name + " takes K=V with K one of " + names);
     }
+    if (!given.insert(name).second) return InvalidArgumentError("--shape " + name + " is given twice");
     const char* begin = setting.data() + equals + 1;
     const char* end = setting.data() + setting.size();
     auto [stop, error] = std::from_chars(begin, end, dim->second);

@@ -60,6 +60,7 @@ Status ElfImage::ReadSections(std::string_view bytes) {
       return InvalidArgumentError("its section table is cut");
     }
   }
+  std::uint64_t total = 0;
   for (const Elf64_Shdr& each : headers) {
     Section section;
     section.type = each.sh_type;
@@ -69,6 +70,9 @@ Status ElfImage::ReadSections(std::string_view bytes) {
       if (each.sh_offset > bytes.size() || each.sh_size > bytes.size() - each.sh_offset) {
         return InvalidArgumentError("a section of it is cut");
       }
+      // A content counts once: what reads all of them takes time for the file's size, not for that times their number.
+      total += each.sh_size;
+      if (total > bytes.size()) return InvalidArgumentError("sections of it overlap");
       section.content = bytes.substr(static_cast<std::size_t>(each.sh_offset), static_cast<std::size_t>(each.sh_size));
     }
     sections_.push_back(section);

@@ -25,6 +25,8 @@ constexpr std::uint8_t kSymbolAttributes[] = {0x0a, kAttributeFrameSize, 0x12, 0
 /// Shared memory that the system keeps to itself per block, in a kernel's section from sm_90 on: 1 KiB ("CUDA C++
 /// Programming Guide", compute capabilities: shared memory).
 constexpr std::int64_t kReservedSharedBytes = 1024;
+/// Each name is looked for in each section: more would take minutes. CUDA's own libraries have hundreds to an image.
+constexpr std::size_t kMaxKernels = 4096;
 
 struct InfoEntry {
   std::uint8_t format = 0;
@@ -74,7 +76,13 @@ class CodeHash {
  public:
   explicit CodeHash(const std::vector<std::string>& kernels) : kernels_(kernels) {}
 
-  void Add(const ElfImage& image) {
+  void Add(const ElfImage& image) { AddSections(image, /*may_embed=*/true); }
+
+  Fingerprint Finish() const { return hash_.Finish(); }
+
+ private:
+  /// `may_embed`: .nv.host is an x86-64 object that the driver runs at launch; what is in that is only content.
+  void AddSections(const ElfImage& image, bool may_embed) {
     for (const ElfImage::Section& section : image.sections()) {
       if (section.type == SHT_NULL || IsLeftOut(section)) continue;
       hash_.Add(Canonical(section.name));
@@ -83,17 +91,14 @@ class CodeHash {
         AddInfo(section.content);
       } else if (section.type == SHT_RELA) {
         AddRelocations(image, section.content);
-      } else if (Result<ElfImage> host = ElfImage::Parse(section.content); host.ok()) {
-        Add(*host);  // .nv.host: an x86-64 object that the driver runs at launch.
+      } else if (Result<ElfImage> host = ElfImage::Parse(section.content); may_embed && host.ok()) {
+        AddSections(*host, /*may_embed=*/false);
       } else {
         hash_.Add(Canonical(section.content));
       }
     }
   }
 
-  Fingerprint Finish() const { return hash_.Finish(); }
-
- private:
   /// Text with every kernel's name (at the end of a section's name, or zero-terminated in data) taken out.
   std::string Canonical(std::string_view text) const {
     std::string result(text);
@@ -165,6 +170,10 @@ Status DescribeCubin(Artifact* artifact) {
   artifact->kernels.clear();
   for (const ElfImage::Symbol& symbol : image->symbols()) {
     if (symbol.type == STT_FUNC && (symbol.other & kEntryBit) != 0) artifact->kernels.emplace_back(symbol.name);
+  }
+  if (artifact->kernels.size() > kMaxKernels) {
+    return InvalidArgumentError(absl::StrCat("the image has ", artifact->kernels.size(), " kernels; at most ",
+                                             kMaxKernels, " are possible"));
   }
   if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
   auto kernel = std::find(artifact->kernels.begin(), artifact->kernels.end(), artifact->symbol);

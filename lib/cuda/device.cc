@@ -1,9 +1,9 @@
 #include "tuneonce/cuda/device.h"
 
+#include <charconv>
 #include <cstring>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tuneonce/cuda/cuda_status.h"
@@ -93,7 +93,12 @@ Result<DeviceIdentity> Device::Identity() const {
 Result<Device> OpenDevice(const std::string& name) {
   std::string kind = name.substr(0, name.find(':'));
   int index = 0;
-  bool good_index = kind.size() == name.size() || absl::SimpleAtoi(name.substr(kind.size() + 1), &index);
+  const char* end = name.data() + name.size();
+  bool good_index = kind.size() == name.size();
+  if (!good_index) {
+    auto [stop, error] = std::from_chars(name.data() + kind.size() + 1, end, index);
+    good_index = error == std::errc() && stop == end;
+  }
   if ((kind != "cuda" && kind != "cpu") || !good_index) {
     return InvalidArgumentError(
         absl::StrCat("unknown device '", name, "': use cuda, cpu, or one with an index, as cuda:1"));

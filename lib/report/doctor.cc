@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tuneonce/base/environment.h"
+#include "tuneonce/base/printable.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/compile/nvrtc_toolchain.h"
 #include "tuneonce/compile/ptxas_toolchain.h"
@@ -90,8 +91,9 @@ bool DoctorReport::can_tune() const {
 std::string DoctorReport::ToString() const {
   std::string text;
   for (const DoctorFinding& finding : findings) {
-    absl::StrAppend(&text, finding.found ? "[ok]      " : "[missing] ", finding.name, ": ", finding.detail, "\n");
-    if (!finding.advice.empty()) absl::StrAppend(&text, "          -> ", finding.advice, "\n");
+    absl::StrAppend(&text, finding.found ? "[ok]      " : "[missing] ", finding.name, ": ", Printable(finding.detail),
+                    "\n");
+    if (!finding.advice.empty()) absl::StrAppend(&text, "          -> ", Printable(finding.advice), "\n");
   }
   return text;
 }

@@ -99,7 +99,7 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
                   {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches},
                   {"num_rounds", result.cost.num_rounds}};
   // A tool's message may hold bytes that are no UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 std::string DoctorJson(const DoctorReport& report) {
@@ -112,7 +112,7 @@ std::string DoctorJson(const DoctorReport& report) {
                                 {"detail", finding.detail},
                                 {"advice", finding.advice.empty() ? Json(nullptr) : Json(finding.advice)}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 }  // namespace tuneonce

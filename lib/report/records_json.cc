@@ -285,17 +285,18 @@ std::string RecordsToJson(const std::vector<TuningRecord>& records) {
     VisitFields(writer, record);
     json["records"].push_back(std::move(writer.json));
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
 Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
+  // What lies deeper is not built: copies and printing of a value recurse, as deep as it is.
   bool is_too_deep = false;
-  auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
-    is_too_deep = is_too_deep || depth > kMaxDepth;
-    return !is_too_deep;  // Nothing more is kept, so that nothing deep is ever built.
+  auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    is_too_deep |= depth > kMaxDepth;
+    return depth <= kMaxDepth;
   };
-  Json json = Json::parse(text, check_depth, /*allow_exceptions=*/false);
-  if (is_too_deep) return InvalidArgumentError("this is no file of records: it is nested too deep");
+  Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
+  if (is_too_deep) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
   if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
     return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tuneonce/base/printable.h"
 
 namespace tuneonce {
 namespace {
@@ -16,7 +17,7 @@ std::string Row(const TuningResult& result, const Success& success) {
   std::string margin = m.error_margin_us ? absl::StrFormat("%9.3f", *m.error_margin_us) : "        -";
   double ratio = result.best.measurement.mean_us > 0 ? m.mean_us / result.best.measurement.mean_us : 1.0;
   return absl::StrFormat("%s %12.3f %s %8d %7.2fx%s %s%s\n", is_best ? "*" : " ", m.mean_us, margin, m.num_samples,
-                         ratio, success.ties_with_fastest ? "=" : " ", success.config.ToString(),
+                         ratio, success.ties_with_fastest ? "=" : " ", Printable(success.config.ToString()),
                          is_baseline ? "  (baseline)" : "");
 }
 
@@ -40,8 +41,8 @@ std::string Fallbacks(const TuningResult& result) {
   std::map<std::string, int> configs_by_line;
   for (const VariantFallback& fallback : result.fallbacks) {
     std::string reason = fallback.instead_of.reason.substr(0, fallback.instead_of.reason.find('\n'));
-    ++configs_by_line[absl::StrCat("built by '", fallback.variant, "' instead of '", fallback.instead_of.variant,
-                                   "': ", reason)];
+    ++configs_by_line[Printable(
+        absl::StrCat("built by '", fallback.variant, "' instead of '", fallback.instead_of.variant, "': ", reason))];
   }
   std::string text;
   for (const auto& [line, count] : configs_by_line) {
@@ -53,7 +54,7 @@ std::string Fallbacks(const TuningResult& result) {
 }  // namespace
 
 std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
-  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", result.kernel,
+  std::string text = absl::StrFormat("%s: %d measured, %d failed, %d duplicates", Printable(result.kernel),
                                      result.successes.size(), result.failures.size(), result.duplicates.size());
   if (!result.not_measured.empty()) absl::StrAppend(&text, ", ", result.not_measured.size(), " not measured");
   text += "\n";
@@ -71,15 +72,15 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   for (const Failure& failure : result.failures) {
     // One line each: tools' messages can be pages.
     std::string reason = failure.message.substr(0, failure.message.find('\n'));
-    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {", failure.config.ToString(),
-                    "}: ", reason, "\n");
+    absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {",
+                    Printable(failure.config.ToString()), "}: ", Printable(reason), "\n");
   }
   for (const Duplicate& duplicate : result.duplicates) {
-    absl::StrAppend(&text, "  same code: {", duplicate.config.ToString(), "} as {", duplicate.same_as.ToString(),
-                    "}\n");
+    absl::StrAppend(&text, "  same code: {", Printable(duplicate.config.ToString()), "} as {",
+                    Printable(duplicate.same_as.ToString()), "}\n");
   }
   for (const Config& config : result.not_measured) {
-    absl::StrAppend(&text, "  not measured, the search was cut short: {", config.ToString(), "}\n");
+    absl::StrAppend(&text, "  not measured, the search was cut short: {", Printable(config.ToString()), "}\n");
   }
   absl::StrAppend(&text, Fallbacks(result));
   if (result.speedup_over_baseline) {
@@ -89,13 +90,13 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   if (!result.is_certain) {
     absl::StrAppend(&text, "not certain: the rounds or the budget ended before the candidates could be told apart\n");
   }
-  for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", note, "\n");
+  for (const std::string& note : result.notes) absl::StrAppend(&text, "note: ", Printable(note), "\n");
   absl::StrAppendFormat(
       &text,
       "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s, "
       "%d launches\n",
       result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
-      result.cost.num_rounds, result.timer, result.cost.num_launches);
+      result.cost.num_rounds, Printable(result.timer), result.cost.num_launches);
   return text;
 }
 

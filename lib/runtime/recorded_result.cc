@@ -25,6 +25,10 @@ CandidateOutcome::Kind OutcomeOf(FailureKind kind) {
       return CandidateOutcome::Kind::kOutOfBounds;
     case FailureKind::kNotWritten:
       return CandidateOutcome::Kind::kNotWritten;
+    case FailureKind::kWroteInput:
+      return CandidateOutcome::Kind::kWroteInput;
+    case FailureKind::kNotVerified:
+      return CandidateOutcome::Kind::kNotVerified;
   }
   return CandidateOutcome::Kind::kRun;
 }

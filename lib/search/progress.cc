@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "tuneonce/base/printable.h"
+
 namespace tuneonce {
 
 ProgressCallback TerminalProgress() {
@@ -13,9 +15,9 @@ ProgressCallback TerminalProgress() {
     if (progress.stage == SearchProgress::Stage::kDone) {
       std::fputs(kEraseLine, stderr);
     } else {
-      std::fprintf(stderr, "%stuneonce: %s: %s %d/%d  {%s}", kEraseLine, progress.kernel.c_str(),
+      std::fprintf(stderr, "%stuneonce: %s: %s %d/%d  {%s}", kEraseLine, Printable(progress.kernel).c_str(),
                    progress.stage == SearchProgress::Stage::kCompile ? "compiled" : "measured", progress.done,
-                   progress.total, progress.config.c_str());
+                   progress.total, Printable(progress.config).c_str());
     }
     std::fflush(stderr);
   };

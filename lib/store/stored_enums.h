@@ -53,6 +53,7 @@ inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
     {CandidateOutcome::Kind::kOutOfBounds, 22, "out_of_bounds"},
     {CandidateOutcome::Kind::kNotWritten, 23, "not_written"},
     {CandidateOutcome::Kind::kWroteInput, 24, "wrote_input"},
+    {CandidateOutcome::Kind::kNotVerified, 25, "not_verified"},
 };
 
 constexpr const auto& StoredValues(AxisKind) { return kStoredAxisKinds; }

@@ -1,6 +1,10 @@
 // The command line as a user meets it: what it prints, its exit code, one clear line for bad input.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -11,27 +15,36 @@
 namespace tuneonce {
 namespace {
 
-/// Runs `tuneonce` with these arguments in this process's environment, but for `extra`.
-ProcessResult RunCli(std::vector<std::string> arguments, const std::string& extra = "A=B") {
+/// Runs a program with these arguments in this process's environment, but for `extra`.
+ProcessResult Run(std::vector<std::string> arguments, const std::string& extra = "A=B") {
   ProcessOptions options;
-  options.arguments = {TUNEONCE_CLI};
-  options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+  options.arguments = std::move(arguments);
   options.environment = {"PATH=" + Environment::Get().path, extra};
   options.max_output_bytes = 1 << 20;
   Result<ProcessResult> result = RunProcess(options);
   EXPECT_TRUE(result.ok()) << result.status().ToString();
   return result.ok() ? *result : ProcessResult{-1, ""};
 }
+ProcessResult RunCli(std::vector<std::string> arguments, const std::string& extra = "A=B") {
+  arguments.insert(arguments.begin(), TUNEONCE_CLI);
+  return Run(std::move(arguments), extra);
+}
 
-void ExpectOneLineError(const std::vector<std::string>& arguments, const std::string& part,
-                        const std::string& extra = "A=B") {
-  ProcessResult result = RunCli(arguments, extra);
+void ExpectOneLine(const ProcessResult& result, const std::string& part) {
   EXPECT_NE(result.exit_code, 0) << part;
   EXPECT_LT(result.exit_code, 128) << "no crash: " << result.output;
   EXPECT_EQ(result.output.rfind("tuneonce: ", 0), 0u) << result.output;
   EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
 }
+
+void ExpectOneLineError(const std::vector<std::string>& arguments, const std::string& part,
+                        const std::string& extra = "A=B") {
+  ExpectOneLine(RunCli(arguments, extra), part);
+}
+
+/// Runs `command`, in which $1 is `tuneonce`, by a shell.
+ProcessResult RunShell(const std::string& command) { return Run({"/bin/sh", "-c", command, "sh", TUNEONCE_CLI}); }
 
 class TuneExample : public ::testing::TestWithParam<std::pair<const char*, std::vector<std::string>>> {};
 
@@ -92,6 +105,82 @@ TEST(CliTest, BadInputIsOneClearLine) {
                      "the shape is too large");
   ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=1000000000000"}, "out of memory");
   ExpectOneLineError({"tune", "rope", "--device", "cpu", "--shape", "R=3"}, "guard 'D is twice R' does not hold");
+}
+
+TEST(CliTest, NumbersAreReadExactlyOrRefused) {
+  std::string bundle = TUNEONCE_TEST_DATA "/../../docs/examples/bundles/rms_norm";
+  for (const char* value : {"M=1e300", "M=1e3", "M=0x10", "M=010x", "M=-1", "M=0", "M= 3", "M=3 ", "M=+3",
+                            "M=9999999999999999999", "M=nan"}) {
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", value}, "must be a whole number from 1");
+  }
+  for (const char* setting : {"M=", "M", "=3", "", "="}) {
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", setting}, "write NAME=NUMBER");
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", setting}, "write NAME=NUMBER");
+  }
+  for (const char* value : {"eps=1e300", "eps=0x10", "eps= 1", "eps=1e-5x", "eps=--1", "eps=1e-400"}) {
+    ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", value}, "is no number that a float32 holds");
+  }
+  ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", "delta=1"}, "no scalar 'delta'");
+  ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", "M=3", "--shape", "M=4"}, "'M' is given twice");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=3", "--shape", "N=4"}, "N is given twice");
+  for (const char* device : {"cpu: 0", "cpu:+0", "cpu:0x0", "cpu:", "cpu:0 ", "cpu:99999999999", "cpu:0:0"}) {
+    ExpectOneLineError({"tune", "vector_add", "--device", device}, "unknown device");
+  }
+  for (const char* days : {"0x10", "010x", " 1", "+1", "0", "-1", "99999999999", "1.5", "1e3"}) {
+    ExpectOneLineError({"records", "prune", "--older-than-days", days}, "must be a whole number from 1");
+  }
+  std::string file = TUNEONCE_TEST_DATA "/ptx/softmax.ptx";
+  for (const char* ms : {"0x10", "-1", "0", "99999999999", "1.5", "soon"}) {
+    ExpectOneLineError({"compile", file, "--target", "sm_90", "--timeout-ms", ms}, "--timeout-ms");
+  }
+  for (const char* target :
+       {"sm_", "sm_-90", "sm_09", "sm_090", "sm_99999999999", "sm_9", "sm_90x", "sm_ 90", "90", ""}) {
+    ExpectOneLineError({"compile", file, "--target", target}, "is none: write it like sm_90");
+  }
+  std::string tile_ir = TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir";
+  for (const char* hint : {"occupancy=99999999999999999999", "occupancy=0x2", "occupancy=", "=2", "occupancy= 2"}) {
+    ExpectOneLineError({"hints", "set", tile_ir, hint, "-o", "/no/folder/x"}, "write NAME=NUMBER");
+  }
+}
+
+TEST(CliTest, ExceptionsAreOneLine) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  std::string odd_store = folder->path() + "/\xff/store.db";
+  EXPECT_EQ(RunCli({"records", "prune", "--kernel", "k", "--json", "--store", odd_store}).exit_code, 1) << "nlohmann";
+  ExpectOneLine(RunCli({"records", "list", "--store", odd_store + "/x/y"}), "\\xff/store.db");
+  EXPECT_EQ(RunCli({"records", "list", "--json", "--store", odd_store}).exit_code, 0);
+  EXPECT_EQ(RunCli({"records", "prune", "--older-than-days", "1", "--json", "--store", odd_store}).exit_code, 0);
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  GTEST_SKIP() << "the sanitizer's own memory is more than the limit";
+#endif
+#endif
+  // Less memory than the file needs and more than the program does. The file has no content on disk.
+  std::string file = folder->path() + "/large.json";
+  ASSERT_TRUE(WriteFile(file, "").ok());
+  ASSERT_EQ(truncate(file.c_str(), 100 << 20), 0);
+  ProcessResult result =
+      RunShell("ulimit -v 250000; exec \"$1\" records import " + file + " --store " + folder->path() + "/s/store.db");
+  ExpectOneLine(result, "");
+  EXPECT_EQ(result.exit_code, 1);
+}
+
+TEST(CliTest, WhatCannotBePrintedIsAnError) {
+  ExpectOneLine(RunShell("exec \"$1\" doctor > /dev/full"), "cannot write to stdout");
+  ExpectOneLine(RunShell("exec \"$1\" --help > /dev/full"), "cannot write to stdout");
+  ExpectOneLine(RunShell("exec \"$1\" doctor --json >&-"), "cannot write to stdout");
+}
+
+TEST(CliTest, AStoreIsNotPrintedIntoWhereTheOutputsAreClosed) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  std::string store = folder->path() + "/s/store.db";
+  ASSERT_EQ(RunCli({"records", "list", "--store", store}).exit_code, 0);
+  for (const char* closed : {"<&-", ">&-", "2>&-", "<&- >&-", "<&- 2>&-", ">&- 2>&-", "<&- >&- 2>&-"}) {
+    RunShell("exec \"$1\" records verify --store " + store + " " + closed);
+    ProcessResult verified = RunCli({"records", "verify", "--store", store});
+    EXPECT_EQ(verified.exit_code, 0) << closed << ": " << verified.output;
+  }
+  EXPECT_EQ(NamesIn(folder->path() + "/s").size(), 4u) << "the file, its log, its index and its lock; none set aside";
 }
 
 TEST(CliTest, MissingToolsAndDriversAreNamed) {
@@ -180,6 +269,100 @@ TEST(CompileTest, BadInputIsOneClearLine) {
                      "TUNEONCE_TILEIRAS=/no/tileiras");
 }
 
+/// Where `-o` points, and what must be left there. The writing command: hints clear.
+class OutputTest : public ::testing::Test {
+ protected:
+  OutputTest() : folder_(*TemporaryFolder::Create()) {}
+
+  ProcessResult WriteTo(const std::string& path) {
+    return RunCli({"hints", "clear", Fixture("rms_norm.hinted.tileir"), "-o", path});
+  }
+  std::string Path(const std::string& name) { return folder_.path() + "/" + name; }
+  std::string Expected() {
+    EXPECT_EQ(WriteTo(Path("expected")).exit_code, 0);
+    return Content(Path("expected"));
+  }
+  static std::string Content(const std::string& path) {
+    Result<std::string> content = ReadFile(path);
+    return content.ok() ? *content : content.status().ToString();
+  }
+  static mode_t ModeOf(const std::string& path) {
+    struct stat info {};
+    EXPECT_EQ(lstat(path.c_str(), &info), 0) << path;
+    return info.st_mode;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(OutputTest, AFileIsReplacedAndKeepsItsMode) {
+  std::string expected = Expected();
+  ASSERT_TRUE(WriteFile(Path("old"), "old").ok());
+  ASSERT_EQ(chmod(Path("old").c_str(), 0640), 0);
+  EXPECT_EQ(WriteTo(Path("old")).exit_code, 0);
+  EXPECT_EQ(Content(Path("old")), expected);
+  EXPECT_EQ(ModeOf(Path("old")) & 0777, 0640u);
+  EXPECT_EQ(NamesIn(folder_.path()).size(), 2u) << "no temporary file is left";
+}
+
+TEST_F(OutputTest, OfALinkTheTargetIsReplaced) {
+  std::string expected = Expected();
+  ASSERT_EQ(mkdir(Path("sub").c_str(), 0700), 0);
+  ASSERT_TRUE(WriteFile(Path("sub/target"), "old").ok());
+  ASSERT_EQ(symlink("sub/target", Path("link").c_str()), 0);
+  ASSERT_EQ(symlink("link", Path("link_to_link").c_str()), 0);
+  ASSERT_EQ(symlink("sub/new", Path("dangling").c_str()), 0);
+  ASSERT_EQ(symlink("loop", Path("loop").c_str()), 0);
+  EXPECT_EQ(WriteTo(Path("link_to_link")).exit_code, 0);
+  EXPECT_TRUE(S_ISLNK(ModeOf(Path("link_to_link"))) && S_ISLNK(ModeOf(Path("link"))));
+  EXPECT_TRUE(S_ISREG(ModeOf(Path("sub/target"))));
+  EXPECT_EQ(Content(Path("sub/target")), expected);
+  EXPECT_EQ(WriteTo(Path("dangling")).exit_code, 0);
+  EXPECT_TRUE(S_ISLNK(ModeOf(Path("dangling"))));
+  EXPECT_EQ(Content(Path("sub/new")), expected);
+  ExpectOneLine(WriteTo(Path("loop")), "cannot write");
+}
+
+TEST_F(OutputTest, APipeOrDeviceIsWrittenToAndStays) {
+  std::string expected = Expected();
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  // Open for both, so that nobody waits for the other end, and nothing is lost: the content fits a pipe's buffer.
+  int pipe = open(Path("pipe").c_str(), O_RDWR | O_NONBLOCK);
+  ASSERT_GE(pipe, 0);
+  EXPECT_EQ(WriteTo(Path("pipe")).exit_code, 0);
+  ASSERT_TRUE(S_ISFIFO(ModeOf(Path("pipe"))));
+  std::string got(expected.size() + 1, '\0');
+  ssize_t count = read(pipe, got.data(), got.size());
+  close(pipe);
+  got.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  EXPECT_EQ(got, expected);
+  // Of a device of our own, so that a fault does not cost the machine's.
+  if (mknod(Path("null").c_str(), S_IFCHR | 0666, static_cast<dev_t>(1 << 8 | 3)) != 0) {
+    GTEST_SKIP() << "NOT ROOT: no device can be made; the pipe was tested";
+  }
+  EXPECT_EQ(WriteTo(Path("null")).exit_code, 0);
+  EXPECT_TRUE(S_ISCHR(ModeOf(Path("null"))));
+}
+
+TEST_F(OutputTest, WhatCannotBeWrittenIsLeftAsItWas) {
+  ASSERT_EQ(mkdir(Path("folder").c_str(), 0700), 0);
+  ExpectOneLine(WriteTo(Path("folder")), "it is a folder");
+  ExpectOneLine(WriteTo(Path("none/file")), "cannot write " + Path("none/file"));
+  ASSERT_TRUE(WriteFile(Path("old"), "old").ok());
+  ExpectOneLine(
+      RunShell("ulimit -f 0; exec \"$1\" hints clear " + Fixture("rms_norm.hinted.tileir") + " -o " + Path("old")),
+      "cannot write " + Path("old"));
+  EXPECT_EQ(Content(Path("old")), "old");
+  EXPECT_EQ(NamesIn(folder_.path()).size(), 2u) << "no temporary file is left";
+}
+
+TEST_F(OutputTest, AFilePlantedUnderTheTemporaryNameIsNotWrittenThrough) {
+  ASSERT_TRUE(WriteFile(Path("victim"), "mine").ok());
+  ASSERT_EQ(symlink("victim", Path("out.partial").c_str()), 0);
+  EXPECT_EQ(WriteTo(Path("out")).exit_code, 0);
+  EXPECT_EQ(Content(Path("victim")), "mine");
+}
+
 class RecordsTest : public ::testing::Test {
  protected:
   RecordsTest() : folder_(*TemporaryFolder::Create()) {}
@@ -216,7 +399,7 @@ TEST_F(RecordsTest, WhatIsTunedCanBeListedExportedImportedAndPruned) {
   EXPECT_EQ(Json({"records", "export", "-o", file_, "--store", store_})["exported"], 1);
   EXPECT_EQ(Json({"records", "import", file_, "--device", "cpu", "--store", other_})["imported"], 1);
   EXPECT_EQ(Json({"records", "import", file_, "--device", "cpu", "--store", other_})["kept"], 1);
-  EXPECT_EQ(Json({"records", "import", file_, "--any-device", "--replace", "--store", other_})["imported"], 1);
+  EXPECT_EQ(Json({"records", "import", file_, "--replace", "--store", other_})["imported"], 1);
   EXPECT_EQ(Json({"records", "list", "--store", other_}), list) << "nothing is lost on the way";
   nlohmann::json verified = Json({"records", "verify", "--store", store_});
   EXPECT_EQ(verified["records"], 1);
@@ -262,6 +445,105 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
   ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");
   ExpectOneLineError({"records", "list"}, "set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+}
+
+TEST_F(RecordsTest, NumbersOutOfRangeAndNestingWithoutEndAreOneClearLine) {
+  TuneInto(store_);
+  Json({"records", "export", "-o", file_, "--store", store_});
+  nlohmann::json good = nlohmann::json::parse(*ReadFile(file_));
+  auto expect = [&](const std::string& text, const char* part) {
+    ASSERT_TRUE(WriteFile(file_, text).ok());
+    ExpectOneLineError({"records", "import", file_, "--store", other_}, part);
+  };
+  for (const char* field : {"capability", "num_sms", "driver_version", "num_samples"}) {
+    nlohmann::json bad = good;
+    bad["records"][0][field] = std::int64_t{1} << 40;
+    expect(bad.dump(), "must be an integer from -2147483648 to 2147483647");
+  }
+  nlohmann::json bad = good;
+  bad["records"][0]["unix_seconds"] = ~std::uint64_t{0};
+  expect(bad.dump(), "must be an integer from -9223372036854775808 to 9223372036854775807");
+  std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  for (const char* field : {"format", "version", "records"}) {
+    bad = {{"format", "tuneonce-records"}, {"version", 1}, {"records", nlohmann::json::array()}};
+    bad[field] = "DEEP";
+    std::string text = bad.dump();
+    text.replace(text.find("\"DEEP\""), 6, deep);
+    expect(text, "nested deeper than");
+  }
+  expect(deep, "nested deeper than");
+  expect(std::string(100000, '['), "nested deeper than");
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  expect(objects + "1" + std::string(100000, '}'), "nested deeper than");
+}
+
+TEST_F(RecordsTest, AnyTimeOfARecordCanBeListedAndPruned) {
+  TuneInto(store_);
+  Json({"records", "export", "-o", file_, "--store", store_});
+  nlohmann::json file = nlohmann::json::parse(*ReadFile(file_));
+  for (std::int64_t time :
+       {std::numeric_limits<std::int64_t>::min(), std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
+    file["records"][0]["unix_seconds"] = time;
+    ASSERT_TRUE(WriteFile(file_, file.dump()).ok());
+    Json({"records", "import", file_, "--replace", "--store", other_, "--device", "cpu"});
+    EXPECT_EQ(RunCli({"records", "list", "--store", other_}).exit_code, 0) << time;
+    std::int64_t day_0 = time == 0 ? 1 : 0, year_0 = time < 0 ? 1 : 0;  // 2^31 days are 5.9 million years.
+    EXPECT_EQ(Json({"records", "prune", "--older-than-days", "2147483647", "--store", other_})["removed"], year_0);
+    EXPECT_EQ(Json({"records", "prune", "--older-than-days", "1", "--store", other_})["removed"], day_0);
+  }
+}
+
+TEST_F(RecordsTest, WhatAnImportedRecordSaysDoesNothingToTheTerminal) {
+  TuneInto(store_);
+  Json({"records", "export", "-o", file_, "--store", store_});
+  nlohmann::json file = nlohmann::json::parse(*ReadFile(file_));
+  const std::string hostile =
+      "a\x1b[2J\x1b]0;title\x07\nforged line\xc2\x9b"
+      "1m\xe2\x80\xae"
+      "z";
+  for (const char* field :
+       {"kernel", "key", "config", "variant", "baseline", "tuned_at", "timer", "host", "toolchain"}) {
+    file["records"][0][field] = hostile;
+  }
+  ASSERT_TRUE(WriteFile(file_, file.dump()).ok());
+  Json({"records", "import", file_, "--device", "cpu", "--store", other_});
+  for (std::vector<std::string> command : {std::vector<std::string>{"records", "list", "--store", other_},
+                                           {"records", "show", hostile, "--store", other_},
+                                           {"records", "show", "other", "--store", other_},
+                                           {"records", "import", file_, "--device", "cpu", "--store", other_},
+                                           {"records", "list", "--json", "--store", other_},
+                                           {"tune", hostile},
+                                           {hostile},
+                                           {"records", "prune", "--" + hostile}}) {
+    std::string output = RunCli(command).output;
+    EXPECT_EQ(output.find_first_of("\x1b\x07\x9b\r"), std::string::npos) << command[1] << ": " << output;
+    EXPECT_EQ(output.find("\nforged line"), std::string::npos) << output;
+    EXPECT_EQ(output.find("\xe2\x80\xae"), std::string::npos) << output;
+  }
+  EXPECT_EQ(Json({"records", "list", "--store", other_})["records"][0]["kernel"], hostile) << "JSON is exact";
+  EXPECT_EQ(Json({"records", "prune", "--kernel", hostile, "--store", other_})["removed"], 1);
+}
+
+TEST_F(RecordsTest, RecordsHintsAndCubinsNeedNoDriver) {
+  TuneInto(store_);
+  const char* none = "TUNEONCE_CUDA_DRIVER=/no/libcuda.so";
+  const std::vector<std::vector<std::string>> commands = {
+      {"records", "list", "--store", store_},
+      {"records", "show", "vector_add", "--store", store_},
+      {"records", "export", "-o", file_, "--store", store_},
+      {"records", "import", file_, "--store", other_},
+      {"records", "verify", "--store", other_},
+      {"records", "prune", "--kernel", "vector_add", "--store", other_},
+      {"hints", "show", Fixture("matmul.tileir")},
+      {"hints", "set", Fixture("matmul.tileir"), "occupancy=2", "-o", folder_.path() + "/out.tileir"}};
+  for (const std::vector<std::string>& command : commands) {
+    ProcessResult result = RunCli(command, none);
+    EXPECT_EQ(result.exit_code, 0) << command[0] << " " << command[1] << ": " << result.output;
+  }
+  ProcessResult compiled = RunCli({"compile", TUNEONCE_TEST_DATA "/ptx/softmax.ptx", "--target", "sm_90"}, none);
+  EXPECT_TRUE(compiled.exit_code == 0 || compiled.output.find("ptxas was not found") != std::string::npos)
+      << compiled.output;
 }
 
 }  // namespace

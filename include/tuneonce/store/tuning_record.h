@@ -52,6 +52,7 @@ struct CandidateOutcome {
     kOutOfBounds,
     kNotWritten,
     kWroteInput,
+    kNotVerified,
   };
 
   Config config;
