@@ -99,6 +99,8 @@ Status SearchEngine::CompileAndPrepare() {
       continue;
     }
     jobs.push_back(CompileJobOf(planned_[i]));
+    // The baseline first: the others are checked against it, also where the time for compiling ends early.
+    if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;
     index_of.push_back(i);
   }
   CompileOptions compile = options_.compile;
