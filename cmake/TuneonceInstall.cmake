@@ -12,7 +12,7 @@ install(DIRECTORY include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES
 install(DIRECTORY cpu_device/include/tuneonce DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(EXPORT tuneonceTargets NAMESPACE tuneonce:: DESTINATION ${package_folder})
 configure_package_config_file(cmake/tuneonceConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake
-                              INSTALL_DESTINATION ${package_folder})
+                              INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES cmake/TuneonceBundle.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake

@@ -95,11 +95,11 @@ Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
   } else {
     std::vector<std::string> paths;
     for (const std::string& folder : {FolderOfThisCode(), FolderOfProgram()}) {
-      for (const char* relative : {"/", "/../lib/", "/../lib64/"}) {
-        paths.push_back(absl::StrCat(folder, relative, kName));
+      for (const char* relative : {"", "/" TUNEONCE_LIBDIR_FROM_BINDIR, "/../lib", "/../lib64"}) {
+        paths.push_back(absl::StrCat(folder, relative, "/", kName));
       }
     }
-    paths.push_back(kName);
+    paths.push_back(kName);  // By the run path, LD_LIBRARY_PATH, and the system's folders.
     api = LoadOnce(paths, "the CPU device");
   }
   if (api.ok() && !(*api)->is_cpu_device()) {

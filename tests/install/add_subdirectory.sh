@@ -1,17 +1,31 @@
 #!/usr/bin/env bash
-# add_subdirectory.sh SOURCE CUDA_INCLUDE: builds the consumer with tuneonce inside it, as a shared library and without
-# JSON, command and tests; checks that the library shows no Abseil symbol; runs the consumer.
+# add_subdirectory.sh SOURCE CUDA_INCLUDE MODE: builds the consumer with tuneonce inside it and runs it; it finds the CPU
+# device where it was built. MODE:
+#   minimal  a shared library without JSON and SQLite, which shows no Abseil symbol
+#   default  by FetchContent, static, with whatever the machine has: a store on disk and bundles work
+#   absl     as minimal, with the pinned Abseil; TUNEONCE_ABSL_SOURCE names a copy of it, else it is fetched
 set -euo pipefail
-source=$1 cuda=$2
+source=$1 cuda=$2 mode=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cmake -G Ninja -S "$source/tests/install/consumer" -B "$work" -DCMAKE_BUILD_TYPE=Debug -DTUNEONCE_SOURCE="$source" \
-  -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_UNITY_BUILD=ON > "$work/log" || { cat "$work/log"; exit 1; }
-cmake --build "$work" --target consumer tuneonce_cpu_driver > "$work/log" || { cat "$work/log"; exit 1; }
-library=$work/tuneonce/lib/libtuneonce.so
-nm -DC --defined-only "$library" > "$work/symbols"
-if grep 'absl::' "$work/symbols"; then
-  echo "libtuneonce.so shows Abseil symbols"; exit 1
+unset TUNEONCE_CPU_DRIVER
+options=(-DTUNEONCE_SOURCE="$source" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
+minimal=(-DBUILD_SHARED_LIBS=ON -DTUNEONCE_WITH_JSON=OFF -DTUNEONCE_WITH_SQLITE=OFF)
+arguments=()
+case $mode in
+  minimal) options+=("${minimal[@]}") ;;
+  default) options+=(-DTUNEONCE_FETCH=ON)
+           arguments=("$work/store/store.db" "$source/docs/examples/bundles/softmax") ;;
+  absl) options+=("${minimal[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON)
+        [ -z "${TUNEONCE_ABSL_SOURCE:-}" ] || options+=(-DFETCHCONTENT_SOURCE_DIR_TUNEONCE_ABSL="$TUNEONCE_ABSL_SOURCE") ;;
+esac
+cmake -G Ninja -S "$(dirname "$0")/consumer" -B "$work" "${options[@]}" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+cmake --build "$work" --target consumer > "$work/log" || { cat "$work/log"; exit 1; }
+if [ "$mode" != default ]; then
+  nm -DC --defined-only "$work/tuneonce/lib/libtuneonce.so" > "$work/symbols"
+  if grep 'absl::' "$work/symbols"; then
+    echo "libtuneonce.so shows Abseil symbols"; exit 1
+  fi
+  grep -q 'tuneonce::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
 fi
-grep -q 'tuneonce::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
-TUNEONCE_CPU_DRIVER=$work/tuneonce/cpu_device/libtuneonce_cpu_driver.so "$work/consumer"
+(cd / && "$work/consumer" "${arguments[@]}")

@@ -62,7 +62,9 @@ TUNEONCE_API const DriverTable& UnguardedTable(const DriverApi& api);
 TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const std::string& path = "");
 
 /// Loads the CPU device (libtuneonce_cpu_driver.so): `path`, else `Environment::cpu_driver`, else beside this library
-/// or program, in ../lib from there, or where the loader finds it. Errors as for LoadCudaDriver.
+/// or program, in the folder for libraries that lies beside theirs, or where the loader finds it: by the run path that
+/// the package's target gives to what it is linked into, LD_LIBRARY_PATH, the system's folders. Errors as for
+/// LoadCudaDriver.
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const std::string& path = "");
 
 }  // namespace tuneonce

@@ -1,10 +1,14 @@
-// Uses every layer of an installed tuneonce: a search and a launch on the CPU device. Exit code 0 only if both worked.
+// Uses every layer of an installed tuneonce: a search and a launch on the CPU device; with the arguments STORE BUNDLE also
+// a store on disk and a bundle. Exit code 0 only if all worked.
 #include <cstdio>
+#include <string>
 
 #include "own_absl.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/kernel/bundle.h"
 #include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/sqlite_store.h"
 
 namespace {
 
@@ -43,10 +47,19 @@ tuneonce::Status Run() {
              : InternalError("an error's text is broken");
 }
 
+tuneonce::Status RememberAndLoad(const std::string& store, const std::string& bundle) {
+  using namespace tuneonce;
+  SqliteStoreOptions options;
+  options.path = store;
+  TUNEONCE_RETURN_IF_ERROR(SqliteStore::Open(options).status().WithPrefix("the store"));
+  return Bundle::Load(bundle).status().WithPrefix("the bundle");
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   tuneonce::Status status = Run();
+  if (status.ok() && argc == 3) status = RememberAndLoad(argv[1], argv[2]);
   bool own_absl = absl::StrCat("a", "b") == "own:ab" && absl::Status(3).code() == 3;
   std::printf("consumer: %s, own absl %s\n", status.ToString().c_str(), own_absl ? "untouched" : "BROKEN");
   return status.ok() && own_absl ? 0 : 1;
