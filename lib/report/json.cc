@@ -39,6 +39,12 @@ Json ToJson(const Success& success) {
   json["latency"] = {{"mean", m.mean_us}, {"std", m.std_us}, {"rel_std", m.rel_std()}, {"median", m.median_us},
                      {"min", m.min_us},   {"max", m.max_us}, {"nrep", m.num_samples}};
   json["ties_with_fastest"] = success.ties_with_fastest;
+  json["largest_difference"] = nullptr;
+  if (const auto& largest = success.largest_difference) {
+    json["largest_difference"] = {{"output", largest->output},
+                                  {"absolute", largest->absolute},
+                                  {"share_of_tolerance", largest->share_of_tolerance}};
+  }
   if (success.roofline) json["roofline"] = ToJson(*success.roofline);
   if (success.resources.registers > 0) {
     json["resources"] = {{"registers", success.resources.registers},
@@ -97,7 +103,7 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   json["cost"] = {{"compile_s", result.cost.compile_seconds}, {"compile_wall_s", result.cost.compile_wall_seconds},
                   {"num_compiled", result.cost.num_compiled}, {"gpu_s", result.cost.gpu_seconds},
                   {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches},
-                  {"num_rounds", result.cost.num_rounds}};
+                  {"num_rounds", result.cost.num_rounds},     {"peak_bytes", result.cost.peak_bytes}};
   // A tool's message may hold bytes that are no UTF-8.
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }

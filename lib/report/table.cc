@@ -36,6 +36,11 @@ std::string RooflineLine(const Roofline& roofline) {
   return line + "\n";
 }
 
+std::string DifferenceLine(const OutputDifference& largest) {
+  return absl::StrFormat("the best differs from the reference by %.3g at most in '%s', %.0f %% of the tolerance\n",
+                         largest.absolute, largest.output, 100 * largest.share_of_tolerance);
+}
+
 /// One line for each variant and reason, however many configs it is about.
 std::string Fallbacks(const TuningResult& result) {
   std::map<std::string, int> configs_by_line;
@@ -87,6 +92,7 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
   }
   if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
+  if (result.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*result.best.largest_difference));
   if (!result.is_certain) {
     absl::StrAppend(&text, "not certain: the rounds or the budget ended before the candidates could be told apart\n");
   }
@@ -94,9 +100,10 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   absl::StrAppendFormat(
       &text,
       "cost: %.2f s wall, %.2f s compiling %d artifacts, %.4f s on the device in %d rounds timed by %s, "
-      "%d launches\n",
+      "%d launches, %.1f MiB of device memory at most\n",
       result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
-      result.cost.num_rounds, Printable(result.timer), result.cost.num_launches);
+      result.cost.num_rounds, Printable(result.timer), result.cost.num_launches,
+      static_cast<double>(result.cost.peak_bytes) / (1 << 20));
   return text;
 }
 

@@ -132,7 +132,9 @@ std::string InProcessRunner::damage() const {
 }
 
 bool InProcessRunner::DropInputCopies() {
-  if (!inputs_.Drop()) return false;
+  std::size_t bytes = inputs_.copied_bytes();
+  if (bytes == 0 || bytes < memory_.missing_bytes()) return false;  // It would not help.
+  inputs_.Drop();
   for (const auto& scratch : scratches_) scratch->tensors.FollowInputs();
   ++placing_;
   return true;
@@ -347,9 +349,8 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
     return Fail(candidate, FailureKind::kLaunch, geometry);
   }
   if (wants_baseline_ && !is_baseline) no_reference_ = "the baseline failed";
-  if (!no_reference_.empty() && !is_baseline) {
-    return Fail(candidate, FailureKind::kNotVerified,
-                InternalError("there is nothing to compare its outputs with: " + no_reference_));
+  if (!no_reference_.empty() && !is_baseline) {  // Not even loaded.
+    return Fail(candidate, FailureKind::kNotVerified, InternalError(NotVerified()));
   }
   TrialMemory::Charge code;
   Result<std::shared_ptr<const LoadedKernel>> loaded = WithRoom([&]() -> Result<std::shared_ptr<const LoadedKernel>> {
@@ -387,6 +388,9 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
 
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial& trial, bool makes_reference) {
   TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
+  if (!no_reference_.empty() && !makes_reference) {
+    return std::optional<Finding>({FailureKind::kNotVerified, NotVerified()});
+  }
   std::initializer_list<int> runs = trial.definition().is_unordered() ? kFirstRunsUnordered : kFirstRuns;
   if (options_.verify == Verify::kOff) runs = kOneRun;
   return RunAndCheck(trial, runs, /*timed=*/true, makes_reference);

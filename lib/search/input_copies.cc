@@ -41,14 +41,17 @@ Status InputCopies::Mend(const Input* input, std::uint64_t checksum) {
   return Status();
 }
 
-bool InputCopies::Drop() {
-  bool had_copies = false;
+std::size_t InputCopies::copied_bytes() const {
+  std::size_t bytes = 0;
+  for (const Input& input : inputs_) bytes += input.copy_ ? input.copy_->bytes() : 0;
+  return bytes;
+}
+
+void InputCopies::Drop() {
   for (Input& input : inputs_) {
-    had_copies |= input.copy_.has_value();
+    lacks_copies_ |= input.copy_.has_value();
     input.copy_.reset();
   }
-  lacks_copies_ |= had_copies;
-  return had_copies;
 }
 
 }  // namespace tuneonce

@@ -40,8 +40,10 @@ class InputCopies {
   /// What a trial left of an input is `checksum`, which is not the input's: puts the original bytes back, if there is a
   /// copy. Else the original is damaged: from now on it counts as it is.
   Status Mend(const Input* input, std::uint64_t checksum);
-  /// Frees all copies, for lack of memory. False if there were none.
-  bool Drop();
+  /// What all copies take.
+  std::size_t copied_bytes() const;
+  /// Frees all copies, for lack of memory.
+  void Drop();
 
   /// True if trials run, or ran, on an original.
   bool lacks_copies() const { return lacks_copies_; }

@@ -28,7 +28,9 @@ TrialMemory::Charge::~Charge() {
 }
 
 Result<TrialMemory::Charge> TrialMemory::Count(std::size_t bytes) {
-  if (bytes > account_->budget - std::min(account_->budget, account_->used)) {
+  std::size_t left = account_->budget - std::min(account_->budget, account_->used);
+  account_->missing = bytes > left ? bytes - left : 0;
+  if (bytes > left) {
     return ResourceExhaustedError(
         absl::StrCat(bytes, " bytes more do not fit the search's memory budget: ", account_->used, " of ",
                      account_->budget, " bytes are in use (SearchOptions::memory_budget_bytes)"));

@@ -18,6 +18,7 @@ class TrialMemory {
     std::size_t budget = 0;
     std::size_t used = 0;
     std::size_t peak = 0;
+    std::size_t missing = 0;
     std::map<CUdeviceptr, std::size_t> blocks;
   };
 
@@ -57,6 +58,8 @@ class TrialMemory {
 
   /// True if the address lies in a block of this memory: it is not the caller's then.
   bool Holds(CUdeviceptr address) const;
+  /// Of the last refusal: what more the budget would have had to be; 0 if it was the device that had no memory.
+  std::size_t missing_bytes() const { return account_->missing; }
   /// Held at most, so far.
   std::size_t peak_bytes() const { return account_->peak; }
 

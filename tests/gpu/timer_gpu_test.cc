@@ -269,18 +269,17 @@ TEST_F(TimerGpuTest, ChecksumsAreThoseOfTheHost) {
   Device cpu = *OpenDevice("cpu");
   Context cpu_context = *Context::RetainPrimary(cpu);
   for (std::size_t offset : {0, 1, 5, 8}) {
-    std::vector<std::uint64_t> on_gpu = *ArrayComparer(stream_->view())
-                                             .Checksums({{data.get() + offset, kBytes - 20},
-                                                         {data.get() + 64 + offset, 3},
-                                                         {data.get() + offset, 0}});
+    std::vector<std::uint64_t> on_gpu =
+        *ArrayComparer(stream_->view())
+             .Checksums({{data.get() + offset, kBytes - 20}, {data.get() + 64 + offset, 3}, {data.get() + offset, 0}});
     ScopedContext current(cpu_context.view());
     Stream host = *Stream::Create(cpu.api());
     DeviceBuffer copy = *DeviceBuffer::Allocate(host.view(), kBytes);
     ASSERT_OK(copy.CopyFromHost(bytes.data(), kBytes));
-    EXPECT_EQ(on_gpu, *ArrayComparer(host.view())
-                           .Checksums({{copy.get() + offset, kBytes - 20},
-                                       {copy.get() + 64 + offset, 3},
-                                       {copy.get() + offset, 0}}))
+    EXPECT_EQ(
+        on_gpu,
+        *ArrayComparer(host.view())
+             .Checksums({{copy.get() + offset, kBytes - 20}, {copy.get() + 64 + offset, 3}, {copy.get() + offset, 0}}))
         << offset;
   }
 }

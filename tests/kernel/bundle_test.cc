@@ -89,6 +89,16 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"dims\": [\"N\"],", "\"dims\": [\"N\"", "this is not JSON"},
       {"\"access\": \"in\"", "\"access\": \"read\"", ":7: parameters[0].access: expected in, out or inout, got 'read'"},
       {"\"dtype\": \"float32\"", "\"dtype\": \"float33\"", ":7: parameters[0].dtype: unknown dtype 'float33'"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"may_be_partial\": true",
+       ":7: parameters[0].may_be_partial: may_be_partial is for outputs"},
+      {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"tolerance\": {}",
+       ":9: parameters[2].tolerance: tolerance is for outputs"},
+      {"\"access\": \"out\"", "\"access\": \"out\", \"may_be_partial\": 1",
+       ":8: parameters[1].may_be_partial: expected"},
+      {"\"access\": \"out\"", "\"access\": \"out\", \"tolerance\": {\"ulps\": -1}",
+       ":8: parameters[1].tolerance.ulps: a tolerance is not negative"},
+      {"\"access\": \"out\"", "\"access\": \"out\", \"tolerance\": {\"ulp\": 1}",
+       ":8: parameters[1].tolerance.ulp: unknown field"},
       {"\"dims\": [\"N\"]},", "\"dims\": [\"M\"]},", ":7: parameters[0].dims: unknown dim 'M'; the bundle has: N"},
       {"{\"kind\": \"dim\", \"dim\": \"N\"}", "{\"kind\": \"dim\", \"dim\": \"Q\"}",
        ":9: parameters[2].dim: unknown dim"},
@@ -152,6 +162,18 @@ TEST_F(BundleFileTest, StridesAndSharedDTypesAreRead) {
   const Parameter& x = definition.parameters()[4];
   EXPECT_EQ(x.tensor + " " + x.name + " " + std::string(DTypeName(x.dtype)), "x sx int64");
   EXPECT_EQ(definition.variants()[0].assumptions[0].kind, Assumption::Kind::kContiguous);
+}
+
+TEST_F(BundleFileTest, AnOutputSaysHowItIsVerified) {
+  ASSERT_OK(LoadWith("\"access\": \"out\"",
+                     "\"access\": \"out\", \"may_be_partial\": true, \"tolerance\": {\"relative\": 0.5, \"ulps\": 2}"));
+  Bundle bundle = *Bundle::Load(folder_.path());
+  const Parameter& y = bundle.definition().parameters()[1];
+  EXPECT_TRUE(y.may_be_partial);
+  EXPECT_EQ(bundle.definition().ToleranceOf(y, DType::kFloat32).relative, 0.5);
+  EXPECT_EQ(bundle.definition().ToleranceOf(y, DType::kFloat32).ulps, 2);
+  const Parameter& x = bundle.definition().parameters()[0];
+  EXPECT_EQ(bundle.definition().ToleranceOf(x, DType::kFloat32).relative, Tolerance::Of(DType::kFloat32).relative);
 }
 
 TEST_F(BundleFileTest, HostileFilesAreRefused) {

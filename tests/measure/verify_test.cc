@@ -155,13 +155,13 @@ TEST_F(VerifyTest, Float8IsComparedByItsOwnRounding) {
     unsigned char reference, candidate;
     bool is_right;
   };
-  for (const Case& c : {Case{DType::kFloat8E4M3, 0x38, 0x39, true},    // 1 and its neighbour 1.125.
-                        Case{DType::kFloat8E4M3, 0x39, 0x3b, false},   // 1.125 and 1.375: two steps.
-                        Case{DType::kFloat8E4M3, 0x38, 0x3a, false},   // 1 and 1.25.
-                        Case{DType::kFloat8E4M3, 0x01, 0x02, true},    // Subnormal: a step is 2^-9.
-                        Case{DType::kFloat8E4M3, 0x01, 0x03, false},
-                        Case{DType::kFloat8E5M2, 0x3c, 0x3d, true},    // 1 and 1.25.
-                        Case{DType::kFloat8E5M2, 0x3c, 0x3e, false}}) {
+  for (const Case& c :
+       {Case{DType::kFloat8E4M3, 0x38, 0x39, true},   // 1 and its neighbour 1.125.
+        Case{DType::kFloat8E4M3, 0x39, 0x3b, false},  // 1.125 and 1.375: two steps.
+        Case{DType::kFloat8E4M3, 0x38, 0x3a, false},  // 1 and 1.25.
+        Case{DType::kFloat8E4M3, 0x01, 0x02, true},   // Subnormal: a step is 2^-9.
+        Case{DType::kFloat8E4M3, 0x01, 0x03, false}, Case{DType::kFloat8E5M2, 0x3c, 0x3d, true},  // 1 and 1.25.
+        Case{DType::kFloat8E5M2, 0x3c, 0x3e, false}}) {
     DeviceBuffer a = Floats({0}), b = Floats({0});
     ASSERT_OK(a.Fill(c.reference, 0, 1));
     ASSERT_OK(b.Fill(c.candidate, 0, 1));

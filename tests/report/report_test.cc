@@ -22,6 +22,7 @@ TuningResult SampleResult() {
     result.successes.push_back(success);
   }
   result.successes[9].measurement = Measurement{19, std::nullopt, 1};
+  result.successes[0].largest_difference = OutputDifference{"y", 0.0625, 0.25};
   result.best = result.successes[0];
   result.baseline = result.successes[9];
   result.speedup_over_baseline = 1.9;
@@ -30,6 +31,7 @@ TuningResult SampleResult() {
   result.fallbacks.push_back(VariantFallback{configs[0], "ptx", PassedOver{"tile", "tileiras was not found"}});
   result.fallbacks.push_back(VariantFallback{configs[1], "ptx", PassedOver{"tile", "tileiras was not found"}});
   result.cost.num_launches = 42;
+  result.cost.peak_bytes = 3 << 20;
   return result;
 }
 
@@ -45,6 +47,10 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
   EXPECT_NE(table.find("failed (compile): {TILE=11}: first line\n"), std::string::npos) << table;
   EXPECT_NE(table.find("same code: {TILE=12} as {TILE=1}"), std::string::npos) << table;
   EXPECT_NE(table.find("best is 1.90x as fast as the baseline"), std::string::npos) << table;
+  EXPECT_NE(table.find("the best differs from the reference by 0.0625 at most in 'y', 25 % of the tolerance\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("42 launches, 3.0 MiB of device memory at most\n"), std::string::npos) << table;
   EXPECT_EQ(table.find("TILE=6"), std::string::npos) << table;
   EXPECT_EQ(SummaryTable(SampleResult(), {20, 0}).find("more"), std::string::npos);
 }
@@ -63,6 +69,11 @@ TEST(JsonTest, HoldsEveryFieldAndNullsForWhatIsUnknown) {
   EXPECT_EQ(json["baseline"]["config"]["TILE"], 10);
   EXPECT_EQ(json["speedup_over_baseline"], 1.9);
   EXPECT_EQ(json["cost"]["num_launches"], 42);
+  EXPECT_EQ(json["cost"]["peak_bytes"], 3 << 20);
+  EXPECT_EQ(json["best"]["largest_difference"]["output"], "y");
+  EXPECT_EQ(json["best"]["largest_difference"]["absolute"], 0.0625);
+  EXPECT_EQ(json["best"]["largest_difference"]["share_of_tolerance"], 0.25);
+  EXPECT_TRUE(json["successes"][1]["largest_difference"].is_null()) << "not compared";
   TuningResult no_baseline = SampleResult();
   no_baseline.baseline.reset();
   no_baseline.speedup_over_baseline.reset();

@@ -61,6 +61,7 @@ class ScriptedRunner final : public CandidateRunner {
       result.warmup_us = us;
       ++launches;
       prepared.push_back(us);
+      contents.push_back(candidate.source.content);
     }
     return result;
   }
@@ -68,11 +69,24 @@ class ScriptedRunner final : public CandidateRunner {
     if (!lost.ok() && ++num_sampled > 3) return lost;
     std::vector<double> samples;
     for (std::size_t trial : trials) {
+      EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
       if (prepared[trial] == kRefused) return InvalidArgumentError("launch refused");
       ++launches;
       samples.push_back(slow_from > 0 && launches >= slow_from ? 100 : prepared[trial]);
     }
     return samples;
+  }
+  PreparedTrial CheckAgain(PreparedTrial trial) override {
+    checked_again.push_back(contents[trial.trial]);
+    if (wrong_later.count(contents[trial.trial]) > 0) {
+      trial.failure = Failure{Config(), FailureKind::kWrongResult, "wrong later"};
+    }
+    return trial;
+  }
+  void Release(std::size_t trial) override {
+    EXPECT_NE(prepared[trial], kReleased) << "once";
+    prepared[trial] = kReleased;
+    released.push_back(contents[trial]);
   }
   bool TimeInAnotherWay() override {
     if (!has_other_timer) return false;
@@ -85,6 +99,12 @@ class ScriptedRunner final : public CandidateRunner {
 
   static constexpr double kRefused = 12345;  ///< A candidate that can be prepared, but not timed.
 
+  static constexpr double kReleased = -2;
+
+  std::vector<std::string> contents;  ///< By trial: the candidate's source.
+  std::vector<std::string> checked_again;
+  std::vector<std::string> released;
+  std::map<std::string, int> wrong_later;  ///< Sources that fail after the race.
   std::map<std::string, double> times;
   std::vector<std::string> ran;
   std::vector<double> prepared;
@@ -296,6 +316,47 @@ TEST_F(SearchEngineTest, AFinalRunAgainstTheBaselineMayOverruleTheRace) {
   runner_.slow_from = 5;  // Preparation and one round take 4.
   runner_.launches = 0;
   EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=1") << "the winner does not keep its margin";
+}
+
+TEST_F(SearchEngineTest, WhoLeavesTheRaceIsUnloadedButNotTheBaseline) {
+  Result<TuningResult> result = Search({{"base", 300}, {"a", 10}, {"b", 200}, {"c", 10.05}}, 0);
+  EXPECT_EQ(Best(result), "i=1");
+  EXPECT_EQ(runner_.released, std::vector<std::string>{"b"});
+  EXPECT_EQ(runner_.checked_again, (std::vector<std::string>{"base", "a", "c"})) << "and it was not checked again";
+  EXPECT_EQ(result->successes.size(), 4u);
+}
+
+TEST_F(SearchEngineTest, AWinnerThatIsWrongAfterTheRaceFailsAndTheOthersRaceAnew) {
+  runner_.wrong_later = {{"a", 1}, {"b", 1}};
+  // The next best was unloaded, and is loaded again.
+  Result<TuningResult> result = Search({{"base", 300}, {"a", 10}, {"a", 10}, {"b", 10.01}, {"c", 100}}, 0);
+  EXPECT_EQ(Best(result), "i=4");
+  EXPECT_DOUBLE_EQ(*result->speedup_over_baseline, 3.0);
+  ASSERT_EQ(result->failures.size(), 2u);
+  EXPECT_EQ(result->failures[0].kind, FailureKind::kWrongResult);
+  EXPECT_EQ(result->failures[0].message, "wrong later");
+  EXPECT_EQ(result->failures[0].config.ToString(), "i=1");
+  ASSERT_EQ(result->duplicates.size(), 1u) << "of the failed one";
+  EXPECT_EQ(result->duplicates[0].same_as.ToString(), "i=1");
+  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_LT(result->successes[0].measurement.num_samples, result->cost.num_rounds) << "rounds of both races count";
+}
+
+TEST_F(SearchEngineTest, ABaselineThatIsWrongAfterTheRaceIsNone) {
+  runner_.wrong_later = {{"base", 1}};
+  Result<TuningResult> result = Search({{"a", 10}, {"base", 10.1}}, 1);  // Within the margin: the baseline stays.
+  EXPECT_EQ(Best(result), "i=0");
+  EXPECT_FALSE(result->baseline.has_value());
+  EXPECT_FALSE(result->speedup_over_baseline.has_value());
+  runner_.wrong_later = {{"a", 1}, {"base", 1}};
+  EXPECT_ERROR(Search({{"a", 10}, {"base", 20}}, 1), StatusCode::kInternal, "wrong result: wrong later");
+}
+
+TEST_F(SearchEngineTest, AWinnerThatLosesTheFinalRoundsIsCheckedAsTheBaselineIs) {
+  final_rounds_ = 4;
+  runner_.slow_from = 5;
+  runner_.wrong_later = {{"base", 1}};
+  EXPECT_EQ(Best(Search({{"a", 10}, {"base", 20}}, 1)), "i=0") << "the baseline stayed, and was wrong";
 }
 
 TEST_F(SearchEngineTest, FailuresAreDataAndTheSpaceIsAccountedFor) {

@@ -1,0 +1,369 @@
+// What trials are compared with, what may be left out, and what a search does with little memory.
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "testing/device_test.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/store/memory_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class TrialLimitsTest : public testing::CpuDeviceTest {
+ protected:
+  static constexpr int kN = 1000;
+
+  TrialLimitsTest() { options_.quiet = true; }
+
+  /// Kernels over `const float* x, float* y, int n`, one per value of KIND; 0 is the baseline, and slow.
+  KernelDefinition Define(const std::string& body, Parameter y = Out("y", {"N"}, DType::kFloat32)) {
+    std::string source = R"(
+static void k(const tuneonce_block&, const float* cx, float* y, int n) {
+  static int runs = 0;
+  ++runs;
+  auto* x = const_cast<float*>(cx);
+  (void)x;
+  for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
+)" + body + "}\nTUNEONCE_CPU_KERNEL(k);";
+    SearchSpace space;
+    IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
+    space.SetBaseline({{kind, 0}});
+    KernelDefinition definition("k", "1");
+    definition.Dims({"N"})
+        .Parameters({In("x", {"N"}, DType::kFloat32), std::move(y), DimValue("N")})
+        .Space(space)
+        .Variant([kind, source](const Config& c,
+                                const Problem&) { return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]); },
+                 nullptr, Grid::Fixed(1));
+    return definition;
+  }
+  Result<TuningResult> Search(const KernelDefinition& definition) {
+    x_.emplace(Floats(std::vector<float>(kN, 3)));
+    y_.emplace(Floats(std::vector<float>(kN, 7)));
+    TensorView x_view = View(*x_), y_view = View(*y_);
+    return exhaustive_search(definition, stream_->view(), {x_view, y_view}, options_);
+  }
+  static std::map<std::string, std::string> Failures(const TuningResult& result) {
+    std::map<std::string, std::string> failures;
+    for (const Failure& failure : result.failures) {
+      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    }
+    return failures;
+  }
+  static bool Notes(const TuningResult& result, const std::string& part) {
+    for (const std::string& note : result.notes) {
+      if (note.find(part) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  static constexpr char kTwice[] = "for (int i = 0; i < n; ++i) y[i] = 2 * x[i];\n";
+  /// What one tensor of kN floats takes with its guard zones, and a little more.
+  static constexpr std::size_t kOneTensor = std::size_t{140} << 10;
+  static constexpr std::size_t kCode = std::size_t{200} << 10;  ///< More than three kernels' images.
+
+  SearchOptions options_;
+  std::optional<DeviceBuffer> x_, y_;
+};
+
+// --- what is compared
+
+TEST_F(TrialLimitsTest, OfAPartialOutputCountsWhatTheBaselineWrites) {
+  auto partial = [] { return Out("y", {"N"}, DType::kFloat32).MayBePartial(); };
+  // The baseline leaves the last 100. 1 writes some of these, 2 all but one of the others.
+  std::string body = R"(
+int end = KIND == 1 ? 950 : 900;
+for (int i = 0; i < end; ++i) if (KIND != 2 || i != 3) y[i] = 2 * x[i];)";
+  Result<TuningResult> result = Search(Define(body, partial()));
+  ASSERT_OK(result);
+  auto failures = Failures(*result);
+  EXPECT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures["KIND=2"].find("not written: output 'y': 1 of 1000 elements were not written, the first at 3"),
+            std::string::npos)
+      << failures["KIND=2"];
+  // An unordered kernel's third run is compared with the right one of the two.
+  KernelDefinition unordered = Define(body, partial());
+  unordered.Unordered();
+  result = Search(unordered);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->failures.size(), 1u);
+  // The value of the poison, where the baseline wrote it, is a value.
+  result = Search(Define(R"(
+for (int i = 0; i < 900; ++i) y[i] = 1;
+float poison;
+unsigned char byte = 0xCB;
+for (int i = 0; i < 4; ++i) reinterpret_cast<unsigned char*>(&poison)[i] = byte;
+if (KIND != 1) y[3] = poison;)",
+                         partial()));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(Failures(*result).count("KIND=1"), 1u);
+}
+
+TEST_F(TrialLimitsTest, AGivenReferenceCountsAsAWhole) {
+  DeviceBuffer expected = Floats(std::vector<float>(kN, 6));
+  options_.reference = {View(expected)};
+  std::string body = "for (int i = 0; i < n - KIND; ++i) y[i] = 2 * x[i];";
+  for (bool is_partial : {false, true}) {
+    Parameter y = Out("y", {"N"}, DType::kFloat32);
+    Result<TuningResult> result = Search(Define(body, is_partial ? std::move(y).MayBePartial() : y));
+    ASSERT_OK(result);
+    EXPECT_EQ(result->best.config.ToString(), "KIND=0");
+    EXPECT_EQ(result->failures.size(), 2u);
+    EXPECT_NE(Failures(*result)["KIND=2"].find("2 of 1000 elements were not written"), std::string::npos);
+  }
+}
+
+TEST_F(TrialLimitsTest, EachOutputHasItsOwnToleranceAndTheLargestDifferenceIsSaid) {
+  std::string body = std::string(kTwice) + "if (KIND == 1) y[5] *= 1.5f;\nif (KIND == 2) y[5] *= 1.25f;";
+  EXPECT_EQ(Search(Define(body))->failures.size(), 2u);
+  Result<TuningResult> result = Search(Define(body, Out("y", {"N"}, DType::kFloat32).Within({0, 0.25, 0})));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_NE(Failures(*result)["KIND=1"].find("by 3 at most (tolerance 0 + 0.25 * |reference|)"), std::string::npos)
+      << Failures(*result)["KIND=1"];
+  for (const Success& success : result->successes) {
+    ASSERT_TRUE(success.largest_difference.has_value());
+    EXPECT_EQ(success.largest_difference->output, "y");
+    bool is_baseline = success.config.ToString() == "KIND=0";
+    EXPECT_EQ(success.largest_difference->absolute, is_baseline ? 0 : 1.5);
+    EXPECT_EQ(success.largest_difference->share_of_tolerance, is_baseline ? 0 : 1);
+  }
+  options_.verify = Verify::kOff;
+  EXPECT_FALSE(Search(Define(body))->best.largest_difference.has_value());
+}
+
+TEST_F(TrialLimitsTest, OfAStridedOutputTheGapsAreNotLookedAt) {
+  SearchSpace space;
+  IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
+  space.SetBaseline({{kind, 0}});
+  KernelDefinition definition("k", "1");
+  Variant variant;
+  variant.name = "cpu";
+  variant.source = [kind](const Config& c, const Problem&) {
+    return KernelSource::HostCpp(R"(
+static void k(const tuneonce_block&, float* y, int rows, int columns, int row_stride, int column_stride) {
+  for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < columns; ++c)
+      if (KIND != 1 || r != 2 || c != 1) y[r * row_stride + c * column_stride] = r * 100 + c;
+}
+TUNEONCE_CPU_KERNEL(k);)",
+                                 "k")
+        .Define("KIND", c[kind]);
+  };
+  variant.geometry = Grid::Fixed(1);
+  variant.convention = CallingConvention::kCutilePython;
+  definition.Dims({"M", "N"}).Parameters({Out("y", {"M", "N"}, DType::kFloat32)}).Space(space).Variant(variant);
+  DeviceBuffer y = Floats(std::vector<float>(64, 7));
+  std::int64_t shape[] = {4, 5}, strides[] = {16, 2};
+  TensorView view = TensorView::Strided(y.data(), DType::kFloat32, shape, strides, 2);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {view}, options_);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->failures.size(), 1u);
+  EXPECT_NE(Failures(*result)["KIND=1"].find("1 of 20 elements were not written, the first at 11"), std::string::npos)
+      << Failures(*result)["KIND=1"];
+  EXPECT_EQ(Read(y), std::vector<float>(64, 7));
+}
+
+TEST_F(TrialLimitsTest, OnlyOutputsMayBePartialOrHaveATolerance) {
+  for (Parameter& wrong : std::vector<Parameter>{In("z", {"N"}).MayBePartial(), In("z", {"N"}).Within({}),
+                                                 Scalar("z", DType::kInt32).Within({})}) {
+    KernelDefinition definition("k", "1");
+    definition.Dims({"N"}).Parameters({Out("y", {"N"}), wrong}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+    EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, "is for outputs, and it is none");
+  }
+}
+
+TEST_F(TrialLimitsTest, ConfigsWithArgumentsOfTheirOwnShareWhatIsTheSame) {
+  DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
+  SearchSpace space;
+  IntAxis kind = space.AddAxis("KIND", {0, 1, 2, 3});
+  space.SetBaseline({{kind, 0}});
+  auto search = [&](std::size_t y_bytes_of_3) {
+    return exhaustive_search(
+        space, stream_->view(), [](const Config&) { return Geometry(); },
+        [&](const Config& c) {
+          return KernelSource::HostCpp(R"(
+static void k(const tuneonce_block&, const float* x, float* y, int n, int kind) {
+  for (volatile int i = 0; i < (kind == 0 ? 300000 : 0); i = i + 1) {}
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+  if (kind == 1) const_cast<float*>(x)[0] = 5;
+}
+TUNEONCE_CPU_KERNEL(k);)",
+                                       "k")
+              .Define("KIND", c[kind]);
+        },
+        [&](const Config& c) {
+          std::size_t bytes = c[kind] == 3 ? y_bytes_of_3 : y.bytes();
+          return std::vector<TrialArgument>{TrialArgument::In(x.data(), x.bytes()),
+                                            TrialArgument::Out(y.data(), bytes, DType::kFloat32),
+                                            static_cast<std::int32_t>(bytes / 4), static_cast<std::int32_t>(c[kind])};
+        },
+        nullptr, options_);
+  };
+  Result<TuningResult> result = search(y.bytes());
+  ASSERT_OK(result);
+  EXPECT_EQ(result->failures.size(), 1u) << "each has its own scalars";
+  EXPECT_EQ(Failures(*result)["KIND=1"], "wrote an input: it wrote its input 'argument 1'");
+  EXPECT_TRUE(result->notes.empty());
+  EXPECT_NE(result->best.config.ToString(), "KIND=0");
+  result = search(400);
+  ASSERT_OK(result);
+  EXPECT_EQ(Failures(*result)["KIND=3"],
+            "wrong result: output 'argument 2' is not of the size and type of the reference's");
+  EXPECT_EQ(Read(x), std::vector<float>(kN, 3));
+}
+
+// --- memory
+
+TEST_F(TrialLimitsTest, ThePeakIsCountedAndTheBudgetIsKept) {
+  Result<TuningResult> result = Search(Define(kTwice));
+  ASSERT_OK(result);
+  std::size_t peak = result->cost.peak_bytes;
+  EXPECT_GE(peak, 3 * kN * sizeof(float)) << "a copy of x, scratch for y, a reference";
+  EXPECT_LE(peak, 2 * kOneTensor + kOneTensor + kCode);
+  options_.memory_budget_bytes = peak;
+  result = Search(Define(kTwice));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->cost.peak_bytes, peak);
+  EXPECT_TRUE(result->notes.empty());
+  for (std::size_t budget = peak - 1; budget > 0; budget /= 2) {
+    options_.memory_budget_bytes = budget;
+    result = Search(Define(kTwice));
+    if (!result.ok()) {
+      EXPECT_ERROR(result, StatusCode::kResourceExhausted, "do not fit the search's memory budget");
+      continue;
+    }
+    EXPECT_LE(result->cost.peak_bytes, budget);
+    EXPECT_TRUE(Notes(*result, "inputs were not copied, for lack of memory")) << budget;
+  }
+  EXPECT_FALSE(result.ok()) << "with next to nothing";
+}
+
+TEST_F(TrialLimitsTest, CopiesOfInputsGoBeforeACandidateFails) {
+  // The second candidate's workspace fits only without the copy of x.
+  SearchSpace space;
+  IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
+  space.SetBaseline({{kind, 0}});
+  KernelDefinition definition("k", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N"),
+                   Workspace("w",
+                             [kind](const Config& c, const Problem&) {
+                               return c[kind] == 1 ? std::size_t{300} << 10 : c[kind] == 2 ? std::size_t{1} << 30 : 0;
+                             })})
+      .Space(space)
+      .Variant(
+          [kind](const Config& c, const Problem&) {
+            return KernelSource::HostCpp(R"(
+static void k(const tuneonce_block&, const float* x, float* y, int n, char* w) {
+  if (w != nullptr) w[100000] = KIND;
+  for (int i = 0; i < n; ++i) y[i] = 2 * x[i];
+}
+TUNEONCE_CPU_KERNEL(k);)",
+                                         "k")
+                .Define("KIND", c[kind]);
+          },
+          nullptr, Grid::Fixed(1));
+  options_.memory_budget_bytes = std::size_t{1} << 20;
+  Result<TuningResult> plenty = Search(definition);
+  ASSERT_OK(plenty);
+  EXPECT_TRUE(plenty->notes.empty());
+  options_.memory_budget_bytes = plenty->cost.peak_bytes - 1;
+  Result<TuningResult> result = Search(definition);
+  ASSERT_OK(result);
+  EXPECT_TRUE(Notes(*result, "inputs were not copied"));
+  auto failures = Failures(*result);
+  EXPECT_EQ(failures.size(), 1u);
+  EXPECT_NE(failures["KIND=2"].find("resources: "), std::string::npos) << failures["KIND=2"];
+  EXPECT_LE(result->cost.peak_bytes, options_.memory_budget_bytes);
+}
+
+TEST_F(TrialLimitsTest, WithoutACopyTheCallerIsToldOfTheDamageAndTheOthersAreNotBlamed) {
+  // What the search needs but for the copy of x.
+  std::size_t peak = Search(Define(kTwice))->cost.peak_bytes;
+  options_.memory_budget_bytes = peak - (std::size_t{100} << 10);
+  std::string body = std::string(kTwice) + "if (KIND == 1) x[3] = 9;";
+  Result<TuningResult> result = Search(Define(body));
+  ASSERT_OK(result);
+  auto failures = Failures(*result);
+  EXPECT_EQ(failures.size(), 1u) << "2 comes after the damage";
+  EXPECT_EQ(failures["KIND=1"],
+            "wrote an input: it wrote its input 'x', of which there was no memory for a copy: the caller's tensor is "
+            "damaged");
+  EXPECT_TRUE(Notes(*result, "the caller's 'x' is damaged"));
+  EXPECT_EQ(Read(*x_)[3], 9);
+  // Where the search fails its error says so.
+  EXPECT_ERROR(Search(Define(std::string(kTwice) + "x[3] = 9;")), StatusCode::kInternal, "the caller's 'x' is damaged");
+  // A given reference is not for the damaged input.
+  DeviceBuffer expected = Floats(std::vector<float>(kN, 6));
+  options_.reference = {View(expected)};
+  result = Search(Define(body));
+  ASSERT_OK(result);
+  EXPECT_NE(Failures(*result)["KIND=2"].find("not verified: "), std::string::npos);
+}
+
+TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
+  KernelDefinition definition = Define(std::string(kTwice) + "if (KIND == 1) x[3] = 9;");
+  definition.Key(KeyOf("N").NextPow2());
+  struct Observer final : AutotuneObserver {
+    void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
+    TuningResult result;
+  };
+  constexpr std::int64_t kMany = 70000;  // The bucket's bound is 131072.
+  auto tune = [&](std::size_t budget) {
+    auto observer = std::make_shared<Observer>();
+    AutotunePolicy policy;
+    policy.search = options_;
+    policy.search.memory_budget_bytes = budget;
+    policy.observer = observer;
+    policy.store = std::make_shared<MemoryStore>();
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy);
+    EXPECT_OK(kernel);
+    DeviceBuffer x = Floats(std::vector<float>(kMany, 3)), y = Floats(std::vector<float>(kMany, 7));
+    EXPECT_OK(kernel->Launch(stream_->get(), View(x), View(y)));
+    EXPECT_EQ(Read(x), std::vector<float>(kMany, 3));
+    EXPECT_EQ(Read(y), std::vector<float>(kMany, 6));
+    return observer->result;
+  };
+  TuningResult result = tune(0);
+  std::size_t bucket = 2 * 131072 * sizeof(float);
+  EXPECT_GT(result.cost.peak_bytes, 2 * bucket);
+  EXPECT_EQ(result.failures.size(), 1u);
+  TuningResult tight = tune(result.cost.peak_bytes - 1);
+  EXPECT_TRUE(Notes(tight, "inputs were not copied"));
+  EXPECT_FALSE(Notes(tight, "damaged")) << "it was the bucket's";
+  EXPECT_EQ(tight.failures.size(), 1u);
+}
+
+TEST_F(TrialLimitsTest, ASearchThatEndsEarlyLeavesNothingBehind) {
+  RelaxedDriver driver(api());
+  auto free_bytes = [&] {
+    EXPECT_OK(stream_->view().Synchronize());
+    std::size_t free = 0, total = 0;
+    EXPECT_EQ(driver->MemGetInfo(&free, &total), CUDA_SUCCESS);
+    return free;
+  };
+  x_.emplace(Floats(std::vector<float>(kN, 3)));
+  y_.emplace(Floats(std::vector<float>(kN, 7)));
+  std::size_t before = free_bytes();
+  std::atomic<bool> cancelled{false};
+  options_.cancelled = &cancelled;
+  int steps = 0;
+  options_.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage == SearchProgress::Stage::kMeasure && ++steps == 2) cancelled = true;
+  };
+  EXPECT_ERROR(Search(Define(kTwice)), StatusCode::kCancelled, "was cancelled");
+  // Frees are in the order of the search's own stream: wait until they are through.
+  while (free_bytes() < before) {
+  }
+  EXPECT_EQ(free_bytes(), before);
+}
+
+}  // namespace
+}  // namespace tuneonce
