@@ -91,15 +91,33 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
-  } else if (check.kind == Assumption::Kind::kContiguous && check.rank == 1 && check.strides_taken == 0) {
-    dense_lines.push_back(check.parameter);
   } else if (check.kind == Assumption::Kind::kContiguous) {
-    dense.push_back(Dense{check.parameter, check.rank, check.strides_taken});
+    AddContiguous(check);
   } else if (std::optional<Masked> quick = check.Quick()) {
     AddMasked(*quick);
   } else {
     has_slow = true;
   }
+}
+
+void AssumptionChecks::Checks::AddContiguous(const Check& check) {
+  auto is_taken = [&](int d) { return (check.strides_taken >> d & 1) != 0; };
+  auto offset = [](int d) {
+    return static_cast<std::uint8_t>(offsetof(TensorView, strides) + static_cast<std::size_t>(d) * sizeof(std::int64_t));
+  };
+  int last = check.rank - 1;
+  int d = last;  // The outermost one that `innermost` or `masked` covers.
+  if (!is_taken(last)) {
+    if (last > 0 && !is_taken(last - 1)) {
+      innermost.push_back(Rows{check.parameter, offset(--d)});
+    } else {
+      AddMasked(Masked{check.parameter, offset(last), ~std::uint64_t{0}, 1});
+    }
+  }
+  while (--d >= 0) {
+    if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
+  }
+  has_rows = !innermost.empty() || !rows.empty();
 }
 
 std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {

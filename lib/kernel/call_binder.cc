@@ -54,6 +54,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     }
     expected_.push_back(expected);
   }
+  num_arguments_ = expected_.size();
+  has_same_dtypes_ = !same_dtypes_.empty();
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
   for (const KeyPart& part : definition.key()) {
     KeyWord word{part.kind, part.bucket, 0, 0};

@@ -30,6 +30,7 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
     }
   }
   if (convention == CallingConvention::kTriton) layout.num_hidden_ = kTritonHidden;
+  layout.has_rare_ = layout.num_hidden_ > 0 || !layout.stride_arguments_.empty();
   auto num_descriptors = std::count_if(layout.computed_.begin(), layout.computed_.end(), [&](Single computed) {
     return definition.parameters()[computed.parameter].kind == ParameterKind::kDescriptor;
   });

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_KERNEL_ASSUMPTION_H_
 #define TUNEONCE_KERNEL_ASSUMPTION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -66,41 +67,36 @@ class TUNEONCE_API AssumptionChecks {
     /// A form that holds only where this does; empty if there is none.
     std::optional<Masked> Quick() const;
   };
-  /// A tensor of rank 2 or more that must be contiguous, but for the dimensions whose strides are taken.
-  struct Dense {
+  /// Of a tensor that must be contiguous: a dimension, by where its stride is in the TensorView, and the one inside it.
+  struct Rows {
     std::uint8_t parameter;
-    std::uint8_t rank;
-    std::uint8_t strides_taken;
+    std::uint8_t offset;
 
-    /// Not 0 where an element may lie elsewhere than a kernel looks for it.
-    std::uint64_t Gaps(const TensorView& tensor) const {
-      auto stride = [&](std::size_t d) { return static_cast<std::uint64_t>(tensor.strides[d]); };
-      auto extent = [&](std::size_t d) { return static_cast<std::uint64_t>(tensor.shape[d]); };
-      if (rank == 2 && strides_taken == 0) return (stride(1) ^ 1) | (stride(0) ^ extent(1));
-      std::uint64_t wrong = 0;
-      std::uint64_t dense = 1;
-      for (std::size_t d = rank; d-- > 0;) {
-        std::uint64_t taken = std::uint64_t{0} - (static_cast<std::uint64_t>(strides_taken) >> d & 1);
-        // How far off the last element would be: 0 along one element, whatever its stride. In memory that there can be,
-        // no product of these is 0 for being too large.
-        wrong |= (stride(d) - dense) * (extent(d) - 1) & ~taken;
-        dense = ((stride(d) & taken) | (dense & ~taken)) * extent(d);
-      }
-      return wrong;
+    std::uint64_t stride(const BoundCall& call) const { return WordAt(call, offset); }
+    std::uint64_t inner_stride(const BoundCall& call) const { return WordAt(call, offset + sizeof(std::int64_t)); }
+    std::uint64_t inner_extent(const BoundCall& call) const {
+      return WordAt(call, offset + sizeof(std::int64_t) - offsetof(TensorView, strides) + offsetof(TensorView, shape));
+    }
+    std::uint64_t WordAt(const BoundCall& call, std::size_t at) const {
+      std::uint64_t word;
+      std::memcpy(&word, static_cast<const char*>(call.values[parameter]) + at, sizeof(word));
+      return word;
     }
   };
   struct Checks {
     std::vector<Check> all;
     // And the quick form of them: one masked check for all that is said of one extent, stride or address. A stride
-    // along one element may be any, and may be negative, so that a masked check that fails is not the last word.
+    // along one element may be any, so that a quick check that fails is not the last word.
     std::vector<Masked> masked;
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
-    std::vector<std::uint8_t> dense_lines;                     // Parameters of rank 1 that must be contiguous;
-    std::vector<Dense> dense;                                  // the others.
-    bool has_slow = false;                                     // Some have no quick form.
+    std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
+    std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
+    bool has_rows = false;        // Of either.
+    bool has_slow = false;        // Some have no quick form.
 
     void Add(const Check& check);
     void AddMasked(const Masked& check);
+    void AddContiguous(const Check& check);
     bool Hold(const BoundCall& call) const {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
@@ -109,9 +105,15 @@ class TUNEONCE_API AssumptionChecks {
         wrong |= (value & check.mask) ^ check.expected;
       }
       for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
-      for (std::uint8_t line : dense_lines) wrong |= static_cast<std::uint64_t>(call.tensor(line).strides[0]) ^ 1;
-      for (const Dense& each : dense) wrong |= each.Gaps(call.tensor(each.parameter));
+      if (has_rows) wrong |= GapsBetweenRows(call);
       return wrong == 0 || HoldOneByOne(call);
+    }
+    /// 0 if there are none.
+    std::uint64_t GapsBetweenRows(const BoundCall& call) const {
+      std::uint64_t gaps = 0;
+      for (const Rows& of : innermost) gaps |= (of.inner_stride(call) ^ 1) | (of.stride(call) ^ of.inner_extent(call));
+      for (const Rows& of : rows) gaps |= of.stride(call) ^ (of.inner_stride(call) * of.inner_extent(call));
+      return gaps;
     }
     bool HoldOneByOne(const BoundCall& call) const;
   };

@@ -45,14 +45,15 @@ class TUNEONCE_API CallBinder {
   /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an error
   /// too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
   Status Bind(const Argument* arguments, std::size_t count, BoundCall* call, bool* is_empty = nullptr) const {
-    if (count != expected_.size()) return Refusal(arguments, count, is_empty);
+    if (count != num_arguments_) return Refusal(arguments, count, is_empty);
     for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
     // Not 0: something is wrong, and Refusal finds out what, if anything. Cheaper than a branch for each check.
     std::uint64_t wrong = 0;
     std::uint64_t signs = 0;  // Its sign bit: a null pointer, or an extent that is not positive.
-    const Expected* expected = expected_.data();
-    for (std::size_t i = 0; i < count; ++i, ++expected) {
-      const Argument& argument = arguments[i];
+    const Expected* const end = expected_.data() + count;
+    const Argument* next = arguments;
+    for (const Expected* expected = expected_.data(); expected != end; ++expected) {
+      const Argument& argument = *next++;
       if (argument.kind() != expected->kind) return Refusal(arguments, count, is_empty);
       call->values[expected->parameter] = argument.value();
       if (expected->kind != Argument::kTensor) {
@@ -64,9 +65,7 @@ class TUNEONCE_API CallBinder {
       wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
       signs |= reinterpret_cast<std::uintptr_t>(tensor.data) - 1;
     }
-    for (const auto& [a, b] : same_dtypes_) {
-      wrong |= static_cast<std::uint64_t>(call->problem.dtypes[a]) ^ static_cast<std::uint64_t>(call->problem.dtypes[b]);
-    }
+    if (has_same_dtypes_) wrong |= DifferentDTypes(*call);
     Dims& dims = call->problem.dims;
     dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
     for (const Extent& extent : binding_) {
@@ -137,6 +136,14 @@ class TUNEONCE_API CallBinder {
     return value;
   }
 
+  std::uint64_t DifferentDTypes(const BoundCall& call) const {
+    std::uint64_t different = 0;
+    for (const auto& [a, b] : same_dtypes_) {
+      different |= static_cast<std::uint64_t>(call.problem.dtypes[a]) ^ static_cast<std::uint64_t>(call.problem.dtypes[b]);
+    }
+    return different;
+  }
+
   /// Why these arguments do not fit: the first thing wrong, from left to right. OK if they do (raw memory without
   /// elements may be null).
   Status Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const;
@@ -147,10 +154,12 @@ class TUNEONCE_API CallBinder {
   const KernelDefinition* definition_;
   int num_dims_;
   std::vector<Expected> expected_;
+  std::size_t num_arguments_ = 0;  // Of expected_: its size takes a division.
   std::vector<Extent> binding_;    // Give each dim its value,
   std::vector<Extent> repeating_;  // and must have the same.
   std::vector<int> not_passed_;    // Parameters that the caller does not pass.
   std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
+  bool has_same_dtypes_ = false;
   std::vector<KeyWord> key_;
   std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
   std::vector<KeyWord> other_varying_;    // and the others.

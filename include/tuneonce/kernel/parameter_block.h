@@ -83,12 +83,7 @@ class TUNEONCE_API ParameterLayout {
     for (DimArgument dim : dim_arguments_) {
       pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
     }
-    for (StrideArgument stride : stride_arguments_) {
-      pointers[stride.to] = const_cast<std::int64_t*>(&call.tensor(stride.parameter).strides[stride.dimension]);
-    }
-    for (std::size_t i = sizes_.size(); i < num_parameters(); ++i) {
-      pointers[i] = const_cast<std::uint64_t*>(&kNullPointer);
-    }
+    if (has_rare_) FillRare(call, pointers);
   }
 
   /// An extent or a stride of a tensor, an int64, that the kernel takes as an int32.
@@ -158,6 +153,15 @@ class TUNEONCE_API ParameterLayout {
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
+  /// What few kernels take: strides by themselves, and hidden null pointers.
+  void FillRare(const BoundCall& call, void** pointers) const {
+    for (StrideArgument stride : stride_arguments_) {
+      pointers[stride.to] = const_cast<std::int64_t*>(&call.tensor(stride.parameter).strides[stride.dimension]);
+    }
+    for (std::size_t i = sizes_.size(); i < num_parameters(); ++i) {
+      pointers[i] = const_cast<std::uint64_t*>(&kNullPointer);
+    }
+  }
   void AddTensor(std::size_t index);
   void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
@@ -173,6 +177,7 @@ class TUNEONCE_API ParameterLayout {
   std::vector<Narrowed> narrowed_;
   std::vector<Bare> bare_tensors_;
   int num_hidden_ = 0;  // Null pointers behind the declared parameters.
+  bool has_rare_ = false;
   int num_workspaces_ = 0;
 };
 

@@ -1,0 +1,267 @@
+// Hits to count the instructions of, with the driver's launch replaced by nothing: `hit_instructions FEATURE`. What
+// hit_instructions.sh runs under callgrind, which collects inside CountHits alone. Without FEATURE: their names.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/cuda/stream.h"
+#include "tuneonce/kernel/bundle.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+#include "vector_add.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr int kHits = 1000;  // hit_instructions.sh divides by it.
+
+void Check(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "hit_instructions: %s\n", status.ToString().c_str());
+  std::exit(1);
+}
+template <typename T>
+T Check(Result<T> result) {
+  Check(result.status());
+  return *std::move(result);
+}
+
+bool launch_nothing = false;
+DriverTable real_driver;
+CUresult LaunchOrNothing(const CUlaunchConfig* config, CUfunction function, void** parameters, void** extra) {
+  return launch_nothing ? CUDA_SUCCESS : real_driver.LaunchKernelEx(config, function, parameters, extra);
+}
+
+/// Named on callgrind's command line.
+template <typename Hit>
+__attribute__((noinline)) bool CountHits(const Hit& hit) {
+  bool ok = true;
+  for (int i = 0; i < kHits; ++i) ok &= hit();
+  return ok;
+}
+
+class Bench {
+ public:
+  Bench()
+      : device_(Check(OpenDevice("cpu"))),
+        context_(Check(Context::RetainPrimary(device_))),
+        current_(context_.view()),
+        stream_(Check(Stream::Create(device_.api()))),
+        memory_(Check(DeviceBuffer::Allocate(stream_.view(), std::size_t{1} << 20))) {
+    Check(memory_.Fill(0));
+    DriverTable table = real_driver = UnguardedTable(device_.api());
+    table.LaunchKernelEx = LaunchOrNothing;
+    counted_.reset(new DriverApi(table, "counted", true));
+  }
+
+  CUstream stream() const { return stream_.get(); }
+  /// The `at`-th of 16 places for a tensor, far apart.
+  TensorView Tensor(std::size_t at, DType dtype, std::initializer_list<std::int64_t> shape) const {
+    return TensorView::Contiguous(static_cast<char*>(memory_.data()) + (at << 16), dtype, shape);
+  }
+  TunedKernel Create(const KernelDefinition& definition, bool disabled = false) const {
+    AutotunePolicy policy;
+    policy.disabled = disabled;
+    policy.store = std::make_shared<MemoryStore>();
+    policy.search.max_rounds = 1;
+    return Check(TunedKernel::Create(definition, Check(Device::Get(*counted_, 0)), policy));
+  }
+
+  /// Makes what `launch` launches resident, and counts its hits.
+  template <typename Launch>
+  void Run(const TunedKernel& kernel, const Launch& launch) {
+    for (int i = 0; i < 3; ++i) Check(launch());
+    Check(stream_.view().Synchronize());
+    std::int64_t tunes = kernel.counters().tunes;
+    launch_nothing = true;
+    for (int i = 0; i < 10; ++i) Check(launch());
+    bool ok = CountHits([&] { return launch().ok(); });
+    launch_nothing = false;
+    if (!ok || kernel.counters().tunes != tunes) Check(InternalError("not every launch was a hit"));
+  }
+
+ private:
+  Device device_;
+  Context context_;
+  ScopedContext current_;
+  Stream stream_;
+  DeviceBuffer memory_;
+  std::unique_ptr<DriverApi> counted_;
+};
+
+/// The definition with this variant alone, its baseline alone, and code that does nothing: valgrind does not know all
+/// instructions that a compiler may use for this machine.
+KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const std::string& types) {
+  SearchSpace space = from.space();
+  Config baseline = *space.baseline();
+  space.AddConstraint("the baseline", [=](const Config& config) { return config == baseline; });
+  variant.runs_on = OnCpuDevice();
+  std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
+  variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "nothing"); };
+  variant.hints = [](const Config&) { return Hints(); };
+  KernelDefinition reduced(from.name(), from.version());
+  reduced.Dims(from.dims()).Parameters(from.parameters()).Space(space).Variant(variant);
+  return reduced;
+}
+
+void VectorAdd(Bench& bench) {
+  KernelDefinition example = examples::DefineVectorAdd();
+  TunedKernel kernel =
+      bench.Create(Reduced(example, example.variants().front(), "const void*, const void*, void*, long long"));
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  TensorView z = bench.Tensor(2, DType::kFloat32, {1000});
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, z); });
+}
+
+/// The matmul bundle: as it is on the CPU device, or with the kernel parameters and assumptions of its Tile IR.
+void Matmul(Bench& bench, bool as_on_gpu) {
+  KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_MATMUL_BUNDLE)).definition();
+  const std::string matrix = "void*, int, int, int, int";
+  TunedKernel kernel = bench.Create(
+      as_on_gpu ? Reduced(bundle, bundle.variants().front(), matrix + ", " + matrix + ", " + matrix)
+                : Reduced(bundle, bundle.variants().back(), "void*, void*, void*, int, int, int"));
+  TensorView a = bench.Tensor(0, DType::kFloat16, {64, 64}), b = bench.Tensor(1, DType::kFloat16, {64, 64});
+  TensorView c = bench.Tensor(2, DType::kFloat16, {64, 64});
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), a, b, c); });
+}
+
+/// y = x * factor, which does nothing: what each feature of a definition adds to `plain`.
+struct Scale {
+  std::vector<Parameter> parameters = {In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+                                       Scalar("factor", DType::kFloat32), DimValue("N")};
+  std::vector<std::string> dims = {"N"};
+  std::vector<KeyPart> key;
+  SearchSpace space;
+  std::vector<Assumption> assumptions;
+  std::string more;  // Types of further kernel parameters.
+  bool with_general = false;  // Another variant, without assumptions.
+
+  KernelDefinition Definition() const {
+    KernelDefinition definition("scale", "1");
+    definition.Dims(dims).Parameters(parameters).Space(space);
+    if (!key.empty()) definition.Key(key);
+    std::string text = "static void scale(const tuneonce_block&, const void*, void*, float, int" + more +
+                       ") {}\nTUNEONCE_CPU_KERNEL(scale);";
+    Variant variant;
+    variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "scale"); };
+    variant.geometry = Grid::OneD({"N", 64});
+    variant.name = "assuming";
+    variant.assumptions = assumptions;
+    definition.Variant(variant);
+    variant.name = "general";
+    variant.assumptions.clear();
+    if (with_general) definition.Variant(variant);
+    return definition;
+  }
+};
+
+void RunScale(Bench& bench, const Scale& scale, bool disabled = false) {
+  TunedKernel kernel = bench.Create(scale.Definition(), disabled);
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  float factor = 2;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
+}
+
+Scale Bucket() {
+  Scale scale;
+  scale.key = {KeyOf("N").NextPow2()};
+  return scale;
+}
+Scale Guard() {
+  Scale scale = Bucket();
+  scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
+  return scale;
+}
+Scale ScalarKey() {
+  Scale scale;
+  scale.key = {KeyOf("N"), ValueOf("factor")};
+  return scale;
+}
+Scale DTypeKey() {
+  Scale scale;
+  scale.parameters[0].dtype = scale.parameters[1].dtype = DType::kAny;
+  return scale;
+}
+Scale Assuming() {
+  Scale scale;
+  scale.assumptions = {Aligned("x", 16), Aligned("y", 16), ExtentDivisibleBy("x", 0, 4), NoOverlap("x", "y")};
+  return scale;
+}
+
+void Rank3(Bench& bench) {
+  Scale scale;
+  scale.dims = {"N", "M", "K"};
+  scale.parameters[0].dims = scale.parameters[1].dims = scale.dims;
+  TunedKernel kernel = bench.Create(scale.Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {4, 8, 16}), y = bench.Tensor(1, DType::kFloat32, {4, 8, 16});
+  float factor = 2;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
+}
+
+/// Tuned for aligned tensors, then launched with another: the baseline runs.
+void Fallback(Bench& bench) {
+  Scale scale = Assuming();
+  scale.with_general = true;
+  TunedKernel kernel = bench.Create(scale.Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  float factor = 2;
+  Check(kernel.Launch(bench.stream(), x, y, factor));
+  x.data = static_cast<float*>(x.data) + 1;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
+}
+
+Scale SameDType() {
+  Scale scale;
+  scale.parameters[0] = In("x", {"N"});
+  scale.parameters[1] = Out("y", {"N"}, SameDTypeAs("x"));
+  return scale;
+}
+Scale Strided() {
+  Scale scale;
+  scale.parameters.push_back(StrideValue("x", 0));
+  scale.parameters.push_back(StrideValue("y", 0, DType::kInt64));
+  scale.more = ", int, long long";
+  return scale;
+}
+
+struct Feature {
+  const char* name;
+  void (*run)(Bench&);
+};
+constexpr Feature kFeatures[] = {
+    {"vector_add", VectorAdd},
+    {"matmul", [](Bench& bench) { Matmul(bench, true); }},
+    {"matmul_cpu", [](Bench& bench) { Matmul(bench, false); }},
+    // A kernel of two vectors, a scalar and a dim; and what each feature of a definition adds to it.
+    {"plain", [](Bench& bench) { RunScale(bench, Scale()); }},
+    {"disabled", [](Bench& bench) { RunScale(bench, Scale(), /*disabled=*/true); }},
+    {"bucket", [](Bench& bench) { RunScale(bench, Bucket()); }},
+    {"bucket_guard", [](Bench& bench) { RunScale(bench, Guard()); }},
+    {"scalar_key", [](Bench& bench) { RunScale(bench, ScalarKey()); }},
+    {"dtype_key", [](Bench& bench) { RunScale(bench, DTypeKey()); }},
+    {"same_dtype", [](Bench& bench) { RunScale(bench, SameDType()); }},
+    {"assumptions", [](Bench& bench) { RunScale(bench, Assuming()); }},
+    {"rank_3", Rank3},
+    {"strided", [](Bench& bench) { RunScale(bench, Strided()); }},
+    {"fallback", Fallback},
+};
+
+}  // namespace
+}  // namespace tuneonce
+
+int main(int argc, char** argv) {
+  for (const tuneonce::Feature& feature : tuneonce::kFeatures) {
+    if (argc < 2) {
+      std::printf("%s\n", feature.name);
+    } else if (std::strcmp(argv[1], feature.name) == 0) {
+      tuneonce::Bench bench;
+      feature.run(bench);
+      return 0;
+    }
+  }
+  return argc < 2 ? 0 : 1;
+}
