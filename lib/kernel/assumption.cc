@@ -103,7 +103,8 @@ void AssumptionChecks::Checks::Add(const Check& check) {
 void AssumptionChecks::Checks::AddContiguous(const Check& check) {
   auto is_taken = [&](int d) { return (check.strides_taken >> d & 1) != 0; };
   auto offset = [](int d) {
-    return static_cast<std::uint8_t>(offsetof(TensorView, strides) + static_cast<std::size_t>(d) * sizeof(std::int64_t));
+    return static_cast<std::uint8_t>(offsetof(TensorView, strides) +
+                                     static_cast<std::size_t>(d) * sizeof(std::int64_t));
   };
   int last = check.rank - 1;
   int d = last;  // The outermost one that `innermost` or `masked` covers.
@@ -222,10 +223,11 @@ Status AssumptionChecks::Verify(const BoundCall& call) const {
 
 std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
   Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
-  return absl::StrCat("dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name,
-                      "' has stride ", tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
-                      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
-                      "that takes this stride (StrideValue)");
+  return absl::StrCat(
+      "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
+      tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
+      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
+      "that takes this stride (StrideValue)");
 }
 
 Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {

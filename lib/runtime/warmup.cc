@@ -54,9 +54,9 @@ Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const Tu
       if (dtypes[i] == DType::kAny) dtypes[i] = needed;
     }
     if (dtypes[i] != DType::kAny && (needed == DType::kAny || needed == dtypes[i])) continue;
-    return InvalidArgumentError(
-        absl::StrCat("parameter '", parameter.name, "' needs a dtype", needed == DType::kAny ? "" : ", which must be ",
-                     needed == DType::kAny ? "" : std::string(DTypeName(needed))));
+    return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' needs a dtype",
+                                             needed == DType::kAny ? "" : ", which must be ",
+                                             needed == DType::kAny ? "" : std::string(DTypeName(needed))));
   }
   return dtypes;
 }

@@ -68,8 +68,8 @@ TEST_F(AssumptionChecksTest, AnInt32ParameterIsAnAssumption) {
                "dimension 0 of 'x' has stride 2147483648, which does not fit an int32");
 }
 
-/// The quick form and the one that names the dimension, of a tensor x of this shape that lies so, taken by a bare pointer
-/// and the strides of these dimensions.
+/// The quick form and the one that names the dimension, of a tensor x of this shape that lies so, taken by a bare
+/// pointer and the strides of these dimensions.
 std::string Contiguity(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::vector<int> taken) {
   KernelDefinition definition("k", "1");
   std::vector<std::string> dims(shape.size());
@@ -135,8 +135,9 @@ TEST_F(AssumptionChecksTest, ABarePointerMeansContiguousMemory) {
       EXPECT_NE(message.find(c.refusal), std::string::npos) << message << " / " << c.refusal;
     }
   }
-  EXPECT_NE(Contiguity({5}, {2}, {}).find("pass a contiguous copy, or give the kernel a variant that takes this stride"),
-            std::string::npos);
+  EXPECT_NE(
+      Contiguity({5}, {2}, {}).find("pass a contiguous copy, or give the kernel a variant that takes this stride"),
+      std::string::npos);
 }
 
 TEST_F(AssumptionChecksTest, ContiguousCanBeDeclaredOfAKernelThatTakesStrides) {

@@ -146,9 +146,10 @@ TEST_F(BundleFileTest, StridesAndSharedDTypesAreRead) {
   auto replace = [&](const std::string& from, const std::string& to) {
     manifest.replace(manifest.find(from), from.size(), to);
   };
-  replace("{\"kind\": \"dim\", \"dim\": \"N\"}",
-          "{\"kind\": \"dim\", \"dim\": \"N\"}, {\"kind\": \"stride\", \"tensor\": \"y\", \"dimension\": 0}, {\"kind\": "
-          "\"stride\", \"tensor\": \"x\", \"dimension\": 0, \"dtype\": \"int64\", \"name\": \"sx\"}");
+  replace(
+      "{\"kind\": \"dim\", \"dim\": \"N\"}",
+      "{\"kind\": \"dim\", \"dim\": \"N\"}, {\"kind\": \"stride\", \"tensor\": \"y\", \"dimension\": 0}, {\"kind\": "
+      "\"stride\", \"tensor\": \"x\", \"dimension\": 0, \"dtype\": \"int64\", \"name\": \"sx\"}");
   replace("\"dtype\": \"float32\"", "\"same_dtype_as\": \"y\"");
   replace("\"aligned\": 4", "\"contiguous\": true");
   ASSERT_OK(Load(manifest));

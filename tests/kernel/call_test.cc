@@ -119,9 +119,7 @@ TEST_F(CallTest, AnOutputThatHasElementsMakesAnExtentOfZeroAnError) {
 
 TEST_F(CallTest, RawMemoryWithoutElementsMayBeNull) {
   KernelDefinition raw("raw", "1");
-  raw.Dims({"N"})
-      .Parameters({In("x", {"N"}), InOut("table", {})})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  raw.Dims({"N"}).Parameters({In("x", {"N"}), InOut("table", {})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
   ASSERT_OK(raw.Validate());
   TensorView none = TensorView::Contiguous(nullptr, DType::kFloat32, {0});
   TensorView unknown = TensorView::Raw(nullptr, 0);

@@ -186,8 +186,8 @@ TEST(TensorViewTest, BytesAreWhatTheViewSpans) {
 
 TEST(TensorViewTest, StretchesAreWhatLiesBetweenGaps) {
   auto stretches = [](std::vector<std::int64_t> shape, std::vector<std::int64_t> strides) {
-    TensorView view = TensorView::Strided(nullptr, DType::kInt8, shape.data(), strides.data(),
-                                          static_cast<int>(shape.size()));
+    TensorView view =
+        TensorView::Strided(nullptr, DType::kInt8, shape.data(), strides.data(), static_cast<int>(shape.size()));
     std::vector<std::pair<std::int64_t, std::int64_t>> found;
     ForEachStretch(view, [&](std::int64_t offset, std::int64_t count) {
       found.emplace_back(offset, count);

@@ -37,9 +37,10 @@ TEST_F(ContiguousTest, TheShippedRmsNormRefusesAViewWithGapsAndATransposedOne) {
     return kernel->Launch(stream_->get(), input, weights, output, 1e-5f);
   };
   auto expect_refusals = [&] {
-    EXPECT_ERROR(launch(gaps, out), StatusCode::kInvalidArgument,
-                 "kernel 'rms_norm', variant 'cpu' was compiled for other arguments: dimension 0 of 'x' has stride 2048, "
-                 "not 1024");
+    EXPECT_ERROR(
+        launch(gaps, out), StatusCode::kInvalidArgument,
+        "kernel 'rms_norm', variant 'cpu' was compiled for other arguments: dimension 0 of 'x' has stride 2048, "
+        "not 1024");
     EXPECT_ERROR(launch(transposed, out), StatusCode::kInvalidArgument, "dimension 1 of 'x' has stride 16, not 1");
     TensorView gaps_out = Matrix(x.data(), DType::kFloat16, 16, 1024, 2048, 1);
     EXPECT_ERROR(launch(good, gaps_out), StatusCode::kInvalidArgument, "dimension 0 of 'y' has stride 2048, not 1024");
@@ -88,8 +89,8 @@ TEST_F(ContiguousTest, ASearchOnItsOwnRefusesItToo) {
   const float factor = 2;
   TensorView gaps = TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1);
   TensorView out = testing::View(y);
-  Result<TuningResult> result = exhaustive_search(testing::ScaleKernel().Definition(), stream_->view(),
-                                                  {gaps, out, factor}, SearchOptions());
+  Result<TuningResult> result =
+      exhaustive_search(testing::ScaleKernel().Definition(), stream_->view(), {gaps, out, factor}, SearchOptions());
   EXPECT_FALSE(result.ok());
   EXPECT_NE(result.status().message().find("dimension 0 of 'x' has stride 2"), std::string::npos)
       << result.status().ToString();

@@ -121,9 +121,9 @@ void VectorAdd(Bench& bench) {
 void Matmul(Bench& bench, bool as_on_gpu) {
   KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_MATMUL_BUNDLE)).definition();
   const std::string matrix = "void*, int, int, int, int";
-  TunedKernel kernel = bench.Create(
-      as_on_gpu ? Reduced(bundle, bundle.variants().front(), matrix + ", " + matrix + ", " + matrix)
-                : Reduced(bundle, bundle.variants().back(), "void*, void*, void*, int, int, int"));
+  TunedKernel kernel =
+      bench.Create(as_on_gpu ? Reduced(bundle, bundle.variants().front(), matrix + ", " + matrix + ", " + matrix)
+                             : Reduced(bundle, bundle.variants().back(), "void*, void*, void*, int, int, int"));
   TensorView a = bench.Tensor(0, DType::kFloat16, {64, 64}), b = bench.Tensor(1, DType::kFloat16, {64, 64});
   TensorView c = bench.Tensor(2, DType::kFloat16, {64, 64});
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), a, b, c); });
@@ -137,7 +137,7 @@ struct Scale {
   std::vector<KeyPart> key;
   SearchSpace space;
   std::vector<Assumption> assumptions;
-  std::string more;  // Types of further kernel parameters.
+  std::string more;           // Types of further kernel parameters.
   bool with_general = false;  // Another variant, without assumptions.
 
   KernelDefinition Definition() const {

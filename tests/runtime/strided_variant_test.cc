@@ -29,8 +29,8 @@ class StridedVariantTest : public testing::CpuDeviceTest {
     KernelDefinition definition("doubled", "1");
     definition.Dims({"M", "N"})
         .Parameters({In("x", {"M", "N"}, DType::kFloat32), Out("y", {"M", "N"}, DType::kFloat32), DimValue("M"),
-                     DimValue("N"), StrideValue("x", 0, stride), StrideValue("x", 1, stride), StrideValue("y", 0, stride),
-                     StrideValue("y", 1, stride)})
+                     DimValue("N"), StrideValue("x", 0, stride), StrideValue("x", 1, stride),
+                     StrideValue("y", 0, stride), StrideValue("y", 1, stride)})
         .Space(space);
     for (bool strided : {false, true}) {
       struct Variant variant;
@@ -39,11 +39,11 @@ class StridedVariantTest : public testing::CpuDeviceTest {
       std::string strides = strided ? ", " + type + " x0, " + type + " x1, " + type + " y0, " + type + " y1" : "";
       std::string at = strided ? "y[i * y0 + j * y1] = 2 * x[i * x0 + j * x1];" : "y[i * n + j] = 2 * x[i * n + j];";
       variant.source = [=](const Config& c, const Problem&) {
-        return KernelSource::HostCpp("static void doubled(const tuneonce_block&, const float* x, float* y, int m, int n" +
-                                         strides + ") {\n  for (int w = 0; w < WORK; ++w)\n    for (int i = 0; i < m; ++i)" +
-                                         "\n      for (int j = 0; j < n; ++j) " + at +
-                                         "\n}\nTUNEONCE_CPU_KERNEL(doubled);",
-                                     "doubled")
+        return KernelSource::HostCpp(
+                   "static void doubled(const tuneonce_block&, const float* x, float* y, int m, int n" + strides +
+                       ") {\n  for (int w = 0; w < WORK; ++w)\n    for (int i = 0; i < m; ++i)" +
+                       "\n      for (int j = 0; j < n; ++j) " + at + "\n}\nTUNEONCE_CPU_KERNEL(doubled);",
+                   "doubled")
             .Define("WORK", c[work]);
       };
       variant.geometry = Grid::Fixed(1);
@@ -196,14 +196,15 @@ TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
   KernelDefinition gather("gather", "1");
   auto source = [](const Config&, const Problem&) {
     return KernelSource::HostCpp(
-        "static void gather(const tuneonce_block&, const int* index, const float* table, float* y, int n, int stride) {\n"
+        "static void gather(const tuneonce_block&, const int* index, const float* table, float* y, int n, int stride) "
+        "{\n"
         "  for (int i = 0; i < n; ++i) y[i] = table[index[i * stride]];\n}\nTUNEONCE_CPU_KERNEL(gather);",
         "gather");
   };
   gather.Dims({"N", "T"})
       .Key(KeyOf("N").NextPow2(), KeyOf("T"))
-      .Parameters({In("index", {"N"}, DType::kInt32), In("table", {"T"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                   DimValue("N"), StrideValue("index", 0)})
+      .Parameters({In("index", {"N"}, DType::kInt32), In("table", {"T"}, DType::kFloat32),
+                   Out("y", {"N"}, DType::kFloat32), DimValue("N"), StrideValue("index", 0)})
       .Variant(source, nullptr, Grid::Fixed(1));
   TunedKernel kernel = Create(gather);
   std::vector<float> interleaved(2 * 300);

@@ -113,10 +113,12 @@ TEST_F(ZeroExtentTest, AnOutputWithElementsIsNotLeftUnwritten) {
       .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
   TunedKernel kernel = Create(sums);
   DeviceBuffer y = CpuDeviceTest::Floats({1, 2});
-  EXPECT_ERROR(kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {2, 0}), testing::View(y)),
-               StatusCode::kInvalidArgument, "dimension 1 ('K'): extent 0");
+  EXPECT_ERROR(
+      kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {2, 0}), testing::View(y)),
+      StatusCode::kInvalidArgument, "dimension 1 ('K'): extent 0");
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{2, 0}, {}}}), StatusCode::kInvalidArgument, "dim K is 0");
-  EXPECT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {0, 0}), Floats(nullptr, 0)));
+  EXPECT_OK(
+      kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {0, 0}), Floats(nullptr, 0)));
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 namespace tuneonce::python {
 
 /// Host arrays in the CPU device's memory for one launch: its driver, as CUDA's, launches on device memory only. Arrays
-/// that share memory share it there too, so that the kernel sees who overlaps whom, and what one writes is not undone by
-/// the other's copy. Thread rule: one thread.
+/// that share memory share it there too, so that the kernel sees who overlaps whom, and what one writes is not undone
+/// by the other's copy. Thread rule: one thread.
 class StagedTensors {
  public:
   /// Copies `host` in. REQUIRES: each has elements; the stream and the host's memory outlive the object.

@@ -37,8 +37,8 @@ class TensorRef {
   bool FromCudaArrayInterface(PyObject* interface);
   bool FromBuffer(PyObject* object);
   bool FromDlpack(PyObject* object);
-  /// From extents and strides. TypeError for a negative stride along several elements: kernels get memory from the first
-  /// element on.
+  /// From extents and strides. TypeError for a negative stride along several elements: kernels get memory from the
+  /// first element on.
   bool SetBytes(std::size_t element);
   /// TypeError for one that no number of elements makes (a field of records).
   bool SetStride(int dimension, std::int64_t bytes, std::int64_t element);

@@ -19,8 +19,8 @@ namespace tuneonce {
 class TUNEONCE_API AssumptionChecks {
  public:
   AssumptionChecks() = default;
-  /// Those that the variant declares, and those that follow from how its kernel takes tensors, extents and strides. Errors:
-  /// InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
+  /// Those that the variant declares, and those that follow from how its kernel takes tensors, extents and strides.
+  /// Errors: InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
   /// ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
 

@@ -42,8 +42,8 @@ class TUNEONCE_API CallBinder {
   explicit CallBinder(const KernelDefinition& definition);
 
   /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
-  /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an error
-  /// too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
+  /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an
+  /// error too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
   Status Bind(const Argument* arguments, std::size_t count, BoundCall* call, bool* is_empty = nullptr) const {
     if (count != num_arguments_) return Refusal(arguments, count, is_empty);
     for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
@@ -139,7 +139,8 @@ class TUNEONCE_API CallBinder {
   std::uint64_t DifferentDTypes(const BoundCall& call) const {
     std::uint64_t different = 0;
     for (const auto& [a, b] : same_dtypes_) {
-      different |= static_cast<std::uint64_t>(call.problem.dtypes[a]) ^ static_cast<std::uint64_t>(call.problem.dtypes[b]);
+      different |=
+          static_cast<std::uint64_t>(call.problem.dtypes[a]) ^ static_cast<std::uint64_t>(call.problem.dtypes[b]);
     }
     return different;
   }
@@ -154,10 +155,10 @@ class TUNEONCE_API CallBinder {
   const KernelDefinition* definition_;
   int num_dims_;
   std::vector<Expected> expected_;
-  std::size_t num_arguments_ = 0;  // Of expected_: its size takes a division.
-  std::vector<Extent> binding_;    // Give each dim its value,
-  std::vector<Extent> repeating_;  // and must have the same.
-  std::vector<int> not_passed_;    // Parameters that the caller does not pass.
+  std::size_t num_arguments_ = 0;                                   // Of expected_: its size takes a division.
+  std::vector<Extent> binding_;                                     // Give each dim its value,
+  std::vector<Extent> repeating_;                                   // and must have the same.
+  std::vector<int> not_passed_;                                     // Parameters that the caller does not pass.
   std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
   bool has_same_dtypes_ = false;
   std::vector<KeyWord> key_;

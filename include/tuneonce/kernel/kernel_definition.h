@@ -69,8 +69,8 @@ inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int6
 inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
 }
-/// The tensor is row-major without gaps; the stride of a dimension of extent 1 may be any. Goes without saying where the
-/// kernel takes a bare pointer (CallingConvention).
+/// The tensor is row-major without gaps; the stride of a dimension of extent 1 may be any. Goes without saying where
+/// the kernel takes a bare pointer (CallingConvention).
 inline Assumption Contiguous(std::string tensor) {
   return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
 }
@@ -93,9 +93,9 @@ struct Variant {
   HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
-  /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors where
-  /// it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that does not
-  /// suit runs the baseline, by a variant that suits, or is an error.
+  /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors
+  /// where it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that
+  /// does not suit runs the baseline, by a variant that suits, or is an error.
   std::vector<Assumption> assumptions;
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;
@@ -114,8 +114,8 @@ class TUNEONCE_API KernelDefinition {
 
   /// The names of the dims; `Dim{i}` is the i-th.
   KernelDefinition& Dims(std::vector<std::string> names);
-  /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part of
-  /// it too, whether named or not.
+  /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part
+  /// of it too, whether named or not.
   template <typename... Parts>
   KernelDefinition& Key(Parts... parts) {
     key_ = {std::move(parts)...};

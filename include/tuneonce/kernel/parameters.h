@@ -78,8 +78,8 @@ struct SameDTypeAs {
 
 /// What a tensor parameter declares of its dtype: one, any, or that of another tensor.
 struct DeclaredDType {
-  DeclaredDType(DType its_dtype) : dtype(its_dtype) {}                             // NOLINT(google-explicit-constructor)
-  DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}           // NOLINT(google-explicit-constructor)
+  DeclaredDType(DType its_dtype) : dtype(its_dtype) {}                    // NOLINT(google-explicit-constructor)
+  DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}  // NOLINT(google-explicit-constructor)
   DType dtype = DType::kAny;
   std::string same_as;
 };
@@ -123,9 +123,9 @@ inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
   parameter.dtype = dtype;
   return parameter;
 }
-/// The stride of a dimension of the tensor parameter `tensor`, in elements, as int32 (checked to fit) or int64; it is not
-/// negative. Under the plain and Triton conventions a dimension whose stride the kernel does not take must lie dense
-/// around the one inside it: CallingConvention says how. The parameter is named "x_stride_0", say.
+/// The stride of a dimension of the tensor parameter `tensor`, in elements, as int32 (checked to fit) or int64; it is
+/// not negative. Under the plain and Triton conventions a dimension whose stride the kernel does not take must lie
+/// dense around the one inside it: CallingConvention says how. The parameter is named "x_stride_0", say.
 inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DType::kInt32) {
   Parameter parameter;
   parameter.kind = ParameterKind::kStride;

@@ -49,7 +49,7 @@ struct TUNEONCE_API TensorView {
   void* data = nullptr;
   DType dtype = DType::kAny;
   int rank = 0;
-  std::array<std::int64_t, kMaxRank> shape{};    ///< Extents, outermost first.
+  std::array<std::int64_t, kMaxRank> shape{};  ///< Extents, outermost first.
   /// In elements, outermost first. A negative one, along more than one element, is refused by all but raw memory: what
   /// lies before `data` is not in `bytes`.
   std::array<std::int64_t, kMaxRank> strides{};
