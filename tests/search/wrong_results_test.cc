@@ -151,13 +151,14 @@ TUNEONCE_CPU_KERNEL(k);)",
 TEST_F(WrongResultsTest, AKernelThatIsRightAtFirstAndWrongLaterCannotWin) {
   for (const char* wrong : {"runs > 3", "runs > 2 && runs % 2 == 0", "runs > 4 && runs % 3 == 0", "runs > 5"}) {
     std::string body = std::string(kTwice) + "if (KIND == 1 && " + wrong + ") y[7] = 0;";
-    ExpectFails(Search(Define(body, {0, 1, 2})), "wrong result: ");
+    // Beside the slow baseline alone: it is sure to be a finalist.
+    ExpectFails(Search(Define(body, {0, 1})), "wrong result: ");
   }
 }
 
 TEST_F(WrongResultsTest, AKernelThatStopsWritingItsOutputCannotWin) {
   // What is there from the run before would be right.
-  ExpectFails(Search(Define(std::string("if (KIND == 1 && runs > 2) return;\n") + kTwice, {0, 1, 2})), "not written");
+  ExpectFails(Search(Define(std::string("if (KIND == 1 && runs > 2) return;\n") + kTwice, {0, 1})), "not written");
 }
 
 TEST_F(WrongResultsTest, WhenTheWinnerIsWrongTheNextBestIsTaken) {
