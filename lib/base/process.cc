@@ -19,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/file_descriptor.h"
 #include "tuneonce/base/environment.h"
 
@@ -230,8 +231,9 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
     if (!ReadSome(tool.output, options.max_output_bytes, &result.output)) break;
   }
   if (!absl::SimpleAtoi(exit_status, &result.exit_code)) {
-    return UnavailableError(absl::StrCat("the shell that runs ", program, " failed",
-                                         result.output.empty() ? " or was killed" : ": ", result.output));
+    std::string said(absl::StripAsciiWhitespace(result.output));
+    return UnavailableError(
+        absl::StrCat("the shell that runs ", program, said.empty() ? " failed or was killed" : " failed: ", said));
   }
   return result;
 }

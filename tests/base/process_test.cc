@@ -213,6 +213,18 @@ TEST(ProcessTest, ASmallerLimitOfTheHostOnFilesHolds) {
             0);
 }
 
+TEST(ProcessTest, WhereTheSystemGivesNoProcessThereIsNoResult) {
+  for (rlim_t processes : {1, 2, 3}) {  // The test's own, the shell, its watcher: the tool is one more.
+    int result = InChild([processes] {
+      testing::LimitThreads(processes);
+      Result<ProcessResult> tool = Shell("exit 0");
+      EXPECT_EQ(tool.status().code(), StatusCode::kUnavailable) << tool.status().ToString();
+    });
+    if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of processes cannot be limited here";
+    EXPECT_EQ(result, 0) << processes;
+  }
+}
+
 TEST(ProcessTest, AShellThatIsKilledIsNoResult) {
   Result<ProcessResult> result = Shell("kill -9 $PPID; sleep 1000");
   EXPECT_EQ(result.status().code(), StatusCode::kUnavailable) << result.status().ToString();

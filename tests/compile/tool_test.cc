@@ -114,6 +114,15 @@ TEST_F(ToolTest, CxxMayBeACommandWithArguments) {
   EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "was not found");
 }
 
+TEST_F(ToolTest, OptionsThatNameFilesAreKnown) {
+  std::string file = Script("options", "");
+  const std::string naming[] = {"--options-file=" + file, "--options-file=none," + file, file, "-l" + file,
+                                "--apply-controls=" + file, "-l" + folder_};
+  for (const std::string& option : naming) EXPECT_TRUE(NamesFiles({"-O3", option})) << option;
+  EXPECT_FALSE(NamesFiles({}));
+  EXPECT_FALSE(NamesFiles({"-O3", "--maxrregcount=64", "--opt-level", "3", "-v", "-l", "--preview=a,b"}));
+}
+
 TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
   UseCxx(Script("cutting", "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
   EXPECT_ERROR(Compile(), StatusCode::kInternal, "no whole shared object");
