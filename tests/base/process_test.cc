@@ -1,4 +1,3 @@
-#include "base/file.h"
 #include "base/process.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/in_child.h"
 #include "tuneonce/base/environment.h"
