@@ -31,7 +31,8 @@ struct Entry {
 
 const Entry kEntries[] = {
 #define TUNEONCE_CPU_ENTRY(name, version, need) \
-  {"cu" #name, version, reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&Exported<&driver::name>::Call))},
+  {"cu" #name, version,                         \
+   reinterpret_cast<void*>(static_cast<PFN_cu##name##_v##version>(&Exported<&driver::name>::Call))},
     TUNEONCE_DRIVER_FUNCTIONS(TUNEONCE_CPU_ENTRY)
 #undef TUNEONCE_CPU_ENTRY
 };

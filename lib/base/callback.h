@@ -43,9 +43,9 @@ struct CallUserResult<Result<T>> {
   using Type = Result<T>;
 };
 
-/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...", or what may
-/// pass: ResourceExhausted (no memory), Unavailable (std::system_error: no thread, say).
-/// No exception crosses this library's API.
+/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...", or what
+/// may pass: ResourceExhausted (no memory), Unavailable (std::system_error: no thread, say). No exception crosses this
+/// library's API.
 template <typename Function>
 auto CallUser(const std::string& what, Function&& function) -> typename CallUserResult<decltype(function())>::Type {
   CallbackScope scope;

@@ -19,6 +19,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/file_descriptor.h"
 #include "tuneonce/base/environment.h"
 
@@ -49,12 +50,12 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
 /// has closed some of these.
 constexpr int kFirstDescriptor = 10;
 
-/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "", then the tool. FileDescriptor 3 is the pipe
-/// whose other end this process holds; into 4 goes the tool's exit status, since nobody can rely on waitpid in a process
-/// whose host ignores SIGCHLD or reaps all children. Without a line there, the shell itself has failed, and said why.
-/// The tool's outputs are the shell's; the shell gives its own up, so that they end with the tool. The watcher ignores
-/// the TERM that it sends to the group, so that it can clean up after it. The shell stays until the group is killed, so
-/// that its pid keeps naming the group.
+/// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "", then the tool. FileDescriptor 3 is the
+/// pipe whose other end this process holds; into 4 goes the tool's exit status, since nobody can rely on waitpid in a
+/// process whose host ignores SIGCHLD or reaps all children. Without a line there, the shell itself has failed, and
+/// said why. The tool's outputs are the shell's; the shell gives its own up, so that they end with the tool. The
+/// watcher ignores the TERM that it sends to the group, so that it can clean up after it. The shell stays until the
+/// group is killed, so that its pid keeps naming the group.
 constexpr char kSupervisor[] = R"sh(
 folder=$1
 [ -z "$2" ] || ulimit -f "$2" || exit 1
@@ -230,8 +231,9 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
     if (!ReadSome(tool.output, options.max_output_bytes, &result.output)) break;
   }
   if (!absl::SimpleAtoi(exit_status, &result.exit_code)) {
-    return UnavailableError(absl::StrCat("the shell that runs ", program, " failed",
-                                         result.output.empty() ? " or was killed" : ": ", result.output));
+    std::string said(absl::StripAsciiWhitespace(result.output));
+    return UnavailableError(
+        absl::StrCat("the shell that runs ", program, said.empty() ? " failed or was killed" : " failed: ", said));
   }
   return result;
 }

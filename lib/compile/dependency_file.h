@@ -17,8 +17,8 @@ std::vector<std::string> NamesInRule(const std::string& rule);
 timespec FileClock();
 
 /// Sets what `artifact` was made of from the rule in `dependency_file`, without what lies in `folder`. It is not
-/// cacheable then if a file is gone, or was changed since `started`: nobody knows which content was compiled. Errors: the
-/// file cannot be read.
+/// cacheable then if a file is gone, or was changed since `started`: nobody knows which content was compiled. Errors:
+/// the file cannot be read.
 Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
                        Artifact* artifact);
 

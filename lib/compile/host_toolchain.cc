@@ -70,7 +70,8 @@ Result<std::vector<std::string>> NamedCompiler(const Environment& environment) {
   return words;
 }
 
-/// The command that starts the compiler: a path and its first arguments. Errors: Unavailable, with the names looked for.
+/// The command that starts the compiler: a path and its first arguments. Errors: Unavailable, with the names looked
+/// for.
 Result<std::vector<std::string>> FindCompiler() {
   Environment environment = Environment::Get();
   if (!environment.cxx.empty()) return NamedCompiler(environment);
@@ -87,8 +88,7 @@ bool IsClang(const std::vector<std::string>& command) {
 }
 
 bool StartsWithAny(const std::string& text, std::initializer_list<const char*> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(),
-                     [&](const char* prefix) { return text.rfind(prefix, 0) == 0; });
+  return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return text.rfind(prefix, 0) == 0; });
 }
 
 /// Whether the compiler's list of headers names every file that it reads. Options that are not known here may hand over
@@ -104,8 +104,9 @@ bool HeadersAreAllThatIsRead(const KernelSource& source) {
     for (const char* name : {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", "-imacros"}) {
       is_argument |= option == name;
     }
-    bool is_known = StartsWithAny(option, {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", "-imacros",
-                                           "-O", "-g", "-m", "-f", "-W", "-w", "-std=", "-pthread", "-pipe"});
+    bool is_known =
+        StartsWithAny(option, {"-I", "-D", "-U", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-O",
+                               "-g", "-m", "-f", "-W", "-w", "-std=", "-pthread", "-pipe"});
     bool reads_more = StartsWithAny(option, {"-fplugin", "-fpass-plugin", "-fprofile", "-fauto-profile", "-fmodule",
                                              "-fsanitize", "-fuse-ld", "-Wl,", "-Wa,", "-Wp,"});
     if (!is_known || reads_more) return false;
@@ -151,8 +152,8 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   const timespec started = FileClock();
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits, ToolEnvironment()));
   if (Result<ElfImage> image = ElfImage::Parse(artifact.image); !image.ok()) {
-    return InternalError(
-        absl::StrCat(arguments[0], " ended well, but what it made is no whole shared object: ", image.status().message()));
+    return InternalError(absl::StrCat(
+        arguments[0], " ended well, but what it made is no whole shared object: ", image.status().message()));
   }
   TUNEONCE_RETURN_IF_ERROR(SetDependencies(headers, folder.path(), started, &artifact).WithPrefix(arguments[0]));
   if (!HeadersAreAllThatIsRead(source)) artifact.cacheable = false;

@@ -75,8 +75,8 @@ Result<const Nvrtc*> LoadNvrtc() {
 }
 
 /// Whether the source's content and the options that are part of its key say all that NVRTC reads. It cannot list the
-/// headers that it opened (13.0 has no option for it) and has none built in: whatever could name one counts. "include" in
-/// a directive may be cut by a line that goes on.
+/// headers that it opened (13.0 has no option for it) and has none built in: whatever could name one counts. "include"
+/// in a directive may be cut by a line that goes on.
 bool ReadsNoFile(const KernelSource& source) {
   std::string text = absl::StrReplaceAll(source.content, {{"\\\r\n", ""}, {"\\\n", ""}});
   if (text.find("include") != std::string::npos) return false;

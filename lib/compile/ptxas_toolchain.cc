@@ -1,6 +1,5 @@
 #include "tuneonce/compile/ptxas_toolchain.h"
 
-#include <algorithm>
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
@@ -47,10 +46,7 @@ Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hin
   arguments.insert(arguments.end(), {input, "--output-file", output});
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = source.symbol;
-  // Files of options are all that PTX can bring in from outside.
-  artifact.cacheable = std::none_of(source.options.begin(), source.options.end(), [](const std::string& option) {
-    return option.rfind("--options-file", 0) == 0 || option.rfind("-optf", 0) == 0;
-  });
+  artifact.cacheable = !NamesFiles(source.options);
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(ptxas.path));
   return artifact;
 }

@@ -59,6 +59,7 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   arguments.insert(arguments.end(), {input, "-o", output});
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits));
   artifact.symbol = entry.name;
+  artifact.cacheable = !NamesFiles(source.options);
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix(tileiras.path));
   if (std::string note = BakedHintsNote(entry, hints); !note.empty()) {
     absl::StrAppend(&artifact.log, artifact.log.empty() ? "" : "\n", note);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <map>
@@ -145,6 +146,16 @@ Result<Tool> FindTool(const std::string& name, const std::string& explicit_path)
   }
   TUNEONCE_ASSIGN_OR_RETURN(tool.version, VersionOf({tool.path}));
   return tool;
+}
+
+bool NamesFiles(const std::vector<std::string>& options) {
+  auto exists = [](absl::string_view name) { return access(std::string(name).c_str(), F_OK) == 0; };
+  for (const std::string& option : options) {
+    for (absl::string_view part : absl::StrSplit(option, absl::ByAnyChar("=, "), absl::SkipEmpty())) {
+      if (exists(part) || (part.size() > 2 && part[0] == '-' && exists(part.substr(2)))) return true;
+    }
+  }
+  return false;
 }
 
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,

@@ -32,6 +32,10 @@ Result<std::string> VersionOf(const std::vector<std::string>& command);
 /// Errors: Unavailable with the places; as VersionOf.
 Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
 
+/// Whether a part of an option (between '=', ',' or blanks, also after "-l" and the like) is the name of a file or
+/// folder: what tools without a list of what they read may make code of (--options-file, --apply-controls, -l).
+bool NamesFiles(const std::vector<std::string>& options);
+
 /// Runs a tool: `arguments` (program first) with an environment of TMPDIR and `environment` alone, where TMPDIR is
 /// `folder`. Returns the tool's words. Errors: InvalidArgument with them for an exit code other than 0; Internal if a
 /// signal ended it; Unavailable, DeadlineExceeded, Cancelled.

@@ -1,6 +1,7 @@
 // LoadCudaDriver and LoadCpuDriver: from a library's name to a filled function table.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -96,7 +97,8 @@ Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
     std::vector<std::string> paths;
     for (const std::string& folder : {FolderOfThisCode(), FolderOfProgram()}) {
       for (const char* relative : {"", "/" TUNEONCE_LIBDIR_FROM_BINDIR, "/../lib", "/../lib64"}) {
-        paths.push_back(absl::StrCat(folder, relative, "/", kName));
+        std::string place = absl::StrCat(folder, relative, "/", kName);
+        if (std::find(paths.begin(), paths.end(), place) == paths.end()) paths.push_back(std::move(place));
       }
     }
     paths.push_back(kName);  // By the run path, LD_LIBRARY_PATH, and the system's folders.

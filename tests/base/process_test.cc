@@ -1,4 +1,3 @@
-#include "base/file.h"
 #include "base/process.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/in_child.h"
 #include "tuneonce/base/environment.h"
@@ -211,6 +211,18 @@ TEST(ProcessTest, ASmallerLimitOfTheHostOnFilesHolds) {
               EXPECT_EQ(result->output, "version 1\n");
             }),
             0);
+}
+
+TEST(ProcessTest, WhereTheSystemGivesNoProcessThereIsNoResult) {
+  for (rlim_t processes : {1, 2, 3}) {  // The test's own, the shell, its watcher: the tool is one more.
+    int result = InChild([processes] {
+      testing::LimitThreads(processes);
+      Result<ProcessResult> tool = Shell("exit 0");
+      EXPECT_EQ(tool.status().code(), StatusCode::kUnavailable) << tool.status().ToString();
+    });
+    if (result == testing::kCannotBeTested) GTEST_SKIP() << "the number of processes cannot be limited here";
+    EXPECT_EQ(result, 0) << processes;
+  }
 }
 
 TEST(ProcessTest, AShellThatIsKilledIsNoResult) {

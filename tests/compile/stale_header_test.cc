@@ -103,9 +103,8 @@ TEST_F(StaleHeaderTest, AHeaderOfAHeaderCountsAndOneThatIsGone) {
 }
 
 TEST_F(StaleHeaderTest, AFileThatComesToBeCountsWhereTheSourceAsksForIt) {
-  KernelSource source = Source("#if __has_include(\"" + folder_ + "/value.h\")\n#define VALUE 2\n#else\n" +
-                                   "#define VALUE 1\n#endif",
-                               {});
+  KernelSource source = Source(
+      "#if __has_include(\"" + folder_ + "/value.h\")\n#define VALUE 2\n#else\n" + "#define VALUE 1\n#endif", {});
   bool from_cache = true;
   Fingerprint one = Compile(source, &from_cache);
   WriteHeader("");
@@ -150,8 +149,8 @@ TEST_F(StaleHeaderTest, NvrtcSourcesThatIncludeAreNotKept) {
   WriteHeader("#define VALUE 1\n");
   for (const Case& each : cases) {
     SCOPED_TRACE(each.before);
-    KernelSource source = KernelSource::CudaCpp(
-        each.before + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
+    KernelSource source =
+        KernelSource::CudaCpp(each.before + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
     source.options = each.options;
     bool from_cache = true;
     Result<Artifact> first = CompileCached(nvrtc, cache_, source, Hints(), h100, CompileLimits(), &from_cache);

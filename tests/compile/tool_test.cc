@@ -49,8 +49,9 @@ class ToolTest : public ::testing::Test {
 
 TEST_F(ToolTest, AToolThatTakesLongToSayItsVersionHoldsUpNobodyElse) {
   // The slow one ends when the quick one has answered, or in ten seconds.
-  std::string slow = Script("slow", "touch \"$0.asked\"\nfor i in $(seq 1000); do [ -e \"$0.go\" ] && echo release 1 && exit\n"
-                                    "/bin/sleep 0.01; done\ntouch \"$0.blocked\"; echo release 1");
+  std::string slow = Script("slow",
+                            "touch \"$0.asked\"\nfor i in $(seq 1000); do [ -e \"$0.go\" ] && echo release 1 && exit\n"
+                            "/bin/sleep 0.01; done\ntouch \"$0.blocked\"; echo release 1");
   std::string quick = Script("quick", "echo release 2");
   std::thread other([&] { EXPECT_OK(FindTool("slow", slow)); });
   while (access((slow + ".asked").c_str(), F_OK) != 0) std::this_thread::yield();
@@ -114,8 +115,22 @@ TEST_F(ToolTest, CxxMayBeACommandWithArguments) {
   EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "was not found");
 }
 
+TEST_F(ToolTest, OptionsThatNameFilesAreKnown) {
+  std::string file = Script("options", "");
+  const std::string naming[] = {"--options-file=" + file,
+                                "--options-file=none," + file,
+                                file,
+                                "-l" + file,
+                                "--apply-controls=" + file,
+                                "-l" + folder_};
+  for (const std::string& option : naming) EXPECT_TRUE(NamesFiles({"-O3", option})) << option;
+  EXPECT_FALSE(NamesFiles({}));
+  EXPECT_FALSE(NamesFiles({"-O3", "--maxrregcount=64", "--opt-level", "3", "-v", "-l", "--preview=a,b"}));
+}
+
 TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
-  UseCxx(Script("cutting", "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
+  UseCxx(Script("cutting",
+                "c++ \"$@\" || exit\nfor last; do :; done\n[ -e \"$last\" ] && truncate -s 5000 \"$last\"; exit 0"));
   EXPECT_ERROR(Compile(), StatusCode::kInternal, "no whole shared object");
 }
 

@@ -176,7 +176,8 @@ TEST_F(ScarceSystemTest, WithoutMemoryFilesCodeRunsFromTmpdir) {
     UseNoexecTmpdir(folder.path());
     ForbidMemoryFiles();
     Host host;
-    EXPECT_ERROR(Library::Load(host.device.api(), *image_), StatusCode::kUnavailable, "TMPDIR, which is mounted noexec");
+    EXPECT_ERROR(Library::Load(host.device.api(), *image_), StatusCode::kUnavailable,
+                 "TMPDIR, which is mounted noexec");
   });
   if (result == kCannotBeTested) GTEST_SKIP() << "no file system can be mounted here";
   EXPECT_EQ(result, 0);

@@ -7,11 +7,12 @@
 
 namespace tuneonce {
 
-/// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such as
-/// "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so that tile sizes do not change the sum of a
-/// product by rounding), then the source's own. Hints do not apply. The text of tuneonce/cpu_device/kernel.h comes
-/// before every source. An artifact is cacheable if its options are such that the compiler can list all that it read:
-/// none that hands over libraries, plugins, profiles or files of options; and if the source does not ask __has_include.
+/// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
+/// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so
+/// that tile sizes do not change the sum of a product by rounding), then the source's own. Hints do not apply. The text
+/// of tuneonce/cpu_device/kernel.h comes before every source. An artifact is cacheable if its options are such that the
+/// compiler can list all that it read: none that hands over libraries, plugins, profiles or files of options; and if
+/// the source does not ask __has_include.
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }

@@ -1,5 +1,5 @@
-// Uses every layer of an installed tuneonce: a search and a launch on the CPU device; with the arguments STORE BUNDLE also
-// a store on disk and a bundle. Exit code 0 only if all worked.
+// Uses every layer of an installed tuneonce: a search and a launch on the CPU device; with the arguments STORE BUNDLE
+// also a store on disk and a bundle. Exit code 0 only if all worked.
 #include <cstdio>
 #include <string>
 
