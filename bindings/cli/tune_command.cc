@@ -1,6 +1,7 @@
 // tuneonce tune EXAMPLE|BUNDLE
 #include <filesystem>
 #include <memory>
+#include <mutex>
 
 #include "commands.h"
 #include "example.h"
@@ -28,13 +29,19 @@ struct TuneArguments {
   std::string store;
 };
 
-/// Tuning was asked for: nothing is looked up, what is found is stored.
+/// Tuning was asked for: nothing is looked up, what is found is stored. That a record could not be kept is told by
+/// `failure`, not to the search, which would only warn.
 class WriteOnlyStore final : public RecordStore {
  public:
   explicit WriteOnlyStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}
 
   Result<RecordLookup> Lookup(const TuningKey&) const override { return RecordLookup(); }
-  Status Put(const TuningRecord& record) override { return store_->Put(record); }
+  Status Put(const TuningRecord& record) override {
+    Status status = store_->Put(record);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!status.ok()) failure_ = status.WithPrefix("what was tuned is not kept");
+    return Status();
+  }
   Result<std::vector<TuningRecord>> List() const override { return store_->List(); }
   Status Remove(const TuningKey& key) override { return store_->Remove(key); }
   Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override {
@@ -42,8 +49,15 @@ class WriteOnlyStore final : public RecordStore {
   }
   ArtifactCache* artifacts() override { return store_->artifacts(); }
 
+  Status failure() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return failure_;
+  }
+
  private:
   std::shared_ptr<RecordStore> store_;
+  mutable std::mutex mutex_;
+  Status failure_;
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
@@ -105,15 +119,18 @@ Status Tune(const TuneArguments& arguments) {
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();
+  std::shared_ptr<WriteOnlyStore> kept;
   if (!arguments.store.empty()) {
     SqliteStoreOptions where;
     where.path = arguments.store;
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
-    policy.store = std::make_shared<WriteOnlyStore>(std::move(store));
+    policy.store = kept = std::make_shared<WriteOnlyStore>(std::move(store));
   }
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  return is_bundle ? TuneBundleFolder(arguments, *device, policy) : TuneExample(arguments, *device, policy);
+  TUNEONCE_RETURN_IF_ERROR(is_bundle ? TuneBundleFolder(arguments, *device, policy)
+                                     : TuneExample(arguments, *device, policy));
+  return kept == nullptr ? Status() : kept->failure();
 }
 
 }  // namespace

@@ -1,51 +1,88 @@
 #!/usr/bin/env bash
 # run.sh FOLDER: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it on a machine
-# that cannot build). Exit code 77, loudly, where there is no GPU.
+# that cannot build). At its end stands a table of what passed, failed or was skipped, and why. Exit code 0 if nothing
+# failed, also where something was skipped for want of a tool; 1 if a step failed; 77 where there is no GPU.
 set -uo pipefail
 bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
-failed=0
-
-if ! grep -q '^\[ok\] *device cuda:0' <<< "$("$bin/tuneonce" doctor)"; then
+here=$(cd "$(dirname "$0")" && pwd)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+doctor=$("$bin/tuneonce" doctor)
+if ! grep -q '^\[ok\] *device cuda:0' <<< "$doctor"; then
   echo "SKIPPED: no GPU on this machine; the driver seam, the examples and the hit benchmark were NOT run on one."
   exit 77
 fi
-"$bin/tuneonce" doctor
+echo "$doctor"
 
-step() {
+table=()
+failed=0
+skip() { # NAME WHY
+  echo "SKIPPED: $1 was NOT run: $2"
+  table+=("skipped  $1: $2")
+}
+step() { # NAME COMMAND...: a program that is not there is skipped, and so is one that ends with 77.
+  local name=$1 code skipped
+  shift
+  if ! command -v "$1" > /dev/null; then
+    skip "$name" "there is no $1"
+    return
+  fi
   echo "== $*"
-  "$@" || { echo "FAILED: $*"; failed=1; }
+  "$@" 2>&1 | tee "$log"
+  code=${PIPESTATUS[0]}
+  # GoogleTest's list of what it skipped, where it did.
+  skipped=$(grep -c '^\[  SKIPPED \] [^0-9]' "$log")
+  if [ "$code" = 77 ]; then
+    skip "$name" "it says so above"
+  elif [ "$code" != 0 ]; then
+    echo "FAILED: $*"
+    table+=("FAILED   $name: exit code $code")
+    failed=1
+  elif [ "$skipped" != 0 ]; then
+    echo "SKIPPED: $skipped tests of $name, listed above, were NOT run"
+    table+=("passed   $name, but $skipped tests were skipped: see above")
+  else
+    table+=("passed   $name")
+  fi
+}
+step_with_tileiras() { # NAME COMMAND...
+  if grep -q '^\[ok\] *tileiras' <<< "$doctor"; then
+    step "$@"
+  else
+    skip "$1" "it needs tileiras (pip install nvidia-cuda-tileiras, or TUNEONCE_TILEIRAS)"
+  fi
 }
 
-step "$bin/driver_conformance" --driver=cuda --gtest_brief=1
-for example in vector_add rms_norm rope matmul; do step "$bin/tuneonce" tune "$example" --device cuda; done
+step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
+for example in vector_add rms_norm rope matmul; do step "tune $example" "$bin/tuneonce" tune "$example" --device cuda; done
 # Shapes that fit no tile.
-step "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
-step "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
-[ -x "$bin/tuneonce_decode_loop" ] && step "$bin/tuneonce_decode_loop" cuda
-[ -x "$bin/tuned_kernel_gpu_test" ] && step "$bin/tuned_kernel_gpu_test" --gtest_brief=1
-[ -x "$bin/timer_gpu_test" ] && step "$bin/timer_gpu_test" --gtest_brief=1
-# Tile IR kernels, where tileiras and their bytecode are: TUNEONCE_TILE_KERNELS is a folder that
-# docs/examples/kernels/cutile/export.py wrote.
+step "tune matmul, odd shape" "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
+step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
+step "decode loop" "$bin/tuneonce_decode_loop" cuda
+step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
+step "timers" "$bin/timer_gpu_test" --gtest_brief=1
+# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that docs/examples/kernels/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
-  step "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
-    --ptx="$(dirname "$0")/../data/ptx/softmax.ptx" --gtest_brief=1
-  [ -x "$bin/compile_cost_benchmark" ] &&
-    step "$bin/compile_cost_benchmark" --kernels="$TUNEONCE_TILE_KERNELS" --benchmark_format=json
+  step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
+    --ptx="$here/../data/ptx/softmax.ptx" --gtest_brief=1
+  step_with_tileiras "cost of compiling" "$bin/compile_cost_benchmark" --kernels="$TUNEONCE_TILE_KERNELS" --benchmark_format=json
 else
-  echo "SKIPPED: TUNEONCE_TILE_KERNELS is not set; the Tile IR kernels were NOT run."
+  skip "Tile IR kernels" "TUNEONCE_TILE_KERNELS is not set"
 fi
 # The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
+bundles=$here/../../docs/examples/bundles
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
-  bundles=$(dirname "$0")/../../docs/examples/bundles
-  step python3 "$(dirname "$0")/python_gpu_test.py" "$bundles"
-  step python3 "$(dirname "$0")/../../benchmarks/python_call_cost.py" "$bundles"
+  step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
+  step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
 else
-  echo "SKIPPED: no tuneonce, torch, triton and cuda-tile for python3; the Python package was NOT run."
+  skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
 fi
 # The custom op in C++, where an installed libtuneonce.so is: TUNEONCE_PREFIX is where `cmake --install` put it.
 if [ -n "${TUNEONCE_PREFIX:-}" ] && python3 -c 'import torch' 2> /dev/null; then
-  step "$(dirname "$0")/custom_op.sh" "$TUNEONCE_PREFIX"
+  step_with_tileiras "C++ custom op" "$here/custom_op.sh" "$TUNEONCE_PREFIX"
 else
-  echo "SKIPPED: no torch for python3, or TUNEONCE_PREFIX is not set; the C++ custom op was NOT built and run."
+  skip "C++ custom op" "python3 has no torch, or TUNEONCE_PREFIX is not set"
 fi
+echo
+printf '%s\n' "${table[@]}"
 exit $failed

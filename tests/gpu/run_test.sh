@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# run_test.sh: that run.sh says of each step how it ended, and ends as it should, with programs that only pretend.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+wrong=0
+
+program() { # NAME BODY
+  printf '#!/bin/sh\n%s\n' "$2" > "$work/$1"
+  chmod +x "$work/$1"
+}
+tools() { # WHAT DOCTOR SAYS
+  program tuneonce "[ \"\$1\" = doctor ] && printf '%s\\n' $1; exit 0"
+}
+expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART
+  local what=$1 code=$2 output got
+  shift 2
+  output=$(env -u TUNEONCE_PREFIX PATH="$work:$PATH" TUNEONCE_TILE_KERNELS="$work" "$here/run.sh" "$work" 2>&1)
+  got=$?
+  [ "$got" = "$code" ] || { echo "$what: exit code $got, not $code"; wrong=1; }
+  for part in "$@"; do
+    grep -q -- "$part" <<< "$output" || { echo "$what: '$part' is not said in:"; echo "$output"; wrong=1; }
+  done
+}
+# No Python package is there, whatever this machine has.
+program python3 "exit 1"
+reset() {
+  for name in driver_conformance tuneonce_decode_loop tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
+    program "$name" 'exit 0'
+  done
+  tools "'[ok]      device cuda:0: a GPU' '[ok]      tileiras: 13.0'"
+}
+
+reset
+expect "all passes" 0 '^passed   driver conformance$' '^passed   Tile IR kernels$' '^passed   cost of compiling$' '^skipped  C++ custom op'
+tools "'[ok]      device cuda:0: a GPU' '[missing] tileiras: not found'"
+expect "no tileiras" 0 '^SKIPPED: Tile IR kernels was NOT run: it needs tileiras' '^skipped  Tile IR kernels' '^passed   timers$'
+program timer_gpu_test 'exit 1'
+expect "a step fails" 1 '^FAILED: ' '^FAILED   timers: exit code 1' '^passed   tune matmul$'
+program timer_gpu_test 'kill -SEGV $$'
+expect "a step crashes" 1 '^FAILED   timers: exit code 139'
+reset
+program driver_conformance "printf '[  PASSED  ] 3 tests.\n[  SKIPPED ] 2 tests, listed below:\n[  SKIPPED ] A.B\n[  SKIPPED ] A.C\n'"
+program tuned_kernel_gpu_test 'exit 77'
+rm "$work/tuneonce_decode_loop"
+expect "parts are skipped" 0 '^passed   driver conformance, but 2 tests were skipped' '^skipped  TunedKernel on a GPU' '^skipped  decode loop: there is no'
+tools "'[missing] CUDA driver: not found'"
+expect "no GPU" 77 '^SKIPPED: no GPU'
+exit $wrong

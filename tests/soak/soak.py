@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""soak.py --bin FOLDER [--fuzzers BUILD] [--minutes M | --short] [--out FILE]: what must not break the command, for a long
+time, or in its short form for a minute. Exit code 1 if something was found. scripts/soak builds what it needs."""
+import argparse
+import datetime
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import files  # noqa: E402
+import fuzzers  # noqa: E402
+import kills  # noqa: E402
+import limits  # noqa: E402
+from trial import Trial, become_reaper  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Check:
+    def __init__(self, name):
+        self.name, self.runs, self.outcomes, self.findings, self.notes, self.skipped = name, 0, {}, [], [], None
+
+    def add(self, what, wrong, outcome=None):
+        self.runs += 1
+        if outcome:
+            self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        if wrong:
+            self.findings.append(f"{what}: {wrong}")
+
+    def note(self, line):
+        self.notes.append(line)
+
+    def skip(self, why):
+        self.skipped = why
+
+    def __str__(self):
+        state = f"SKIPPED: {self.skipped}" if self.skipped else f"{len(self.findings)} found" if self.findings else "ok"
+        outcomes = ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items()))
+        lines = [f"{self.name}: {self.runs} checks{' (' + outcomes + ')' if outcomes else ''}: {state}"]
+        return "\n".join(lines + [f"  {note}" for note in self.notes] + [f"  FOUND {finding}" for finding in self.findings])
+
+
+class Report:
+    def __init__(self):
+        self.checks = []
+
+    def check(self, name):
+        if self.checks:
+            print(self.checks[-1], flush=True)
+        self.checks.append(Check(name))
+        return self.checks[-1]
+
+    def found(self):
+        return sum(len(check.findings) for check in self.checks)
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+
+def header(options, seconds):
+    # Results are committed: kind of machine, but neither its name nor its paths.
+    system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    how = "short form" if options.short else f"{options.minutes} minutes of kill -9, {options.runs} runs of each fuzzer"
+    return (f"tuneonce soak, {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {git('rev-parse', '--short', 'HEAD')}"
+            f"{' with changes' if git('status', '--porcelain', '--untracked-files=no') else ''}\n"
+            f"{os.cpu_count()} cores, {platform.machine()}, {system.get('PRETTY_NAME', 'Linux').strip(chr(34))}, "
+            f"{'root' if os.geteuid() == 0 else 'not root'}; {how}; seed {options.seed}; {seconds:.0f} s\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the program tuneonce is")
+    parser.add_argument("--fuzzers", type=pathlib.Path, help="a build of the asan preset")
+    parser.add_argument("--minutes", type=float, default=60, help="of the kill -9 loop (default 60)")
+    parser.add_argument("--runs", type=int, default=1_000_000, help="of each fuzzer (default 10^6)")
+    parser.add_argument("--short", action="store_true", help="a minute in all, without fuzzers")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, fuzz")
+    parser.add_argument("--out", type=pathlib.Path)
+    options = parser.parse_args()
+    become_reaper()
+    start = time.monotonic()
+    report = Report()
+    # Under /tmp and open to all, so that runs as other users reach their folders.
+    scratch = pathlib.Path(tempfile.mkdtemp(prefix="tuneonce-soak-", dir="/tmp"))
+    scratch.chmod(0o755)
+
+    def make_trial(name, uid=None):
+        return Trial(options.bin.resolve() / "tuneonce", scratch / name.replace(" ", "-"), uid)
+    parts = {
+        "closed": lambda: limits.closed_descriptors(report, make_trial),
+        "signals": lambda: limits.signals(report, make_trial),
+        "files": lambda: (files.outputs(report, make_trial), files.foreign_stores(report, make_trial), files.bundles(report, make_trial)),
+        "disk": lambda: files.full_disk(report, make_trial),
+        "limits": lambda: limits.sweep(report, make_trial, options.short),
+        "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
+        "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers, scratch, options.runs, options.seed),
+    }
+    for name, part in parts.items():
+        if options.only not in (None, name) or (name == "fuzz" and (options.short or not options.fuzzers)):
+            continue
+        part()
+    print(report.checks[-1], flush=True)
+    text = header(options, time.monotonic() - start) + "\n" + "\n".join(map(str, report.checks)) + f"\n\n{report.found()} found\n"
+    print(f"{report.found()} found in {time.monotonic() - start:.0f} s")
+    if options.out:
+        options.out.write_text(text.replace(str(scratch), "SCRATCH"))
+    if report.found():
+        print(f"what was found is in {scratch}")
+        return 1
+    shutil.rmtree(scratch, ignore_errors=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
