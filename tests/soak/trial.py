@@ -48,7 +48,7 @@ class Trial:
 
     def environment(self):
         keep = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TUNEONCE_CXX", "ASAN_OPTIONS") if name in os.environ}
-        return {**keep, "TMPDIR": str(self.temporary), "HOME": str(self.home), "TUNEONCE_CUDA_DRIVER": "/nowhere/libcuda.so",
+        return {**keep, "TMPDIR": str(self.temporary), "HOME": str(self.home), "TUNEONCE_CUDA_DRIVER": "/nowhere/libcuda.so", "TUNEONCE_CPU_MEMORY_MIB": "256",
                 **self.variables}
 
     def start(self, arguments, prepare=None, **options):
