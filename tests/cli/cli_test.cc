@@ -1,6 +1,7 @@
 // The command line as a user meets it: what it prints, its exit code, one clear line for bad input.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -445,6 +446,19 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   ExpectOneLineError({"records", "prune", "--store", store_}, "prune needs --kernel");
   ExpectOneLineError({"records", "list", "--store", "/proc/nowhere/store.db"}, "/proc/nowhere");
   ExpectOneLineError({"records", "list"}, "set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+}
+
+TEST_F(RecordsTest, ARecordThatCannotBeKeptIsAnErrorOfTheCommandThatWasToKeepIt) {
+  TuneInto(store_);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(store_.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, "CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(FAIL, 'full'); END",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  ProcessResult result =
+      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5001", "--json", "--store", store_});
+  EXPECT_EQ(result.exit_code, 1) << result.output;
 }
 
 TEST_F(RecordsTest, NumbersOutOfRangeAndNestingWithoutEndAreOneClearLine) {
