@@ -92,8 +92,14 @@ def main():
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tuneonce-soak-", dir="/tmp"))
     scratch.chmod(0o755)
 
+    # A copy, since other users may not reach the build's folder, and nobody builds over it.
+    program = scratch / "bin"
+    program.mkdir()
+    for name in ("tuneonce", "libtuneonce_cpu_driver.so"):
+        shutil.copy2(options.bin / name, program / name)
+
     def make_trial(name, uid=None):
-        return Trial(options.bin.resolve() / "tuneonce", scratch / name.replace(" ", "-"), uid)
+        return Trial(program / "tuneonce", scratch / name.replace(" ", "-"), uid)
     parts = {
         "closed": lambda: limits.closed_descriptors(report, make_trial),
         "signals": lambda: limits.signals(report, make_trial),

@@ -10,7 +10,7 @@ import time
 
 PR_SET_CHILD_SUBREAPER = 36
 # What one run may take: a tune of vector_add takes a second or two; what takes this long hangs.
-LIMIT_S = 40
+LIMIT_S = 60
 # How soon what is left of a killed process must be gone.
 CLEAN_UP_S = 10
 
@@ -48,7 +48,8 @@ class Trial:
 
     def environment(self):
         keep = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "TUNEONCE_CXX", "ASAN_OPTIONS") if name in os.environ}
-        return {**keep, "TMPDIR": str(self.temporary), "HOME": str(self.home), "TUNEONCE_CUDA_DRIVER": "/nowhere/libcuda.so", "TUNEONCE_CPU_MEMORY_MIB": "256",
+        return {**keep, "TMPDIR": str(self.temporary), "HOME": str(self.home), "TUNEONCE_CUDA_DRIVER": "/nowhere/libcuda.so",
+                "TUNEONCE_CPU_DRIVER": str(pathlib.Path(self.command).parent / "libtuneonce_cpu_driver.so"), "TUNEONCE_CPU_MEMORY_MIB": "256",
                 **self.variables}
 
     def start(self, arguments, prepare=None, **options):
