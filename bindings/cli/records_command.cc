@@ -29,10 +29,20 @@ struct RecordsArguments {
   bool json = false;
 };
 
-Result<std::shared_ptr<SqliteStore>> OpenStore(const RecordsArguments& arguments) {
+/// How long a command waits for others that hold the store.
+constexpr int kPatienceMs = 5000;
+
+Result<std::shared_ptr<SqliteStore>> OpenStore(const RecordsArguments& arguments, bool for_reading) {
   SqliteStoreOptions where;
   where.path = arguments.store;
-  return SqliteStore::Open(where);
+  where.read_only = for_reading;
+  where.busy_timeout_ms = kPatienceMs;
+  Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(where);
+  // Nothing was tuned yet: the user's own store has no records, and is made now.
+  if (for_reading && arguments.store.empty() && store.status().code() == StatusCode::kNotFound) {
+    return OpenStore(arguments, /*for_reading=*/false);
+  }
+  return store;
 }
 
 /// The store's records, of the kernel that was named, if any.
@@ -78,7 +88,7 @@ void PrintFields(const TuningRecord& record) {
 }
 
 Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord&), bool with_count) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   if (arguments.json) {
     PrintText(RecordsToJson(records) + "\n");
@@ -93,7 +103,7 @@ Status List(const RecordsArguments& arguments) { return Print(arguments, PrintRe
 Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
 Status Export(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, RecordsToJson(records) + "\n"));
   if (arguments.json) {
@@ -123,7 +133,7 @@ Status Import(const RecordsArguments& arguments) {
   if (!records.ok()) return records.status().WithPrefix(arguments.file);
   // Only where it is asked for: a record is found by its device anyway, and this machine need not have a driver.
   if (!arguments.device.empty()) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments, /*for_reading=*/false));
   int imported = 0;
   int kept = 0;
   for (const TuningRecord& record : *records) {
@@ -152,7 +162,7 @@ Status Prune(const RecordsArguments& arguments) {
   if (!arguments.older_than_days.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(days, ParseCount("--older-than-days", arguments.older_than_days));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments, /*for_reading=*/false));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments));
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -172,7 +182,7 @@ Status Prune(const RecordsArguments& arguments) {
 }
 
 Status VerifyStore(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
   if (arguments.json) {
     PrintJson({{"store", store->path()},

@@ -131,6 +131,8 @@ struct TunedKernel::Impl {
                            TuningKey store_key);
   std::string KeyText(const BoundCall& call) const;
   void Warn(const std::string& line) const;
+  /// Of the store: once for each reason, whichever kernel and key met it.
+  void WarnOfStore(const Status& failed, const char* consequence) const;
   /// Calls the observer; its exceptions are dropped.
   template <typename Function>
   void Tell(const Function& tell) const {

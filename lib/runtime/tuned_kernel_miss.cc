@@ -279,6 +279,10 @@ void TunedKernel::Impl::Warn(const std::string& line) const {
   Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition->name() + "': " + line); });
 }
 
+void TunedKernel::Impl::WarnOfStore(const Status& failed, const char* consequence) const {
+  if (policy.store->IsNews(failed.message())) Warn(failed.message() + consequence);
+}
+
 Result<TuningKey> TunedKernel::Impl::StoreKey(const DeviceState& device, const BoundCall& call) const {
   TuningKey key;
   key.kernel = definition->name();
@@ -338,7 +342,7 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
                                        const ResidentKey& key, bool accept_incomplete) {
   Result<RecordLookup> lookup = policy.store->Lookup(store_key);
   if (!lookup.ok()) {
-    Warn(lookup.status().message() + "; tuning goes on without it");
+    WarnOfStore(lookup.status(), "; tuning goes on without it");
     return false;
   }
   if (lookup->match > policy.weakest_match || !lookup->record) return false;
@@ -394,7 +398,7 @@ Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const Re
   Result<TuningLease> lease = policy.store->Lease(store_key, limits);
   if (!lease.ok()) {
     if (lease.status().code() == StatusCode::kCancelled) return lease.status();
-    Warn(lease.status().message() + "; tuning goes on beside others");
+    WarnOfStore(lease.status(), "; tuning goes on beside others");
   } else if (*lease != nullptr && ServeFromStore(*device, store_key, call, key, policy.accept_incomplete)) {
     return Status();
   }
@@ -405,7 +409,7 @@ void TunedKernel::Impl::Remember(const TuningRecord& record) const {
   Result<RecordLookup> there = policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
   if (Status stored = policy.store->Put(record); !stored.ok()) {
-    Warn(stored.message() + "; the choice holds for this process only");
+    WarnOfStore(stored, "; the choice holds for this process only");
   }
 }
 

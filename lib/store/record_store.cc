@@ -8,4 +8,10 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
   return stored.driver_version == wanted.driver_version ? RecordMatch::kExact : RecordMatch::kOtherDriver;
 }
 
+bool RecordStore::IsNews(const std::string& warning) const {
+  constexpr std::size_t kMostKept = 100;  // Words that differ each time are no reason to grow.
+  std::lock_guard<std::mutex> lock(said_mutex_);
+  return said_.size() >= kMostKept ? said_.count(warning) == 0 : said_.insert(warning).second;
+}
+
 }  // namespace tuneonce

@@ -8,14 +8,13 @@
 #include <string_view>
 #include <utility>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/base/fingerprint.h"
 
 namespace tuneonce {
 
-/// From an SQLite result to a Status: Unavailable (busy, full, read-only, I/O), Internal (corrupt, no database).
-Status SqliteStatus(int result, sqlite3* database, const std::string& what);
-/// True if the file is damaged, as opposed to in use or out of space.
-bool IsCorrupt(int result);
+inline std::string BytesOf(const Fingerprint& fingerprint) {
+  return std::string(reinterpret_cast<const char*>(&fingerprint), sizeof(fingerprint));
+}
 
 /// A prepared statement for one use. Thread rule: as its database.
 class Statement {

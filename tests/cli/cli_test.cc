@@ -410,6 +410,17 @@ TEST_F(RecordsTest, WhatIsTunedCanBeListedExportedImportedAndPruned) {
   EXPECT_TRUE(Json({"records", "list", "--store", other_})["records"].empty());
 }
 
+TEST_F(RecordsTest, LookingAtAFileChangesNothing) {
+  std::string notes = folder_.path() + "/notes.txt";
+  ASSERT_TRUE(WriteFile(notes, "precious").ok());
+  for (const char* command : {"list", "verify"}) {
+    ExpectOneLineError({"records", command, "--store", notes}, "notes.txt is no store of tuneonce");
+  }
+  ExpectOneLineError({"records", "list", "--store", folder_.path() + "/none.db"}, "there is no store at ");
+  EXPECT_EQ(NamesIn(folder_.path()), std::vector<std::string>{"notes.txt"});
+  EXPECT_EQ(*ReadFile(notes), "precious");
+}
+
 TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
   TuneInto(store_);
   Json({"records", "export", "-o", file_, "--store", store_});

@@ -1,4 +1,6 @@
 // TunedKernel and what it remembers on disk; Warmup and Seal; failed tunes.
+#include <sqlite3.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -300,6 +302,31 @@ TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {
   EXPECT_EQ(warnings_, (std::vector<std::string>{"kernel 'scale': lookup broke; tuning goes on without it",
                                                  "kernel 'scale': lease broke; tuning goes on beside others",
                                                  "kernel 'scale': put broke; the choice holds for this process only"}));
+}
+
+TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
+  SqliteStoreOptions options;
+  options.path = path_;
+  options.first_retry_ms = 0;  // Tried again by each call.
+  options.busy_timeout_ms = 5;
+  policy_.store = *SqliteStore::Open(options);
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  {
+    TunedKernel first = Create();
+    for (int n : {1000, 1001, 1002}) ASSERT_OK(Launch(first, n));
+    EXPECT_EQ(first.counters().tunes, 3);
+    TunedKernel second = Create();
+    ASSERT_OK(Launch(second, 1000));
+    EXPECT_EQ(second.counters().tunes, 0) << "the first one's choice is remembered in memory";
+  }
+  ASSERT_EQ(warnings_.size(), 1u) << warnings_.back();
+  EXPECT_NE(warnings_[0].find("is locked by another process: it goes on from memory"), std::string::npos);
+  sqlite3_close(other);
+  TunedKernel third = Create();
+  ASSERT_OK(Launch(third, 1003));
+  EXPECT_EQ(OpenStore(path_)->List()->size(), 4u) << "all are written once that is possible";
 }
 
 TEST_F(TunedStoreTest, UnderAProfilerNothingIsStored) {

@@ -17,7 +17,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "store/store_file.h"
+#include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
 #include "tuneonce/store/layered_store.h"
@@ -370,7 +370,7 @@ TEST_F(SqliteStoreTest, OtherPeoplesDatabasesAndNewerFormatsAreLeftAlone) {
   for (const char* suffix : {"-wal", "-shm"}) std::remove((path_ + suffix).c_str());
   patch(63, 9);  // user_version, big-endian, at 60 to 63.
   EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "a newer version of tuneonce (format 9");
-  patch(63, 1);
+  patch(63, 2);
   patch(71, 1);  // application_id, 68 to 71.
   EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
   EXPECT_EQ(NumSetAside(), 0);
@@ -388,7 +388,8 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLosesNothing) {
     std::uint64_t word = 0;
     Status put;
     while (put.ok() && word < 5000) put = store->Put(Record(word++));
-    EXPECT_EQ(put.code(), StatusCode::kUnavailable) << put.ToString();
+    EXPECT_ERROR(put, StatusCode::kUnavailable, "is full");
+    EXPECT_EQ(put.message().find("rollback"), std::string::npos) << put.ToString();
     EXPECT_ERROR(store->Put(Fingerprint{1, 1}, ArtifactOf(300000)), StatusCode::kUnavailable, path_);
     for (std::uint64_t i = 0; i + 1 < word; ++i) EXPECT_EQ(store->Lookup(Record(i).key)->match, RecordMatch::kExact);
   }
@@ -491,7 +492,7 @@ TEST_F(SqliteStoreTest, AStoreEmbeddedInAProgramIsRead) {
   EXPECT_ERROR(SqliteStore::FromBytes(noise.data(), noise.size()), StatusCode::kInvalidArgument, "(embedded)");
 }
 
-TEST(StoreFileTest, NetworkFileSystemsAreKnownByTheirNumbers) {
+TEST(StorePlaceTest, NetworkFileSystemsAreKnownByTheirNumbers) {
   EXPECT_TRUE(IsNetworkFileSystem(0x6969)) << "NFS";
   EXPECT_TRUE(IsNetworkFileSystem(static_cast<unsigned long>(static_cast<int>(0xFF534D42)))) << "CIFS, sign-extended";
   EXPECT_FALSE(IsNetworkFileSystem(0xEF53)) << "ext4";

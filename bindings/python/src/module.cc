@@ -39,8 +39,11 @@ py::dict ParametersOf(const KernelDefinition& definition) {
 std::string RecordsJson(const std::string& path) {
   SqliteStoreOptions options;
   options.path = path;
-  auto store = ValueOrThrow(SqliteStore::Open(options));
-  return RecordsToJson(ValueOrThrow(store->List()));
+  options.read_only = true;
+  Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+  // The user's own store is made by the first tune.
+  if (path.empty() && store.status().code() == StatusCode::kNotFound) return RecordsToJson({});
+  return RecordsToJson(ValueOrThrow(ValueOrThrow(std::move(store))->List()));
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #define TUNEONCE_STORE_RECORD_STORE_H_
 
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -42,11 +45,20 @@ class TUNEONCE_API RecordStore {
   virtual Status Remove(const TuningKey& key) = 0;
 
   /// Waits until no other process that shares this store tunes `key`, and keeps others from it while the lease lives.
-  /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded after `limits.timeout_ms`,
-  /// Cancelled.
+  /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded, if another process still tunes it
+  /// after `limits.timeout_ms` (0: asked once); Cancelled; Unavailable, soon, if nobody can be kept out: no lock to be
+  /// had.
   virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const CompileLimits& /*limits*/) { return TuningLease(); }
   /// Where the store keeps artifacts; null if it does not.
   virtual ArtifactCache* artifacts() { return nullptr; }
+
+  /// True the first time that these words are asked about: who warns of a failing store says it once, not for each key
+  /// of each kernel.
+  bool IsNews(const std::string& warning) const;
+
+ private:
+  mutable std::mutex said_mutex_;
+  mutable std::set<std::string> said_;
 };
 
 }  // namespace tuneonce

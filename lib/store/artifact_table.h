@@ -1,0 +1,28 @@
+#ifndef TUNEONCE_LIB_STORE_ARTIFACT_TABLE_H_
+#define TUNEONCE_LIB_STORE_ARTIFACT_TABLE_H_
+
+#include <optional>
+
+#include "store/sqlite_connection.h"
+#include "tuneonce/compile/artifact.h"
+
+namespace tuneonce {
+
+/// The artifacts of a store's file, bounded by SqliteStoreOptions::max_artifact_bytes, each sealed together with its
+/// key. Thread rule: as its connection.
+class ArtifactTable {
+ public:
+  explicit ArtifactTable(SqliteConnection* connection) : connection_(*connection) {}
+
+  Result<std::optional<Artifact>> Get(const Fingerprint& key);
+  Status Put(const Fingerprint& key, const Artifact& artifact);
+  /// Adds the rows, and what is wrong with them, to `report`.
+  Status Verify(StoreReport* report) const;
+
+ private:
+  SqliteConnection& connection_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_ARTIFACT_TABLE_H_

@@ -1,0 +1,113 @@
+#include "store/record_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "store/sqlite.h"
+
+namespace tuneonce {
+namespace {
+
+/// The newest first.
+constexpr char kRecordsOfKernel[] = "SELECT body FROM records WHERE kernel_key = ? ORDER BY id DESC";
+
+Fingerprint KernelKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(key.kernel_fingerprint).Add(static_cast<std::uint64_t>(key.key_words.size()));
+  for (std::uint64_t word : key.key_words) fingerprinter.Add(word);
+  return fingerprinter.Finish();
+}
+
+}  // namespace
+
+Fingerprint FullKey(const TuningKey& key) {
+  return Fingerprinter()
+      .Add(KernelKey(key))
+      .Add(std::string_view(key.device_name))
+      .Add(static_cast<std::uint64_t>(key.capability))
+      .Add(static_cast<std::uint64_t>(key.num_sms))
+      .Add(static_cast<std::uint64_t>(key.driver_version))
+      .Finish();
+}
+
+Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
+  RecordLookup best;
+  std::string kernel_key = BytesOf(KernelKey(key));
+  TUNEONCE_RETURN_IF_ERROR(connection_.Read("reading a record", [&](sqlite3* database) {
+    best = RecordLookup();
+    Statement statement(database, kRecordsOfKernel);
+    statement.Bind(std::string_view(kernel_key));
+    int result = statement.Step();
+    for (; result == SQLITE_ROW; result = statement.Step()) {
+      Result<TuningRecord> record = DecodeRecord(statement.Blob(0));
+      if (!record.ok()) continue;
+      RecordMatch match = MatchKeys(record->key, key);
+      if (match < best.match) best = RecordLookup{match, *std::move(record)};
+    }
+    return result;
+  }));
+  return best;
+}
+
+Status RecordTable::Put(const TuningRecord& record) {
+  std::string key = BytesOf(FullKey(record.key));
+  std::string kernel_key = BytesOf(KernelKey(record.key));
+  std::string body = EncodeRecord(record);
+  return connection_.Write("writing a record", [&](sqlite3* database) {
+    int result = Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, body) VALUES(?, ?, ?)")
+                     .Bind(std::string_view(key))
+                     .Bind(std::string_view(kernel_key))
+                     .Bind(std::string_view(body))
+                     .Step();
+    if (result != SQLITE_DONE) return result;
+    // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
+    Statement again(database, kRecordsOfKernel);
+    result = again.Bind(std::string_view(kernel_key)).Step();
+    bool found = result == SQLITE_ROW && again.Blob(0) == body;
+    while (result == SQLITE_ROW) result = again.Step();
+    return result == SQLITE_DONE && !found ? SQLITE_CORRUPT : result;
+  });
+}
+
+Result<std::vector<TuningRecord>> RecordTable::List() const {
+  std::vector<TuningRecord> records;
+  TUNEONCE_RETURN_IF_ERROR(connection_.Read("listing records", [&](sqlite3* database) {
+    records.clear();
+    Statement statement(database, "SELECT body FROM records ORDER BY id");
+    int result = statement.Step();
+    for (; result == SQLITE_ROW; result = statement.Step()) {
+      Result<TuningRecord> record = DecodeRecord(statement.Blob(0));
+      if (record.ok()) records.push_back(*std::move(record));
+    }
+    return result;
+  }));
+  return records;
+}
+
+Status RecordTable::Remove(const TuningKey& key) {
+  std::string bytes = BytesOf(FullKey(key));
+  return connection_.Write("removing a record", [&](sqlite3* database) {
+    Statement statement(database, "DELETE FROM records WHERE key = ?");
+    return statement.Bind(std::string_view(bytes)).Step();
+  });
+}
+
+Status RecordTable::Verify(StoreReport* report) const {
+  const StoreReport before = *report;
+  return connection_.Read("verifying records", [&](sqlite3* database) {
+    *report = before;
+    Statement records(database, "SELECT key, body FROM records ORDER BY id");
+    int result = records.Step();
+    for (; result == SQLITE_ROW; result = records.Step()) {
+      ++report->num_records;
+      Result<TuningRecord> record = DecodeRecord(records.Blob(1));
+      if (!record.ok()) {
+        report->problems.push_back(absl::StrCat("record ", report->num_records, ": ", record.status().message()));
+      } else if (BytesOf(FullKey(record->key)) != records.Blob(0)) {
+        report->problems.push_back(
+            absl::StrCat("record ", report->num_records, " lies under another key than its own"));
+      }
+    }
+    return result;
+  });
+}
+
+}  // namespace tuneonce

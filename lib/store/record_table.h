@@ -1,0 +1,33 @@
+#ifndef TUNEONCE_LIB_STORE_RECORD_TABLE_H_
+#define TUNEONCE_LIB_STORE_RECORD_TABLE_H_
+
+#include <vector>
+
+#include "store/sqlite_connection.h"
+#include "tuneonce/store/record_store.h"
+
+namespace tuneonce {
+
+/// Of all that a key says: what a record lies under, and what a lease is on.
+Fingerprint FullKey(const TuningKey& key);
+
+/// The records of a store's file, each as its bytes. Rows that cannot be read back whole are passed over. Thread rule:
+/// as its connection.
+class RecordTable {
+ public:
+  explicit RecordTable(SqliteConnection* connection) : connection_(*connection) {}
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const;
+  Status Put(const TuningRecord& record);
+  Result<std::vector<TuningRecord>> List() const;
+  Status Remove(const TuningKey& key);
+  /// Adds the rows, and what is wrong with them, to `report`.
+  Status Verify(StoreReport* report) const;
+
+ private:
+  SqliteConnection& connection_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_RECORD_TABLE_H_

@@ -1,0 +1,334 @@
+#include "store/sqlite_connection.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "store/store_lock.h"
+#include "store/store_mark.h"
+#include "store/store_place.h"
+#include "store/store_repair.h"
+
+namespace tuneonce {
+namespace {
+
+/// Older versions are read and migrated, newer ones refused. 2: records of format 2.
+constexpr int kSchemaVersion = 2;
+
+constexpr char kSchema[] = R"(
+CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL);
+CREATE INDEX records_by_kernel ON records(kernel_key);
+CREATE TABLE artifacts(key BLOB PRIMARY KEY, size INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
+)";
+
+/// What makes version i + 2 of version i + 1.
+constexpr const char* kMigrations[] = {
+    "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
+};
+static_assert(std::size(kMigrations) == kSchemaVersion - 1);
+
+/// A store that was locked is tried again after this at most, and after twice as long each time until then.
+constexpr std::chrono::milliseconds kLongestRetry(60000);
+
+/// A file that is replaced again and again is given up after this many attempts to write to it.
+constexpr int kMostAttempts = 4;
+
+bool IsBusy(int result) {
+  int primary = result & 0xff;
+  return primary == SQLITE_BUSY || primary == SQLITE_PROTOCOL;  // The latter: the log's locks were not to be had.
+}
+
+/// The file is damaged, as opposed to in use or out of space.
+bool IsCorrupt(int result) {
+  int primary = result & 0xff;
+  // SQLITE_ERROR: our statements are constant, so if one does not fit the tables, these are not what we made.
+  return primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR;
+}
+
+bool IsDone(int result) { return result == SQLITE_OK || result == SQLITE_ROW || result == SQLITE_DONE; }
+
+const char* WhatToDo(int result) {
+  switch (result & 0xff) {
+    case SQLITE_FULL:
+      return "; no space is left where it lies: make some, or set TUNEONCE_STORE to another path";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return "; see that file and folder can be written, or set TUNEONCE_STORE to another path";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+SqliteConnection::SqliteConnection(SqliteStoreOptions options) : options_(std::move(options)) {}
+
+Status SqliteConnection::Open() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  deadline_ = Clock::now() + std::chrono::milliseconds(options_.busy_timeout_ms);
+  Status connected = Connect();
+  return retry_after_.count() > 0 ? Status() : connected;
+}
+
+Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
+  in_memory_ = true;
+  path_ = options_.path;
+  int opened = sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(opened, path_));
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
+  if (copy == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
+  std::memcpy(copy, bytes, size);
+  // Bytes 18 and 19 of the header say 2 for a database in WAL mode, which one in memory cannot be; 1 is the other
+  // mode (SQLite's file format, 1.3.3).
+  copy[18] = copy[19] = 1;
+  auto bytes_64 = static_cast<sqlite3_int64>(size);
+  int result = sqlite3_deserialize(database_, "main", copy, bytes_64, bytes_64,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+  if (result == SQLITE_OK) result = Execute("SELECT count(*) FROM sqlite_master");
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
+  return CheckVersion();
+}
+
+Status SqliteConnection::CheckOwner() const {
+  if (getpid() == owner_) return Status();
+  return FailedPreconditionError("the store " + options_.path +
+                                 " was opened before a fork: open another one in the child");
+}
+
+bool SqliteConnection::IsOut() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return retry_after_.count() > 0 && Clock::now() < retry_at_;
+}
+
+Status SqliteConnection::Read(const char* what, const std::function<int(sqlite3*)>& work) {
+  return Run(what, /*writes=*/false, work);
+}
+
+Status SqliteConnection::Write(const char* what, const std::function<int(sqlite3*)>& work) {
+  if (options_.read_only) return FailedPreconditionError("the store " + options_.path + " is open for reading only");
+  return Run(what, /*writes=*/true, work);
+}
+
+Status SqliteConnection::Run(const char* what, bool writes, const std::function<int(sqlite3*)>& work) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOwner());
+  std::lock_guard<std::mutex> lock(mutex_);
+  Clock::time_point now = Clock::now();
+  if (retry_after_.count() > 0 && now < retry_at_) return Outage();
+  deadline_ = now + std::chrono::milliseconds(options_.busy_timeout_ms);
+  Status status;
+  bool must_repeat = true;
+  for (int attempt = 0; attempt < kMostAttempts && must_repeat; ++attempt) {
+    must_repeat = false;
+    status = Attempt(what, writes, work, &must_repeat);
+  }
+  if (status.ok()) retry_after_ = std::chrono::milliseconds(0);
+  return status;
+}
+
+Status SqliteConnection::Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work,
+                                 bool* must_repeat) {
+  TUNEONCE_RETURN_IF_ERROR(Connect());
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+  sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
+  error_.clear();
+  int result = writes ? Transaction(work) : work(database_);
+  if (IsCorrupt(result) && !options_.read_only) {
+    Result<std::shared_ptr<void>> place = LockPlace(path_, deadline_);
+    if (place.status().code() == StatusCode::kDeadlineExceeded) return Outage();
+    *must_repeat = true;
+    bool is_current = IsCurrent();  // Else another process was first.
+    Status status = StatusOf(result, absl::StrCat(path_, ", ", what));
+    if (is_current) TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+    Close();
+    return status;
+  }
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, absl::StrCat(path_, ", ", what)));
+  if (!writes || IsCurrent()) return Status();
+  *must_repeat = true;  // Written to what nobody will find.
+  return UnavailableError(
+      absl::StrCat("the store ", path_, ", ", what, ": the file is moved or replaced all the time"));
+}
+
+int SqliteConnection::Transaction(const std::function<int(sqlite3*)>& work) {
+  int result = Execute("BEGIN IMMEDIATE");
+  if (result != SQLITE_OK) return result;
+  result = work(database_);
+  if (result == SQLITE_DONE) result = Execute("COMMIT");
+  if (result == SQLITE_OK) return result;
+  error_ = sqlite3_errmsg(database_);                               // The rollback would say something else.
+  if (sqlite3_get_autocommit(database_) == 0) Execute("ROLLBACK");  // SQLite may have done so already.
+  return result;
+}
+
+Status SqliteConnection::Connect() {
+  error_.clear();
+  if (database_ != nullptr && (in_memory_ || options_.read_only || IsCurrent())) return Status();
+  Close();
+  if (options_.read_only) return ConnectForReading();
+  TUNEONCE_ASSIGN_OR_RETURN(path_, PrepareStorePlace(options_.path));
+  TUNEONCE_RETURN_IF_ERROR(ReadMark(path_).status());  // Before anything is made beside a file that is not ours.
+  Result<std::shared_ptr<void>> place = LockPlace(path_, deadline_);
+  // Where no lock file can be made no store can be made either: SQLite says why.
+  if (place.status().code() == StatusCode::kDeadlineExceeded) return Outage();
+  Status connected = ConnectUnderLock();
+  if (!connected.ok()) Close();
+  return connected;
+}
+
+Status SqliteConnection::ConnectUnderLock() {
+  TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
+  if (there == StoreFile::kOursDamaged) TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+  if (there == StoreFile::kMissing || HasLogOfAnother(path_)) SetLogAside(path_);
+  int result = OpenDatabase();
+  if (IsCorrupt(result)) {
+    Close();
+    TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
+    result = OpenDatabase();
+  }
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
+  TUNEONCE_RETURN_IF_ERROR(CheckVersion());
+  WriteMark(path_);
+  return Status();
+}
+
+Status SqliteConnection::ConnectForReading() {
+  path_ = ResolveParents(options_.path);
+  TUNEONCE_ASSIGN_OR_RETURN(StoreFile there, ReadMark(path_));
+  if (there == StoreFile::kMissing) return NotFoundError("there is no store at " + options_.path);
+  // Immutable reads from folders that cannot be written, but passes over a log, which one that is in use has.
+  struct stat log {};
+  bool has_log = stat((path_ + "-wal").c_str(), &log) == 0 && log.st_size > 0;
+  int result = has_log ? OpenFile(SQLITE_OPEN_READONLY, "") : SQLITE_CANTOPEN;
+  if (!IsDone(result) && !IsBusy(result)) {
+    Close();
+    result = OpenFile(SQLITE_OPEN_READONLY, "?immutable=1");
+  }
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
+  Status version = CheckVersion();
+  if (!version.ok()) Close();
+  return version;
+}
+
+/// Opens path_ and reads from it.
+int SqliteConnection::OpenFile(int flags, const char* parameters) {
+  std::string uri =
+      absl::StrCat("file:", absl::StrReplaceAll(path_, {{"%", "%25"}, {"?", "%3f"}, {"#", "%23"}}), parameters);
+  int result = sqlite3_open_v2(uri.c_str(), &database_,
+                               flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, nullptr);
+  if (result != SQLITE_OK) return result;
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now()).count();
+  sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
+  struct stat info {};
+  if (stat(path_.c_str(), &info) == 0) {
+    inode_ = info.st_ino;
+    device_ = info.st_dev;
+  }
+  return Execute("SELECT count(*) FROM sqlite_master");
+}
+
+int SqliteConnection::OpenDatabase() {
+  int result = OpenFile(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+  if (result != SQLITE_OK) return result;
+  if (Pragma("PRAGMA user_version") > kSchemaVersion) {  // CheckVersion says so: nothing is changed, no log played in.
+    sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    return SQLITE_OK;
+  }
+  // Never delete FILE-wal on close: once FILE was set aside, that name is another connection's.
+  int persist = 1;
+  sqlite3_file_control(database_, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
+  // Before the log is switched on: our mark must be in the file itself, whenever we are killed.
+  result = CreateSchema();
+  if (result == SQLITE_OK) {
+    result = Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304;");
+  }
+  return result == SQLITE_OK ? Migrate() : result;
+}
+
+int SqliteConnection::CreateSchema() {
+  if (Pragma("PRAGMA user_version") != 0 || Pragma("SELECT count(*) FROM sqlite_master") != 0) return SQLITE_OK;
+  // If we are killed amidst this, what is left bears our mark or is empty: no journal on disk need bring it back.
+  int prepared = Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=NORMAL;");
+  if (prepared != SQLITE_OK) return prepared;
+  return Transaction([&](sqlite3*) {
+    int result = Execute(kSchema);
+    if (result != SQLITE_OK) return result;
+    result = Execute(
+        absl::StrCat("PRAGMA application_id=", kStoreApplicationId, "; PRAGMA user_version=", kSchemaVersion).c_str());
+    return result == SQLITE_OK ? SQLITE_DONE : result;
+  });
+}
+
+int SqliteConnection::Migrate() {
+  std::int64_t version = Pragma("PRAGMA user_version");
+  if (version <= 0 || version >= kSchemaVersion) return SQLITE_OK;
+  return Transaction([&](sqlite3*) {
+    int result = SQLITE_OK;
+    for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
+      result = Execute(kMigrations[from - 1]);
+    }
+    if (result == SQLITE_OK) result = Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str());
+    return result == SQLITE_OK ? SQLITE_DONE : result;
+  });
+}
+
+Status SqliteConnection::CheckVersion() {
+  if (Pragma("PRAGMA application_id") != kStoreApplicationId) {
+    return FailedPreconditionError(path_ + " is no store of tuneonce: choose another path");
+  }
+  std::int64_t version = Pragma("PRAGMA user_version");
+  // What is open for reading is not migrated: its tables are the same, and rows of older formats count as missing.
+  if (version == kSchemaVersion || (options_.read_only && version > 0 && version < kSchemaVersion)) return Status();
+  return FailedPreconditionError(absl::StrCat(
+      path_, " was written by ", version > kSchemaVersion ? "a newer" : "another", " version of tuneonce (format ",
+      version, "; this one knows ", kSchemaVersion, "): update tuneonce, or choose another path"));
+}
+
+void SqliteConnection::Close() {
+  // In a forked child nothing of the parent's is touched, not even to be closed.
+  if (database_ != nullptr && getpid() == owner_) {
+    // The log of a file that was moved may have another file's index beside it by now: it is played into nothing.
+    if (!in_memory_ && !IsCurrent()) sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sqlite3_close(database_);
+  }
+  database_ = nullptr;
+}
+
+bool SqliteConnection::IsCurrent() const {
+  struct stat info {};
+  return stat(path_.c_str(), &info) == 0 && info.st_ino == inode_ && info.st_dev == device_;
+}
+
+std::int64_t SqliteConnection::Pragma(const char* sql) {
+  Statement statement(database_, sql);
+  return statement.Step() == SQLITE_ROW ? statement.Int(0) : 0;
+}
+
+Status SqliteConnection::StatusOf(int result, const std::string& what) {
+  if (IsDone(result)) return Status();
+  if (IsBusy(result)) return Outage();
+  std::string text = !error_.empty()        ? error_
+                     : database_ == nullptr ? sqlite3_errstr(result)
+                                            : sqlite3_errmsg(database_);
+  return Status(IsCorrupt(result) ? StatusCode::kInternal : StatusCode::kUnavailable,
+                absl::StrCat("the store ", what, ": ", text, " (SQLite ", result, ")", WhatToDo(result)));
+}
+
+Status SqliteConnection::Outage() {
+  Clock::time_point now = Clock::now();
+  if (retry_after_.count() == 0 || now >= retry_at_) {
+    auto first = std::chrono::milliseconds(std::max(options_.first_retry_ms, 1));
+    retry_after_ = std::min(kLongestRetry, std::max(first, 2 * retry_after_));
+    retry_at_ = now + (options_.first_retry_ms == 0 ? std::chrono::milliseconds(0) : retry_after_);
+  }
+  // The same words each time: who warns of it says so once.
+  return UnavailableError("the store " + options_.path +
+                          " is locked by another process: it goes on from memory, and is tried again later");
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,88 @@
+#ifndef TUNEONCE_LIB_STORE_SQLITE_CONNECTION_H_
+#define TUNEONCE_LIB_STORE_SQLITE_CONNECTION_H_
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "store/sqlite.h"
+#include "tuneonce/base/status.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+
+/// A connection to the database file that has the store's name *now*: it is opened anew where the file was moved,
+/// removed or replaced, and a corrupt file is set aside. Nothing waits longer than `busy_timeout_ms` for others; once
+/// that was too short everything fails at once, until it is tried again. What the tables hold is left to others.
+/// Thread rule: any thread; one at a time is let in.
+class SqliteConnection {
+ public:
+  explicit SqliteConnection(SqliteStoreOptions options);
+  ~SqliteConnection() { Close(); }
+  SqliteConnection(const SqliteConnection&) = delete;
+  SqliteConnection& operator=(const SqliteConnection&) = delete;
+
+  /// OK also if others hold the file locked: it is tried again later.
+  Status Open();
+  /// A database in memory that is a copy of these bytes.
+  Status Deserialize(const void* bytes, std::size_t size);
+
+  /// Runs `work`, which returns an SQLite result, alone; it may run more than once.
+  Status Read(const char* what, const std::function<int(sqlite3*)>& work);
+  /// The same in a transaction. OK: whoever opens the store's path from now on finds what was written.
+  Status Write(const char* what, const std::function<int(sqlite3*)>& work);
+
+  const SqliteStoreOptions& options() const { return options_; }
+  /// FailedPrecondition in a forked child: the connection, its locks and its memory are the parent's.
+  Status CheckOwner() const;
+  /// True as long as others hold the file locked, and it is not time to try again.
+  bool IsOut();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Status Run(const char* what, bool writes, const std::function<int(sqlite3*)>& work);
+  /// Once, from opening to the acknowledgement.
+  Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat);
+  int Transaction(const std::function<int(sqlite3*)>& work);
+
+  /// Opens what has the store's name, unless it is open.
+  Status Connect();
+  Status ConnectForReading();
+  Status ConnectUnderLock();
+  int OpenDatabase();
+  int OpenFile(int flags, const char* parameters);
+  int CreateSchema();
+  int Migrate();
+  Status CheckVersion();
+  void Close();
+  /// Whether the open file still is what has the store's name.
+  bool IsCurrent() const;
+
+  int Execute(const char* sql) { return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
+  std::int64_t Pragma(const char* sql);
+  /// In words; remembers an outage if others hold the file locked.
+  Status StatusOf(int result, const std::string& what);
+  Status Outage();
+
+  const SqliteStoreOptions options_;
+  const pid_t owner_ = getpid();
+  std::mutex mutex_;
+  sqlite3* database_ = nullptr;
+  std::string path_;  // Without links above the last folder.
+  bool in_memory_ = false;
+  unsigned long inode_ = 0;  // Of the open file, with its device.
+  unsigned long device_ = 0;
+  std::string error_;  // What SQLite said of a transaction's first error, before it was rolled back.
+  Clock::time_point deadline_;
+  std::chrono::milliseconds retry_after_{0};  // Above 0: in an outage, for so long since its last attempt.
+  Clock::time_point retry_at_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_SQLITE_CONNECTION_H_

@@ -1,0 +1,26 @@
+#ifndef TUNEONCE_LIB_STORE_STORE_LOCK_H_
+#define TUNEONCE_LIB_STORE_STORE_LOCK_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "tuneonce/base/result.h"
+#include "tuneonce/compile/artifact_cache.h"
+
+namespace tuneonce {
+
+// Locks among processes: OFD locks on bytes of FILE.lock, which go with the process that holds them.
+
+/// Keeps other processes from making, opening or setting aside the database at `path` while it lives.
+/// Errors: DeadlineExceeded, if another holds it until `deadline`; Unavailable, if FILE.lock cannot be used.
+Result<std::shared_ptr<void>> LockPlace(const std::string& path, std::chrono::steady_clock::time_point deadline);
+
+/// A lock on one byte, chosen by `key`. Errors: DeadlineExceeded, if another process works on the key until
+/// `limits.timeout_ms`; Cancelled; Unavailable, if FILE.lock cannot be used, or is locked whole by something that is
+/// not us for longer than a launch may wait.
+Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const CompileLimits& limits);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_STORE_LOCK_H_

@@ -1,0 +1,124 @@
+#include "store/store_mark.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr char kMarkBegin[] = "tuneonce store lock 1\n";
+constexpr std::size_t kMostMarkBytes = 512;
+
+/// What tells this file from every other that ever had its name: an inode is given to another file once it is free,
+/// which is then born later. "-" if there is no such file, or its file system does not know when it was born.
+std::string IdentityOf(const std::string& path) {
+  struct statx info {};
+  int result = statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME, &info);
+  if (result != 0 || (info.stx_mask & STATX_BTIME) == 0) return "-";
+  return absl::StrCat(info.stx_dev_major, ":", info.stx_dev_minor, ".", info.stx_ino, ".", info.stx_btime.tv_sec, ".",
+                      info.stx_btime.tv_nsec);
+}
+
+std::string MarkOf(const std::string& path) {
+  return absl::StrCat(kMarkBegin, IdentityOf(path), "\n", IdentityOf(path + "-wal"), "\n");
+}
+
+/// The first bytes of a database; empty if there is none. Through SQLite: where a process closes a file by itself, it
+/// loses the locks that its SQLite holds on the same file.
+Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();
+  if (!S_ISREG(info.st_mode)) {  // Opening a FIFO would wait.
+    return FailedPreconditionError(path + " is no store of tuneonce but a link, folder or device: choose another path");
+  }
+  if (info.st_size == 0) return std::string();
+  sqlite3* database = nullptr;
+  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+  int result = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
+  absl::Cleanup closing = [database] { sqlite3_close(database); };
+  if (result != SQLITE_OK) {
+    return UnavailableError(absl::StrCat(path, " cannot be read: ", std::strerror(sqlite3_system_errno(database))));
+  }
+  sqlite3_file* file = nullptr;
+  std::string bytes(std::min(size, static_cast<std::size_t>(info.st_size)), '\0');
+  result = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (result == SQLITE_OK) result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
+  if (result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ) return bytes;
+  return UnavailableError(absl::StrCat(path, " cannot be read (SQLite ", result, ")"));
+}
+
+/// What FILE.lock holds, if it is a mark of ours, or empty; nothing otherwise.
+std::optional<std::string> ReadLockFile(const std::string& path) {
+  int file = open((path + ".lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return std::nullopt;
+  absl::Cleanup closing = [file] { close(file); };  // OFD locks belong to the open file: no other one loses any.
+  char bytes[kMostMarkBytes];
+  struct stat info {};
+  ssize_t count = fstat(file, &info) == 0 && S_ISREG(info.st_mode) ? pread(file, bytes, sizeof(bytes), 0) : -1;
+  if (count < 0) return std::nullopt;
+  std::string mark(bytes, static_cast<std::size_t>(count));
+  return mark.empty() || absl::StartsWith(mark, kMarkBegin) ? std::optional<std::string>(mark) : std::nullopt;
+}
+
+/// The identities of the store and its log that WriteMark left; empty ones if it did not.
+std::pair<std::string, std::string> ReadIdentities(const std::string& path) {
+  std::optional<std::string> mark = ReadLockFile(path);
+  if (!mark || mark->empty()) return {};
+  std::vector<std::string> lines = absl::StrSplit(mark->substr(std::strlen(kMarkBegin)), '\n');
+  return lines.size() < 2 ? std::pair<std::string, std::string>() : std::pair(lines[0], lines[1]);
+}
+
+}  // namespace
+
+Result<StoreFile> ReadMark(const std::string& path) {
+  // SQLite's file format, 1.3: the magic, and big-endian at 68 the application's id.
+  const std::string kMagic("SQLite format 3\0", 16);
+  constexpr std::size_t kIdAt = 68;
+  constexpr std::size_t kHeader = 100;
+  TUNEONCE_ASSIGN_OR_RETURN(std::string header, ReadHeader(path, kHeader));
+  if (header.empty()) return StoreFile::kMissing;
+  std::string refused = absl::StrCat(path, " is no store of tuneonce");
+  if (header.size() == kHeader && absl::StartsWith(header, kMagic)) {
+    std::uint32_t id = 0;
+    for (std::size_t i = 0; i < sizeof(id); ++i) id = id << 8 | static_cast<unsigned char>(header[kIdAt + i]);
+    if (id == kStoreApplicationId) return StoreFile::kOurs;
+    refused += " but another program's database";
+  } else if (std::string identity = IdentityOf(path); identity != "-" && identity == ReadIdentities(path).first) {
+    return StoreFile::kOursDamaged;
+  }
+  return FailedPreconditionError(refused + ": it is left as it is; choose another path, or move it away");
+}
+
+void WriteMark(const std::string& path) {
+  std::optional<std::string> there = ReadLockFile(path);
+  std::string mark = MarkOf(path);
+  if (!there || *there == mark) return;
+  int file = open((path + ".lock").c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return;
+  // Without a mark, or with a half of one, a damaged header is only refused.
+  if (ftruncate(file, 0) == 0) (void)!pwrite(file, mark.data(), mark.size(), 0);
+  close(file);
+}
+
+bool HasLogOfAnother(const std::string& path) {
+  auto [store, log] = ReadIdentities(path);
+  return !log.empty() && log != "-" && log == IdentityOf(path + "-wal") && store != IdentityOf(path);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,115 @@
+#include "store/store_place.h"
+
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "tuneonce/base/environment.h"
+
+namespace tuneonce {
+namespace {
+
+std::string ErrorText() { return std::strerror(errno); }
+
+struct SplitPath {
+  std::string folder;  // "." if there is none; "/" for the root.
+  std::string name;
+};
+
+SplitPath Split(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  std::size_t end = path.find_last_not_of('/', slash);
+  return {end == std::string::npos ? "/" : path.substr(0, end + 1), path.substr(slash + 1)};
+}
+
+Status MakeFolder(const std::string& folder) {
+  struct stat info {};
+  if (lstat(folder.c_str(), &info) == 0) return Status();
+  if (std::string parent = Split(folder).folder; parent != folder) TUNEONCE_RETURN_IF_ERROR(MakeFolder(parent));
+  if (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return Status();
+  return UnavailableError(absl::StrCat("the store's folder ", folder, " cannot be made: ", ErrorText()));
+}
+
+/// A stored cubin is executable code: nobody else may put one there.
+Status CheckTrusted(const std::string& path, const struct stat& info, const char* what) {
+  std::string subject = absl::StrCat("the store's ", what, " ", path);
+  if (S_ISLNK(info.st_mode)) return FailedPreconditionError(subject + " is a symbolic link: name its target");
+  constexpr mode_t kShared = S_ISVTX | S_IWOTH;  // As /tmp: whoever may write there has a folder of his own inside.
+  if (S_ISDIR(info.st_mode) && (info.st_mode & kShared) == kShared) {
+    return FailedPreconditionError(absl::StrCat(subject,
+                                                " is shared by all users: a stored cubin is executable code; "
+                                                "use a folder of your own inside it, ",
+                                                path, "/tuneonce-", geteuid(), " say"));
+  }
+  if (info.st_uid != geteuid()) {
+    return FailedPreconditionError(absl::StrCat(subject, " belongs to user ", info.st_uid,
+                                                ": a stored cubin is executable code; use a folder of your own"));
+  }
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return FailedPreconditionError(subject +
+                                   " can be written by others: a stored cubin is executable code; chmod go-w it");
+  }
+  return Status();
+}
+
+}  // namespace
+
+bool IsNetworkFileSystem(unsigned long type) {
+  for (unsigned long network : {0x6969ul /*NFS*/, 0x517Bul /*SMB*/, 0xFF534D42ul /*CIFS*/, 0xFE534D42ul /*SMB2*/,
+                                0x5346414Ful /*AFS*/, 0x00C36400ul /*Ceph*/, 0x0BD00BD0ul /*Lustre*/}) {
+    // f_type is signed, and on some systems 32 bits.
+    if ((type & 0xFFFFFFFFul) == network) return true;
+  }
+  return false;
+}
+
+Result<std::string> DefaultStorePath() {
+  Environment environment = Environment::Get();
+  if (!environment.store.empty()) return environment.store;
+  if (!environment.cache_folder.empty()) return environment.cache_folder + "/tuneonce/store.db";
+  if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
+  return FailedPreconditionError("there is no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+}
+
+std::string ResolveParents(const std::string& path) {
+  auto [folder, name] = Split(path);
+  auto [parent, last] = Split(folder);
+  bool has_last = !last.empty() && last != "." && last != "..";
+  std::string resolved = RealPath(has_last ? parent : folder);
+  if (resolved.empty()) return path;
+  if (resolved == "/") resolved.clear();
+  return has_last ? absl::StrCat(resolved, "/", last, "/", name) : absl::StrCat(resolved, "/", name);
+}
+
+Result<std::string> PrepareStorePlace(const std::string& path) {
+  if (Split(path).name.empty()) {
+    return InvalidArgumentError(absl::StrCat("the store's path ", path, " names a folder: name a file in it"));
+  }
+  std::string folder = Split(path).folder;
+  TUNEONCE_RETURN_IF_ERROR(MakeFolder(folder));
+  struct stat info {};
+  if (lstat(folder.c_str(), &info) != 0) {
+    return UnavailableError(absl::StrCat("the store's folder ", folder, " cannot be read: ", ErrorText()));
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckTrusted(folder, info, "folder"));
+  struct statfs system {};
+  if (statfs(folder.c_str(), &system) == 0 && IsNetworkFileSystem(static_cast<unsigned long>(system.f_type))) {
+    return FailedPreconditionError(absl::StrCat("the store's folder ", folder,
+                                                " is on a network file system, where SQLite cannot share a file: "
+                                                "set TUNEONCE_STORE to a local path"));
+  }
+  if (lstat(path.c_str(), &info) == 0) {
+    TUNEONCE_RETURN_IF_ERROR(CheckTrusted(path, info, "file"));
+  } else if (errno != ENOENT) {
+    return UnavailableError(absl::StrCat("the store ", path, " cannot be read: ", ErrorText()));
+  }
+  return ResolveParents(path);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,26 @@
+#ifndef TUNEONCE_LIB_STORE_STORE_PLACE_H_
+#define TUNEONCE_LIB_STORE_STORE_PLACE_H_
+
+#include <string>
+
+#include "tuneonce/base/result.h"
+
+namespace tuneonce {
+
+/// Environment::store, else the user's cache folder. Errors: FailedPrecondition without a home.
+Result<std::string> DefaultStorePath();
+
+/// `path` with the links above its last folder resolved, as homes often have them: after that SQLite may refuse every
+/// link (SQLITE_OPEN_NOFOLLOW). The last folder and the file stay as they are named.
+std::string ResolveParents(const std::string& path);
+
+/// Makes the folder of `path` (mode 0700) and refuses what cannot be trusted: a last folder or file that is a symbolic
+/// link, or that others own or can write, or that lies on a network file system. The path to open: ResolveParents.
+Result<std::string> PrepareStorePlace(const std::string& path);
+
+/// Whether statfs(2)'s f_type is a file system of another machine, between which SQLite's WAL and locks do not work.
+bool IsNetworkFileSystem(unsigned long type);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_STORE_PLACE_H_

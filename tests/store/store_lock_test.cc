@@ -1,0 +1,175 @@
+// Locks that others hold: what waits for them, for how long, and what it says. What must not wait for ever is waited
+// for by a test for at most a while, after which the lock is released, so that the test ends.
+#include "store/store_lock.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "testing/device_test.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr std::chrono::seconds kAWhile(30);
+
+TuningRecord LockedRecord(std::uint64_t word) {
+  TuningRecord record;
+  record.key.kernel = "k";
+  record.key.key_words = {word};
+  return record;
+}
+
+/// A write lock on the database, as another process's transaction holds it.
+class WriteLock {
+ public:
+  explicit WriteLock(const std::string& path) {
+    EXPECT_EQ(sqlite3_open(path.c_str(), &database_), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  ~WriteLock() { sqlite3_close(database_); }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+/// An OFD lock on FILE.lock, as another process holds it: `length` 0 is the whole file.
+class FileLock {
+ public:
+  FileLock(const std::string& path, std::int64_t start, std::int64_t length)
+      : file_(open((path + ".lock").c_str(), O_RDWR | O_CREAT, 0600)) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = start;
+    lock.l_len = length;
+    EXPECT_EQ(fcntl(file_, F_OFD_SETLK, &lock), 0);
+  }
+  ~FileLock() { close(file_); }
+
+ private:
+  int file_;
+};
+
+class StoreLockTest : public ::testing::Test {
+ protected:
+  Result<std::shared_ptr<SqliteStore>> Open(int first_retry_ms) {
+    SqliteStoreOptions options;
+    options.path = path_;
+    options.first_retry_ms = first_retry_ms;
+    return SqliteStore::Open(options);
+  }
+  static constexpr int kNever = 1 << 30;
+
+  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  std::string path_ = folder_.path() + "/cache/store.db";
+  const std::string locked_ = path_ + " is locked by another process: it goes on from memory, and is tried again later";
+};
+
+TEST_F(StoreLockTest, OpeningDoesNotWaitForeverForWhoHoldsTheLockFile) {
+  SqliteStoreOptions options;
+  options.path = path_;
+  ASSERT_OK(SqliteStore::Open(options));
+  std::optional<FileLock> lock(std::in_place, path_, 0, 1);
+  auto opened = std::async(std::launch::async, [&] { return SqliteStore::Open(options); });
+  EXPECT_EQ(opened.wait_for(kAWhile), std::future_status::ready);
+  lock.reset();
+  ASSERT_OK(opened.get());
+}
+
+TEST_F(StoreLockTest, ALeaseDoesNotWaitForAProgramThatLocksTheWholeLockFile) {
+  SqliteStoreOptions options;
+  options.path = path_;
+  Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+  ASSERT_OK(store);
+  FileLock lock(path_, 0, 0);
+  std::atomic<bool> cancelled{false};
+  CompileLimits limits;
+  limits.timeout_ms = 600000;
+  limits.cancelled = &cancelled;
+  auto leased = std::async(std::launch::async, [&] { return (*store)->Lease(LockedRecord(1).key, limits).status(); });
+  EXPECT_EQ(leased.wait_for(kAWhile), std::future_status::ready);
+  cancelled = true;
+  EXPECT_ERROR(leased.get(), StatusCode::kUnavailable, "store.db.lock is locked by another program");
+}
+
+TEST_F(StoreLockTest, ALeaseSaysWhetherAnotherTunesTheKeyOrNobodyCanBeKeptOut) {
+  Result<std::shared_ptr<SqliteStore>> one = Open(0);
+  Result<std::shared_ptr<SqliteStore>> two = Open(0);
+  ASSERT_OK(one);
+  ASSERT_OK(two);
+  CompileLimits at_once;
+  at_once.timeout_ms = 0;
+  Result<TuningLease> lease = (*one)->Lease(LockedRecord(1).key, at_once);
+  ASSERT_OK(lease);
+  EXPECT_ERROR((*one)->Lease(LockedRecord(1).key, at_once), StatusCode::kDeadlineExceeded, "another thread");
+  EXPECT_ERROR((*two)->Lease(LockedRecord(1).key, at_once), StatusCode::kDeadlineExceeded, "another process");
+  EXPECT_OK((*two)->Lease(LockedRecord(2).key, at_once));
+  *lease = nullptr;
+  EXPECT_OK((*two)->Lease(LockedRecord(1).key, at_once));
+  ASSERT_EQ(unlink((path_ + ".lock").c_str()), 0);
+  ASSERT_EQ(mkdir((path_ + ".lock").c_str(), 0700), 0);
+  EXPECT_ERROR((*two)->Lease(LockedRecord(1).key, at_once), StatusCode::kUnavailable, ".lock cannot be opened");
+}
+
+TEST_F(StoreLockTest, ALockedStoreServesFromMemoryAndIsCaughtUp) {
+  Result<std::shared_ptr<SqliteStore>> store = Open(/*first_retry_ms=*/0);
+  ASSERT_OK(store);
+  {
+    WriteLock lock(path_);
+    EXPECT_ERROR((*store)->Put(LockedRecord(1)), StatusCode::kUnavailable, locked_);
+    EXPECT_EQ((*store)->Lookup(LockedRecord(1).key)->match, RecordMatch::kExact) << "from memory";
+    EXPECT_ERROR((*store)->Put(LockedRecord(2)), StatusCode::kUnavailable, locked_);
+    EXPECT_EQ((*store)->List()->size(), 0u) << "nothing else was acknowledged";
+  }
+  EXPECT_OK((*store)->Put(LockedRecord(3)));
+  Result<std::shared_ptr<SqliteStore>> other = Open(0);
+  ASSERT_OK(other);
+  EXPECT_EQ((*other)->List()->size(), 3u) << "what was refused is written as soon as it can be";
+}
+
+TEST_F(StoreLockTest, WhatWasRefusedIsWrittenAtTheEndAtTheLatest) {
+  Result<std::shared_ptr<SqliteStore>> store = Open(/*first_retry_ms=*/0);
+  ASSERT_OK(store);
+  {
+    WriteLock lock(path_);
+    EXPECT_ERROR((*store)->Put(LockedRecord(1)), StatusCode::kUnavailable, locked_);
+  }
+  *store = nullptr;
+  EXPECT_EQ((*Open(0))->List()->size(), 1u);
+}
+
+TEST_F(StoreLockTest, AfterOneWaitThereIsNoOtherUntilItIsTimeToTryAgain) {
+  Result<std::shared_ptr<SqliteStore>> store = Open(kNever);
+  ASSERT_OK(store);
+  {
+    WriteLock lock(path_);
+    EXPECT_ERROR((*store)->Put(LockedRecord(1)), StatusCode::kUnavailable, locked_);
+  }
+  // It would work now: that it fails shows that nothing was tried.
+  EXPECT_ERROR((*store)->Put(LockedRecord(2)), StatusCode::kUnavailable, locked_);
+  EXPECT_ERROR((*store)->Lookup(LockedRecord(3).key), StatusCode::kUnavailable, locked_);
+  EXPECT_ERROR((*store)->Get(Fingerprint{1, 1}), StatusCode::kUnavailable, locked_);
+  EXPECT_EQ((*store)->Lookup(LockedRecord(2).key)->match, RecordMatch::kExact) << "from memory";
+}
+
+TEST_F(StoreLockTest, AStoreThatIsLockedWhenItIsOpenedComesLater) {
+  ASSERT_OK(Open(0));
+  std::optional<FileLock> lock(std::in_place, path_, 0, 1);
+  Result<std::shared_ptr<SqliteStore>> store = Open(/*first_retry_ms=*/0);
+  ASSERT_OK(store);
+  EXPECT_ERROR((*store)->Lookup(LockedRecord(1).key), StatusCode::kUnavailable, locked_);
+  lock.reset();
+  EXPECT_OK((*store)->Put(LockedRecord(1)));
+  EXPECT_EQ((*store)->Lookup(LockedRecord(1).key)->match, RecordMatch::kExact);
+}
+
+}  // namespace
+}  // namespace tuneonce
