@@ -13,8 +13,8 @@
 #include <cstring>
 #include <memory>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/file_descriptor.h"
 
 namespace tuneonce {
 namespace {
@@ -112,10 +112,10 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   if (stat(path.c_str(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
   // O_NONBLOCK: what became a pipe meanwhile must not block.
-  int file = Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); });
-  if (file < 0) return FileError("read", path, errno);
-  absl::Cleanup close_file = [file] { close(file); };
-  if (fstat(file, &info) != 0) return FileError("read", path, errno);
+  FileDescriptor file(
+      Uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); }));
+  if (!file.is_open()) return FileError("read", path, errno);
+  if (fstat(file.get(), &info) != 0) return FileError("read", path, errno);
   TUNEONCE_RETURN_IF_ERROR(CheckReadable(info, path, most_bytes));
 
   constexpr std::size_t kStep = std::size_t{64} << 10;
@@ -124,7 +124,7 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   for (;;) {
     // The size that the system gives is a hint: it is 0 under /proc, and files grow.
     content.resize(std::max(size + kStep, std::min(static_cast<std::size_t>(info.st_size) + 1, most_bytes + 1)));
-    ssize_t got = Uninterrupted([&] { return read(file, content.data() + size, content.size() - size); });
+    ssize_t got = Uninterrupted([&] { return read(file.get(), content.data() + size, content.size() - size); });
     if (got < 0) return FileError("read", path, errno);
     size += static_cast<std::size_t>(got);
     if (size > most_bytes) {
