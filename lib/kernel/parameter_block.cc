@@ -141,14 +141,16 @@ std::string ParameterLayout::DescribeAll() const {
   return absl::StrJoin(names, ", ");
 }
 
-Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide) const {
+Status ParameterLayout::CheckCount(std::size_t count, bool may_hide) const {
   // An older Triton's kernel has none or one of the hidden pointers, and takes no harm from more.
-  if (kernel_sizes.size() < sizes_.size() || (kernel_sizes.size() > num_parameters() && !may_hide)) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", num_parameters(),
-                                             " parameters, but its code has ", kernel_sizes.size(),
-                                             "; declared are: ", DescribeAll(),
-                                             num_hidden_ > 0 ? ", and Triton's scratch pointers" : ""));
-  }
+  if (count >= sizes_.size() && (count <= num_parameters() || may_hide)) return Status();
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", num_parameters(),
+                                           " parameters, but its code has ", count, "; declared are: ", DescribeAll(),
+                                           num_hidden_ > 0 ? ", and Triton's scratch pointers" : ""));
+}
+
+Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckCount(kernel_sizes.size(), may_hide));
   auto check = [&](std::size_t at, std::size_t bytes, const std::string& what) -> Status {
     if (kernel_sizes[at] == bytes || kernel_sizes[at] == 0) return Status();
     return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", what, "' (", at + 1,
@@ -173,19 +175,14 @@ std::optional<std::size_t> ParameterLayout::FindDeclared(const std::string& name
 }
 
 Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names) const {
-  auto differ = [&](const std::string& why) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' takes (",
-                                             absl::StrJoin(kernel_names, ", "), "), but is declared with (",
-                                             DescribeAll(), "): ", why));
-  };
-  if (kernel_names.size() < sizes_.size() || kernel_names.size() > num_parameters()) {
-    return differ(absl::StrCat(kernel_names.size(), " parameters, not ", num_parameters()));
-  }
+  TUNEONCE_RETURN_IF_ERROR(CheckCount(kernel_names.size(), /*may_hide=*/false));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
     bool is_part = Describe(i) != definition_->parameters()[sizes_[i].parameter].name;  // An extent, a stride.
     std::optional<std::size_t> meant = kernel_names[i].empty() ? std::nullopt : FindDeclared(kernel_names[i]);
     if (!meant || is_part || *meant == sizes_[i].parameter) continue;
-    return differ(absl::StrCat("its parameter ", i + 1, " is '", kernel_names[i], "', but gets '", Describe(i), "'"));
+    return InvalidArgumentError(absl::StrCat(
+        "kernel '", definition_->name(), "' takes (", absl::StrJoin(kernel_names, ", "), "), but is declared with (",
+        DescribeAll(), "): its parameter ", i + 1, " is '", kernel_names[i], "', but gets '", Describe(i), "'"));
   }
   return Status();
 }

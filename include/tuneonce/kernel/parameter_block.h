@@ -172,6 +172,7 @@ class TUNEONCE_API ParameterLayout {
   void AddTensor(std::size_t index);
   void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
+  Status CheckCount(std::size_t count, bool may_hide) const;
   /// What the kernel's parameter `at` is: "x", "stride 1 of x".
   std::string Describe(std::size_t at) const;
   /// "x, extent 0 of x, ...".
