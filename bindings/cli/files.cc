@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 namespace tuneonce::cli {
@@ -65,14 +63,6 @@ Status Replace(const std::string& path, const struct stat* old, const std::strin
 }
 
 }  // namespace
-
-Result<std::string> ReadFile(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  if (stream) content << stream.rdbuf();
-  if (!stream) return NotFoundError("cannot read " + path + ": " + std::strerror(errno));
-  return content.str();
-}
 
 Status WriteFile(const std::string& path, const std::string& content) {
   struct stat info {};

@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "tuneonce/base/result.h"
+#include "base/file.h"
 
 namespace tuneonce::cli {
 
-/// The whole file. Errors: NotFound, with the path and the system's reason.
-Result<std::string> ReadFile(const std::string& path);
+// Files are read by tuneonce::ReadFile.
+
 /// Writes the whole file, or leaves what was there: a file that exists is replaced at once by one of the same mode, and
 /// of a symbolic link the target. A pipe or a device stays what it is and is written to. Errors: Unavailable, with the
 /// path and the reason, also for a folder or a disk.

@@ -28,7 +28,10 @@ void Print(const TileIrModule& module, const HintsArguments& arguments) {
     json["entries"] = nlohmann::ordered_json::array();
     for (const TileIrEntry& entry : module.entries) {
       nlohmann::ordered_json hints = nlohmann::ordered_json::object();
-      for (const auto& [target, values] : entry.hints) hints[target] = values;
+      for (const auto& [target, values] : entry.hints) {
+        hints[target] = nlohmann::ordered_json::object();
+        for (const auto& [name, value] : values) hints[target][name] = std::int64_t{value};
+      }
       json["entries"].push_back({{"name", entry.name}, {"parameters", entry.parameters}, {"hints", hints}});
     }
     return PrintJson(json);

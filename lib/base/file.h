@@ -1,9 +1,11 @@
 #ifndef TUNEONCE_LIB_BASE_FILE_H_
 #define TUNEONCE_LIB_BASE_FILE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "tuneonce/base/api.h"
 #include "tuneonce/base/result.h"
 
 // Files and folders by POSIX calls, not by std::filesystem: torch's wheels up to at least 2.11 export parts of it from
@@ -21,8 +23,13 @@ std::vector<std::string> NamesIn(const std::string& folder);
 /// Writes a file whole: errors leave no partial file. Errors: ResourceExhausted, with the path.
 Status WriteFile(const std::string& path, const std::string& content);
 
-/// The whole content of a file. Errors: NotFound, with the path and the system's reason.
-Result<std::string> ReadFile(const std::string& path);
+/// Most bytes of a file that is read without another limit: what a compiler may write (base/process.h).
+inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+
+/// The whole content of a file; never blocks on a pipe, never a part of a file whose reading failed.
+/// Errors, with the path and the reason: NotFound; InvalidArgument for what is no regular file (directory, pipe,
+/// device, or a link to one) or has more than `most_bytes`; ResourceExhausted; Unavailable for a read that failed.
+TUNEONCE_API Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes = kMostFileBytes);
 
 }  // namespace tuneonce
 

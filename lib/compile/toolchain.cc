@@ -11,6 +11,7 @@ namespace tuneonce {
 
 Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hints, const Target& target,
                                     const CompileLimits& limits) const {
+  TUNEONCE_RETURN_IF_ERROR(source.Check());
   Result<Artifact> artifact = DoCompile(source, hints, target, limits);
   if (!artifact.ok()) return artifact;
   if (Result<std::string> version = Version(); version.ok()) artifact->toolchain = *version;

@@ -1,11 +1,11 @@
 #include "tuneonce/kernel/bundle.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "kernel/bundle_artifacts.h"
+#include "kernel/bundle_files.h"
 #include "kernel/bundle_space.h"
 #include "kernel/bundle_variant.h"
 #include "kernel/manifest.h"
@@ -15,7 +15,7 @@ namespace tuneonce {
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
  public:
-  explicit BundleReader(ReadArtifactFn read) : read_(std::move(read)) {}
+  explicit BundleReader(BundleFiles files) : files_(std::move(files)) {}
 
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
@@ -37,9 +37,9 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
     for (const ManifestNode& each : *list) {
-      TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, read_));
+      TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
       definition.Variant(variant.variant);
       variants_.push_back(std::move(variant));
     }
@@ -48,12 +48,15 @@ class BundleReader {
     if (Status valid = definition.Validate(); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(definition));
     Bundle bundle(std::move(definition));
-    TUNEONCE_RETURN_IF_ERROR(ReadExample(root, &bundle.example_));
+    TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
   }
 
  private:
   static constexpr std::int64_t kFormat = 1;
+  // Beyond what a kernel has; a key part is at most each dim, dtype and value.
+  static constexpr std::size_t kMostVariants = 32;
+  static constexpr std::size_t kMostKeyParts = kMaxDims + 2 * kMaxParameters;
 
   static Result<DType> ReadDType(const ManifestNode& node) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
@@ -66,7 +69,7 @@ class BundleReader {
 
   Status ReadParameters(const ManifestNode& root, KernelDefinition* definition) {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, root.Get("parameters"));
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMaxParameters));
     std::vector<Parameter> parameters;
     for (const ManifestNode& each : *list) {
       TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameter(each));
@@ -110,7 +113,7 @@ class BundleReader {
     }
     if (kind != "tensor") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings());
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings(kMaxRank));
     if (dims.empty()) return dims_node->Error("a tensor has at least one dim");
     for (const std::string& dim : dims) TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dims_node, dim).status());
     DeclaredDType declared = dtype;
@@ -155,7 +158,7 @@ class BundleReader {
   Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {
     const ManifestNode* node = root.Find("key");
     if (node == nullptr) return Status();
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMostKeyParts));
     std::vector<KeyPart> parts;
     for (const ManifestNode& each : *list) {
       TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket", "dtype_of", "value_of"}));
@@ -192,15 +195,16 @@ class BundleReader {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
         if (named != nullptr && *named != variant.variant.name) continue;
-        auto matching = std::count_if(variant.artifacts->list.begin(), variant.artifacts->list.end(),
-                                      [&](const BundleArtifact& a) { return a.pattern.Matches(config); });
+        KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
+        if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
+        std::size_t matching = variant.artifacts->Count(config);
         if (matching != 1) {
           return variant.node->Error(
               absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
         }
       }
-      for (const BundleArtifact& artifact : variant.artifacts->list) {
-        Status fits = CheckKernel(definition, variant.variant, variant.artifacts->kind, artifact);
+      for (const BundleArtifact& artifact : variant.artifacts->list()) {
+        Status fits = CheckKernel(definition, variant.variant, *variant.artifacts, artifact);
         if (!fits.ok()) return artifact.node->Error(fits.message());
       }
     }
@@ -250,7 +254,10 @@ class BundleReader {
     return Status();
   }
 
-  Status ReadExample(const ManifestNode& root, Bundle::Example* example) const {
+  Status ReadExample(const ManifestNode& root, const KernelDefinition& definition, Bundle::Example* example) const {
+    auto check_parameter = [&](const ManifestNode& value, const std::string& name) -> Status {
+      return definition.FindParameter(name) ? Status() : value.Error("the bundle has no parameter '" + name + "'");
+    };
     const ManifestNode* node = root.Find("example");
     if (node == nullptr) return Status();
     TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"dims", "dtypes", "scalars"}));
@@ -264,54 +271,45 @@ class BundleReader {
     if (const ManifestNode* dtypes = node->Find("dtypes")) {
       TUNEONCE_ASSIGN_OR_RETURN(auto members, dtypes->Object());
       for (const auto& [name, value] : *members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
         TUNEONCE_ASSIGN_OR_RETURN(example->dtypes[name], ReadDType(value));
       }
     }
     if (const ManifestNode* scalars = node->Find("scalars")) {
       TUNEONCE_ASSIGN_OR_RETURN(auto members, scalars->Object());
       for (const auto& [name, value] : *members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
         TUNEONCE_ASSIGN_OR_RETURN(example->scalars[name], value.Number());
       }
     }
     return Status();
   }
 
-  ReadArtifactFn read_;
+  BundleFiles files_;
   BundleSpace space_;
   std::vector<BundleVariant> variants_;
 };
 
 Result<Bundle> Bundle::Load(const std::string& folder) {
   std::string manifest = folder + "/manifest.json";
-  if (!IsDirectory(folder)) return NotFoundError("there is no bundle folder '" + folder + "'");
-  if (!IsRegularFile(manifest)) return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
-  std::string root = RealPath(folder) + "/";
-  auto read = [&](const std::string& name) -> Result<std::string> {
-    std::string path = RealPath(folder + "/" + name);
-    if (!path.empty() && path.compare(0, root.size(), root) != 0) {
-      return InvalidArgumentError("'" + name + "' lies outside the bundle");  // By a symbolic link.
-    }
-    if (!IsRegularFile(path)) return NotFoundError("the artifact '" + name + "' is not there");
-    return ReadFile(path);
-  };
-  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(manifest));
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(text, manifest));
-  return BundleReader(read).Read(node);
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
+  Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);
+  if (text.status().code() == StatusCode::kNotFound) {
+    return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
+  }
+  TUNEONCE_RETURN_IF_ERROR(text.status());
+  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(*text, manifest));
+  return BundleReader(std::move(files)).Read(node);
 }
 
 Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
-  auto read = [&](const std::string& name) -> Result<std::string> {
-    for (std::size_t i = 0; i < embedded.num_files; ++i) {
-      const EmbeddedFile& file = embedded.files[i];
-      if (name == file.name) return std::string(reinterpret_cast<const char*>(file.bytes), file.size);
-    }
-    return NotFoundError("the artifact '" + name + "' is not there");
-  };
+  BundleFiles files(embedded);
   std::string where = std::string("(embedded ") + embedded.name + ")/manifest.json";
-  Result<std::string> text = read("manifest.json");
-  if (!text.ok()) return NotFoundError(where + ": it was not embedded");
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(*text, where));
-  return BundleReader(read).Read(node);
+  auto text = files.Read("manifest.json", ManifestNode::kMostBytes);
+  if (text.status().code() == StatusCode::kNotFound) return NotFoundError(where + ": it was not embedded");
+  TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
+  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(**text, where));
+  return BundleReader(std::move(files)).Read(node);
 }
 
 }  // namespace tuneonce

@@ -43,9 +43,8 @@ Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode
 }
 
 /// [["M", {"axis": "TILE_M"}], ...]: extents over tiles.
-Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNode& grid) {
-  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, grid.Get("tiles"));
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array());
+Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
   std::vector<Tiles> tiles;
   for (const ManifestNode& each : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* pair, each.Array());
@@ -54,41 +53,40 @@ Result<std::vector<Tiles>> ReadTiles(const BundleSpace& space, const ManifestNod
     TUNEONCE_ASSIGN_OR_RETURN(Term tile, ReadTerm(space, (*pair)[1]));
     tiles.push_back(Tiles{std::move(extent), std::move(tile)});
   }
-  if (tiles.empty() || tiles.size() > 3) return node->Error("a grid over tiles has one to three dimensions");
   return tiles;
 }
 
 Result<Grid> ReadGrid(const BundleSpace& space, const ManifestNode& variant) {
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, variant.Get("grid"));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* pattern_node, node->Get("pattern"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string pattern, pattern_node->String());
-  if (pattern == "tile_coverage" || pattern == "one_d" || pattern == "attention_2d" || pattern == "persistent_tiles") {
-    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"pattern", "tiles", "num_ctas", "occupancy", "batch", "heads"}));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Tiles> tiles, ReadTiles(space, *node));
-    if (pattern == "tile_coverage") return Grid::TileCoverage(std::move(tiles));
-    if (pattern == "one_d") return Grid::OneD(tiles.front());
-    if (pattern == "attention_2d") {
-      TUNEONCE_ASSIGN_OR_RETURN(Term batch, ReadTermField(space, *node, "batch"));
-      TUNEONCE_ASSIGN_OR_RETURN(Term heads, ReadTermField(space, *node, "heads"));
-      return Grid::Attention2D(tiles.front(), batch, heads);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, pattern_node->String());
+  Result<const GridFields*> pattern = GridFields::Of(name);
+  if (!pattern.ok()) return pattern_node->Error(pattern.status().message());
+  TUNEONCE_ASSIGN_OR_RETURN(auto members, node->Object());
+  for (const auto& [field, value] : *members) {
+    if (Status used = (*pattern)->CheckField(field); !used.ok()) return value.Error(used.message());
+  }
+  std::vector<Tiles> tiles;
+  if ((*pattern)->most_tiles > 0) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tiles_node, node->Get("tiles"));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, tiles_node->Array());
+    if (Status fits = (*pattern)->CheckTiles(list->size()); !fits.ok()) return tiles_node->Error(fits.message());
+    TUNEONCE_ASSIGN_OR_RETURN(tiles, ReadTiles(space, *tiles_node));
+  }
+  std::vector<Term> terms;
+  for (std::string_view field : (*pattern)->terms) {
+    if (field.empty()) continue;
+    if ((*pattern)->pattern == Grid::Pattern::kFixed) {
+      TUNEONCE_RETURN_IF_ERROR(node->Get(field).status());
+      TUNEONCE_ASSIGN_OR_RETURN(terms, ReadTerms(space, *node, field));
+      break;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(Term num_ctas, ReadTermField(space, *node, "num_ctas"));
-    TUNEONCE_ASSIGN_OR_RETURN(Term occupancy, ReadTermField(space, *node, "occupancy"));
-    return Grid::PersistentTiles(std::move(tiles), num_ctas, occupancy);
+    TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTermField(space, *node, field));
+    terms.push_back(std::move(term));
   }
-  if (pattern == "persistent_rows") {
-    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"pattern", "rows", "occupancy"}));
-    TUNEONCE_ASSIGN_OR_RETURN(Term rows, ReadTermField(space, *node, "rows"));
-    TUNEONCE_ASSIGN_OR_RETURN(Term occupancy, ReadTermField(space, *node, "occupancy"));
-    return Grid::PersistentRows(rows, occupancy);
-  }
-  if (pattern == "fixed") {
-    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"pattern", "blocks"}));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Term> terms, ReadTerms(space, *node, "blocks"));
-    return Grid::Fixed(terms[0], terms[1], terms[2]);
-  }
-  return pattern_node->Error(
-      "expected tile_coverage, persistent_tiles, persistent_rows, attention_2d, one_d or fixed, got '" + pattern + "'");
+  Grid grid = (*pattern)->Make(std::move(tiles), std::move(terms));
+  if (Status resolved = grid.Resolve(space.dims()); !resolved.ok()) return node->Error(resolved.message());
+  return grid;
 }
 
 }  // namespace
@@ -107,7 +105,7 @@ Result<GeometryFn> ReadGeometry(const BundleSpace& space, const ManifestNode& va
     TUNEONCE_ASSIGN_OR_RETURN(bool is_programmatic, programmatic->Bool());
     if (is_programmatic) geometry.ProgrammaticLaunch();
   }
-  TUNEONCE_RETURN_IF_ERROR(geometry.Resolve(space.dims()));
+  if (Status resolved = geometry.Resolve(space.dims()); !resolved.ok()) return variant.Error(resolved.message());
   return geometry;
 }
 

@@ -1,13 +1,22 @@
 #include "kernel/bundle_space.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
 namespace {
+
+// Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
+// each launch of a bucket, is bounded by them.
+constexpr std::size_t kMostAxes = 32;
+constexpr std::size_t kMostGuards = 256;
+constexpr std::size_t kMostProducts = 64;
+constexpr std::size_t kMostFactors = 16;
 
 template <typename T>
 Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (ManifestNode::*get)() const) {
@@ -34,14 +43,14 @@ double SumOfProducts::Value(const Dims& dims) const {
 Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   BundleSpace space;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims, root.Get("dims"));
-  TUNEONCE_ASSIGN_OR_RETURN(space.dims_, dims->Strings());
+  TUNEONCE_ASSIGN_OR_RETURN(space.dims_, dims->Strings(kMaxDims));
   if (const ManifestNode* most = root.Find("max_configs")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, most->Int());
     if (value < 1 || value > 100000) return most->Error("expected 1 to 100000");
     space.space_.AllowConfigs(static_cast<int>(value));
   }
   if (const ManifestNode* axes = root.Find("axes")) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, axes->Array());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, axes->Array(kMostAxes));
     for (const ManifestNode& axis : *list) TUNEONCE_RETURN_IF_ERROR(space.ReadAxis(axis));
   }
   TUNEONCE_RETURN_IF_ERROR(space.ReadConfigs(root));
@@ -102,14 +111,13 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  std::vector<ConfigPattern> listed;
+  auto listed = std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
-    listed.push_back(std::move(pattern));
+    if (!listed->insert(pattern.Values()).second) return config.Error("it is listed twice");
   }
-  space_.AddConstraint("listed in the bundle", [listed](const Config& config) {
-    return std::any_of(listed.begin(), listed.end(), [&](const ConfigPattern& p) { return p.Matches(config); });
-  });
+  space_.AddConstraint("listed in the bundle",
+                       [listed](const Config& config) { return listed->count(config.values()) != 0; });
   return Status();
 }
 
@@ -134,7 +142,7 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
 Status BundleSpace::ReadGuards(const ManifestNode& root) {
   const ManifestNode* guards = root.Find("guards");
   if (guards == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array());
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array(kMostGuards));
   for (const ManifestNode& guard : *list) {
     TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "at_most", "at_least", "divisible_by", "is"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, guard.Get("dim"));
@@ -199,11 +207,15 @@ Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node, const std::s
       absl::StrJoin(axes_, ", ", [](std::string* out, const NamedAxis& axis) { out->append(axis.name); })));
 }
 
-Result<IntAxis> BundleSpace::FindIntAxis(const ManifestNode& node) const {
+Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
-  TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node, name));
+  return FindAxis(node, name);
+}
+
+Result<IntAxis> BundleSpace::FindIntAxis(const ManifestNode& node) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node));
   if (const auto* axis = std::get_if<IntAxis>(&axes_[index].handle)) return *axis;
-  return node.Error("axis '" + name + "' is not one of whole numbers");
+  return node.Error("axis '" + axes_[index].name + "' is not one of whole numbers");
 }
 
 Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool whole) const {
@@ -223,6 +235,8 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
     }
     pattern.values.emplace_back(index, std::move(of_axis));
   }
+  std::sort(pattern.values.begin(), pattern.values.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
   if (whole && pattern.values.size() != axes_.size()) {
     return node.Error(absl::StrCat("it names ", pattern.values.size(), " of ", axes_.size(), " axes"));
   }
@@ -230,10 +244,10 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
 }
 
 Result<SumOfProducts> BundleSpace::ReadSum(const ManifestNode& node) const {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMostProducts));
   SumOfProducts formula;
   for (const ManifestNode& product : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, product.Array());
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, product.Array(kMostFactors));
     if (factors->empty()) return product.Error("expected [number, dim, ...]");
     std::pair<double, std::vector<Dim>> term;
     TUNEONCE_ASSIGN_OR_RETURN(term.first, factors->front().Number());

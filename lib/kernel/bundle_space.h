@@ -14,13 +14,17 @@ namespace tuneonce {
 
 /// Values of some axes.
 struct ConfigPattern {
-  std::vector<std::pair<std::size_t, AxisValue>> values;  ///< By the axis's index.
+  std::vector<std::pair<std::size_t, AxisValue>> values;  ///< By the axis's index, ascending.
 
-  bool Matches(const Config& config) const {
-    for (const auto& [index, value] : values) {
-      if (!IsSameValue(config.values()[index], value)) return false;
-    }
-    return true;
+  std::vector<std::size_t> Axes() const {
+    std::vector<std::size_t> axes;
+    for (const auto& [index, value] : values) axes.push_back(index);
+    return axes;
+  }
+  std::vector<AxisValue> Values() const {
+    std::vector<AxisValue> list;
+    for (const auto& [index, value] : values) list.push_back(value);
+    return list;
   }
 };
 
@@ -43,6 +47,8 @@ class BundleSpace {
   /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
   Result<Dim> FindDim(const ManifestNode& node) const;
   Result<Dim> FindDim(const ManifestNode& node, const std::string& name) const;
+  /// The index of the axis that is named by the string `node`.
+  Result<std::size_t> FindAxis(const ManifestNode& node) const;
   /// The axis of whole numbers that is named by the string `node`.
   Result<IntAxis> FindIntAxis(const ManifestNode& node) const;
   /// {"TILE_M": 64, ...}. `whole`: it must name every axis.

@@ -1,11 +1,11 @@
 #ifndef TUNEONCE_LIB_KERNEL_BUNDLE_VARIANT_H_
 #define TUNEONCE_LIB_KERNEL_BUNDLE_VARIANT_H_
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "kernel/bundle_artifacts.h"
+#include "kernel/bundle_files.h"
 #include "kernel/bundle_space.h"
 #include "kernel/manifest.h"
 
@@ -18,11 +18,8 @@ struct BundleVariant {
   std::shared_ptr<BundleArtifacts> artifacts;  ///< Which the variant's functions share.
 };
 
-/// The content of a file of the bundle, by its path relative to the bundle's folder.
-using ReadArtifactFn = std::function<Result<std::string>(const std::string& name)>;
-
-/// Reads one variant, and its artifacts through `read`.
-Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, const ReadArtifactFn& read);
+/// Reads one variant, and its artifacts from `files`.
+Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files);
 
 }  // namespace tuneonce
 

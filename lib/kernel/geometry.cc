@@ -46,12 +46,17 @@ GeometryFn& GeometryFn::ProgrammaticLaunch() {
   return *this;
 }
 
+GeometryFn& GeometryFn::Adjust(std::function<void(const Config&, Geometry*)> adjust) {
+  adjust_ = std::move(adjust);
+  return *this;
+}
+
 Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
-  if (!grid_) return Status();
+  if (!grid_) return function_ ? Status() : InvalidArgumentError("the geometry's function is null");
   TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(dim_names));
   for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("block"));
   for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("cluster"));
-  TUNEONCE_RETURN_IF_ERROR(shared_memory_.Resolve(dim_names).WithPrefix("shared memory"));
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_.Resolve(dim_names, /*least=*/0).WithPrefix("shared memory"));
   auto constant = [](const Term& term) { return term.IsConstant(); };
   is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
                  std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_.IsConstant();
@@ -74,7 +79,14 @@ Geometry GeometryFn::operator()(const Config& config, const Problem& problem) co
   Geometry geometry = prototype_;
   geometry.grid = (*grid_)(config, problem);
   if (!is_constant_) SetTerms(config, problem, &geometry);
+  if (adjust_) adjust_(config, &geometry);
   return geometry;
+}
+
+Status GeometryFn::Check(const Config& config, const Problem& problem) const {
+  Status status = (*this)(config, problem).Check();
+  if (status.ok() || !grid_) return status;
+  return InvalidArgumentError(absl::StrCat(status.message(), "; the grid is ", grid_->ToString(config, problem)));
 }
 
 }  // namespace tuneonce

@@ -1,6 +1,8 @@
 #include "tuneonce/kernel/grid.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -8,20 +10,93 @@
 namespace tuneonce {
 namespace {
 
-/// ceil(extent / tile); 0 for a tile below 1, which the launch then refuses.
+using Pattern = Grid::Pattern;
+
+/// What no launch can have: the result of a tile, an occupancy or an extent that makes no grid.
+constexpr std::int64_t kNoGrid = -1;
+
+constexpr GridFields kPatterns[] = {
+    {Pattern::kTileCoverage, "tile_coverage", 3, {}},
+    {Pattern::kPersistentTiles, "persistent_tiles", 3, {"num_ctas", "occupancy"}},
+    {Pattern::kPersistentRows, "persistent_rows", 0, {"rows", "occupancy"}},
+    {Pattern::kAttention2D, "attention_2d", 1, {"batch", "heads"}},
+    {Pattern::kOneD, "one_d", 1, {}},
+    {Pattern::kFixed, "fixed", 0, {"blocks"}},
+};
+
+/// Of counts: the largest number if the product is larger still.
+std::int64_t Product(std::int64_t a, std::int64_t b) {
+  if (a < 0 || b < 0) return kNoGrid;
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
+/// ceil(extent / tile).
 std::int64_t CeilDiv(const Tiles& tiles, const Config& config, const Problem& problem) {
   std::int64_t extent = tiles.extent.Value(config, problem);
   std::int64_t tile = tiles.tile.Value(config, problem);
-  return tile < 1 ? 0 : extent / tile + (extent % tile != 0 ? 1 : 0);
+  if (tile < 1 || extent < 0) return kNoGrid;
+  return extent / tile + (extent % tile != 0 ? 1 : 0);
 }
+
+/// The name, or nothing: kCustom.
+const GridFields* FieldsOf(Pattern pattern) {
+  auto it = std::find_if(std::begin(kPatterns), std::end(kPatterns),
+                         [&](const GridFields& fields) { return fields.pattern == pattern; });
+  return it == std::end(kPatterns) ? nullptr : it;
+}
+
+std::string Text(std::string_view text) { return std::string(text); }
 
 }  // namespace
 
-Status Term::Resolve(const std::vector<std::string>& dim_names) {
-  if (kind_ != Kind::kDim || dim_name_.empty()) {
-    if (kind_ == Kind::kDim && (dim_.index < 0 || dim_.index >= static_cast<int>(dim_names.size()))) {
+Result<const GridFields*> GridFields::Of(std::string_view name) {
+  auto it = std::find_if(std::begin(kPatterns), std::end(kPatterns),
+                         [&](const GridFields& fields) { return fields.name == name; });
+  if (it != std::end(kPatterns)) return it;
+  return InvalidArgumentError(absl::StrCat(
+      "there is no grid pattern '", Text(name), "'; expected ",
+      absl::StrJoin(kPatterns, ", ", [](std::string* out, const GridFields& each) { out->append(each.name); })));
+}
+
+Status GridFields::CheckField(std::string_view field) const {
+  if (field == "pattern" || (field == "tiles" && most_tiles > 0)) return Status();
+  if (!field.empty() && std::find(terms.begin(), terms.end(), field) != terms.end()) return Status();
+  std::vector<std::string> used;
+  if (most_tiles > 0) used.push_back("tiles");
+  for (std::string_view term : terms) {
+    if (!term.empty()) used.push_back(Text(term));
+  }
+  return InvalidArgumentError(absl::StrCat(
+      "the grid pattern ", Text(this->name), " does not use '", Text(field), "', only ", absl::StrJoin(used, ", "),
+      field == "batch" || field == "heads" ? "; a batch can be an entry of tiles: [\"B\", 1]" : ""));
+}
+
+Status GridFields::CheckTiles(std::size_t count) const {
+  if (count >= (most_tiles > 0 ? 1u : 0u) && count <= most_tiles) return Status();
+  return InvalidArgumentError(absl::StrCat("the grid pattern ", Text(name), " has ",
+                                           most_tiles == 0   ? "no tiles"
+                                           : most_tiles == 1 ? "one entry in tiles"
+                                                             : "one to three entries in tiles",
+                                           ", not ", count,
+                                           most_tiles == 1 ? ": with more dimensions use tile_coverage" : ""));
+}
+
+Status Term::Resolve(const std::vector<std::string>& dim_names, std::int64_t least) {
+  switch (kind_) {
+    case Kind::kConstant:
+      if (constant_ >= least) return Status();
+      return InvalidArgumentError(absl::StrCat("the constant ", constant_, "; at least ", least, " is possible"));
+    case Kind::kAxis:
+      return Status();
+    case Kind::kDim:
+      break;
+  }
+  if (dim_name_.empty()) {
+    if (dim_.index < 0 || dim_.index >= static_cast<int>(dim_names.size())) {
       return InvalidArgumentError(absl::StrCat("there is no dim number ", dim_.index));
     }
+    dim_name_ = dim_names[static_cast<std::size_t>(dim_.index)];
     return Status();
   }
   auto it = std::find(dim_names.begin(), dim_names.end(), dim_name_);
@@ -31,6 +106,14 @@ Status Term::Resolve(const std::vector<std::string>& dim_names) {
   }
   dim_.index = static_cast<int>(it - dim_names.begin());
   return Status();
+}
+
+std::string Term::ToString(const Config& config, const Problem& problem) const {
+  std::int64_t value = Value(config, problem);
+  if (kind_ == Kind::kConstant) return absl::StrCat(value);
+  if (kind_ == Kind::kDim) return absl::StrCat(dim_name_, "=", value);
+  auto index = static_cast<std::size_t>(axis_.index());
+  return absl::StrCat(index < config.values().size() ? config.AxisName(index) : "axis", "=", value);
 }
 
 Grid Grid::TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
@@ -60,9 +143,10 @@ Grid Grid::Custom(Function function) {
 }
 
 Status Grid::Resolve(const std::vector<std::string>& dim_names) {
-  bool needs_tiles = pattern_ == Pattern::kTileCoverage || pattern_ == Pattern::kPersistentTiles;
-  if (needs_tiles && (tiles_.empty() || tiles_.size() > 3)) {
-    return InvalidArgumentError("a grid over tiles has one to three dimensions");
+  if (const GridFields* fields = FieldsOf(pattern_)) {
+    TUNEONCE_RETURN_IF_ERROR(fields->CheckTiles(tiles_.size()));
+  } else if (!function_) {
+    return InvalidArgumentError("the grid's function is null");
   }
   for (Tiles& tiles : tiles_) {
     TUNEONCE_RETURN_IF_ERROR(tiles.extent.Resolve(dim_names).WithPrefix("grid"));
@@ -72,6 +156,20 @@ Status Grid::Resolve(const std::vector<std::string>& dim_names) {
   return Status();
 }
 
+std::string Grid::ToString(const Config& config, const Problem& problem) const {
+  const GridFields* fields = FieldsOf(pattern_);
+  if (fields == nullptr) return "a function of the definition";
+  std::vector<std::string> parts;
+  for (const Tiles& tiles : tiles_) {
+    parts.push_back(absl::StrCat(tiles.extent.ToString(config, problem), " by ", tiles.tile.ToString(config, problem)));
+  }
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    std::string name = pattern_ == Pattern::kFixed ? std::string() : Text(fields->terms[i]) + " ";
+    parts.push_back(absl::StrCat(name, terms_[i].ToString(config, problem)));
+  }
+  return absl::StrCat(Text(fields->name), " of ", absl::StrJoin(parts, ", "));
+}
+
 Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
   auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };
@@ -79,14 +177,15 @@ Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
     case Pattern::kTileCoverage:
       return Dim3{count(0), count(1), count(2)};
     case Pattern::kPersistentTiles: {
-      std::int64_t num_ctas = std::max<std::int64_t>(1, term(0));
-      std::int64_t blocks = std::max<std::int64_t>(1, problem.target.num_sms / num_ctas);
-      return Dim3{std::min(blocks, count(0) * count(1) * count(2)) * term(1), 1, 1};
+      if (term(0) < 1 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
+      std::int64_t blocks = std::max<std::int64_t>(1, problem.target.num_sms / term(0));
+      return Dim3{Product(std::min(blocks, Product(Product(count(0), count(1)), count(2))), term(1)), 1, 1};
     }
     case Pattern::kPersistentRows:
-      return Dim3{std::min<std::int64_t>(problem.target.num_sms * term(1), term(0)), 1, 1};
+      if (term(0) < 0 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
+      return Dim3{std::min(Product(std::max(1, problem.target.num_sms), term(1)), term(0)), 1, 1};
     case Pattern::kAttention2D:
-      return Dim3{count(0), term(0) * term(1), 1};
+      return Dim3{count(0), Product(term(0), term(1)), 1};
     case Pattern::kOneD:
       return Dim3{count(0), 1, 1};
     case Pattern::kFixed:

@@ -64,7 +64,9 @@ HintValues Hints::For(const Target& target) const {
 }
 
 std::string Hints::ToString(const Target& target) const {
-  return absl::StrJoin(For(target), ", ", absl::PairFormatter("="));
+  return absl::StrJoin(For(target), ", ", [](std::string* out, const auto& hint) {
+    absl::StrAppend(out, hint.first, "=", std::int64_t{hint.second});
+  });
 }
 
 tuneonce::Fingerprint Hints::Fingerprint() const {
@@ -106,8 +108,8 @@ Status Hints::CheckFor(const Target& target) const {
   bool has_clusters = target.capability_major >= 9 && target.capability_major != 12;
   for (const auto& [name, value] : For(target)) {
     if (BytecodeHintName(name) == kNumCtas && value > 1 && !has_clusters) {
-      return InvalidArgumentError(
-          absl::StrCat("hint ", name, "=", value, ": ", target.name(), " has no clusters of more than one block"));
+      return InvalidArgumentError(absl::StrCat("hint ", name, "=", std::int64_t{value}, ": ", target.name(),
+                                               " has no clusters of more than one block"));
     }
   }
   return Status();

@@ -14,6 +14,18 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Names stand in messages, records, reports and on terminals.
+Status CheckName(const char* what, const std::string& name) {
+  constexpr std::size_t kMostBytes = 256;
+  if (name.size() > kMostBytes) {
+    return InvalidArgumentError(
+        absl::StrCat(what, " has ", name.size(), " characters; at most ", kMostBytes, " are possible"));
+  }
+  bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+  if (is_plain) return Status();
+  return InvalidArgumentError(absl::StrCat(what, " has control characters"));
+}
+
 }  // namespace
 
 KernelDefinition::KernelDefinition(std::string name, std::string version)
@@ -46,6 +58,20 @@ KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::H
 KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
   variants_.push_back(std::move(variant));
   return *this;
+}
+
+Status KernelDefinition::CheckNames() const {
+  TUNEONCE_RETURN_IF_ERROR(CheckName("its name", name_));
+  TUNEONCE_RETURN_IF_ERROR(CheckName("its version", version_));
+  for (const std::string& dim : dims_) {
+    if (dim.empty()) return InvalidArgumentError("a dim has no name");
+    TUNEONCE_RETURN_IF_ERROR(CheckName("a dim's name", dim));
+  }
+  for (const Parameter& parameter : parameters_) {
+    TUNEONCE_RETURN_IF_ERROR(CheckName("a parameter's name", parameter.name));
+  }
+  for (const struct Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
+  return Status();
 }
 
 Status KernelDefinition::CheckParameters() const {
@@ -186,6 +212,7 @@ KernelDefinition& KernelDefinition::Work(WorkFn bytes, WorkFn operations) {
 Status KernelDefinition::Validate() {
   auto check = [&]() -> Status {
     if (name_.empty()) return InvalidArgumentError("a kernel needs a name");
+    TUNEONCE_RETURN_IF_ERROR(CheckNames());
     if (dims_.size() > static_cast<std::size_t>(kMaxDims)) {
       return InvalidArgumentError(absl::StrCat("it has ", dims_.size(), " dims; at most ", kMaxDims, " are possible"));
     }

@@ -4,15 +4,24 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tuneonce/base/printable.h"
 
 namespace tuneonce {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 constexpr std::size_t kMaxDepth = 32;
+/// Bytes of an error's text: what it quotes may be as long as the document.
+constexpr std::size_t kMaxErrorBytes = 1000;
+constexpr std::size_t kMaxPathBytes = 200;
+
+std::string OneLine(std::string_view text) {
+  bool is_whole = text.size() <= kMaxErrorBytes;
+  return Printable(text.substr(0, kMaxErrorBytes)) + (is_whole ? "" : " ...");
+}
 
 /// Reads a text and counts what was read, so that the parser's events can be placed.
 class CountingIterator {
@@ -43,7 +52,8 @@ class CountingIterator {
 /// Builds nodes from the parser's events.
 class ManifestReader : public nlohmann::json::json_sax_t {
  public:
-  ManifestReader(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
+  ManifestReader(std::string_view text, const std::string& file)
+      : text_(text), file_(std::make_shared<const std::string>(file)) {}
 
   std::size_t* count() { return &count_; }
   const Status& status() const { return status_; }
@@ -73,9 +83,8 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   bool binary(binary_t&) override { return Fail("binary values are not JSON"); }
   bool start_object(std::size_t) override { return Open(ManifestNode::Kind::kObject); }
   bool key(string_t& name) override {
-    ManifestNode& object = *open_.back();
-    if (object.Find(name) != nullptr) return Fail("the key '" + name + "' stands twice in one object");
-    object.members_.emplace_back(std::move(name), ManifestNode());
+    if (!open_.back().keys.insert(name).second) return Fail("the key '" + name + "' stands twice in one object");
+    open_.back().node->members_.emplace_back(std::move(name), ManifestNode());
     return true;
   }
   bool end_object() override {
@@ -92,20 +101,26 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   }
 
  private:
-  int Line() const {
+  /// Where the parser is. The lines passed since the last call are counted: all calls together read the text once.
+  int Line() {
     // The last character read may be one that only ended a number.
     std::size_t read = std::min(text_.size(), count_ == 0 ? 0 : count_ - 1);
-    return 1 + static_cast<int>(std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(read), '\n'));
+    for (; counted_ < read; ++counted_) line_ += text_[counted_] == '\n' ? 1 : 0;
+    return line_;
   }
   bool Fail(const std::string& what) {
-    if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(file_, ":", Line(), ": ", what));
+    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(*file_, ":", Line(), ": ", what)));
     return false;
   }
-  /// Room for the value that comes now.
+  /// Room for the value that comes now; null if there were too many.
   ManifestNode* Next() {
+    if (++num_values_ > ManifestNode::kMostValues) {
+      Fail(absl::StrCat("it has more than ", ManifestNode::kMostValues, " values"));
+      return nullptr;
+    }
     ManifestNode* node = &root_;
     if (!open_.empty()) {
-      ManifestNode& parent = *open_.back();
+      ManifestNode& parent = *open_.back().node;
       if (parent.kind_ == ManifestNode::Kind::kArray) {
         parent.elements_.emplace_back();
         node = &parent.elements_.back();
@@ -113,6 +128,11 @@ class ManifestReader : public nlohmann::json::json_sax_t {
       } else {
         node = &parent.members_.back().second;
         node->path_ = absl::StrCat(parent.path_, parent.path_.empty() ? "" : ".", parent.members_.back().first);
+      }
+      // A path is as long as the names above it, in each of the values below: without a bound, a square.
+      if (node->path_.size() > kMaxPathBytes) {
+        node->path_.resize(kMaxPathBytes);
+        node->path_ += "...";
       }
     }
     node->file_ = file_;
@@ -122,6 +142,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   template <typename Set>
   bool Scalar(ManifestNode::Kind kind, Set set) {
     ManifestNode* node = Next();
+    if (node == nullptr) return false;
     node->kind_ = kind;
     set(*node);
     return true;
@@ -129,23 +150,32 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   bool Open(ManifestNode::Kind kind) {
     if (open_.size() == kMaxDepth) return Fail("nested too deep");
     ManifestNode* node = Next();
+    if (node == nullptr) return false;
     node->kind_ = kind;
-    open_.push_back(node);  // Stays where it is: its parent grows no further while it is open.
+    open_.push_back(OpenNode{node, {}});
     return true;
   }
 
+  struct OpenNode {
+    ManifestNode* node;  // Stays where it is: its parent grows no further while it is open.
+    std::unordered_set<std::string> keys;
+  };
+
   std::string_view text_;
-  std::string file_;
+  std::shared_ptr<const std::string> file_;
   std::size_t count_ = 0;
+  std::size_t counted_ = 0;  // Of `text_`, for Line.
+  int line_ = 1;
+  std::size_t num_values_ = 0;
   Status status_;
   ManifestNode root_;
-  std::vector<ManifestNode*> open_;
+  std::vector<OpenNode> open_;
 };
 
 Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::string& file) {
-  if (text.size() > kMaxBytes) {
+  if (text.size() > kMostBytes) {
     return InvalidArgumentError(
-        absl::StrCat(file, ": it has ", text.size(), " bytes; at most ", kMaxBytes, " are possible"));
+        absl::StrCat(file, ": it has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
   }
   ManifestReader reader(text, file);
   // The parser throws nothing with its own handler; running out of memory apart, which is an exception everywhere.
@@ -156,8 +186,9 @@ Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::strin
   return reader.Take();
 }
 
-Status ManifestNode::Error(const std::string& what) const {
-  return InvalidArgumentError(absl::StrCat(file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ", what));
+Status ManifestNode::Error(std::string_view what) const {
+  std::string place = absl::StrCat(*file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ");
+  return InvalidArgumentError(OneLine(place.append(what.data(), what.size())));
 }
 
 Result<std::int64_t> ManifestNode::Int() const {
@@ -166,7 +197,12 @@ Result<std::int64_t> ManifestNode::Int() const {
 }
 
 Result<double> ManifestNode::Number() const {
-  if (kind_ == Kind::kInt) return static_cast<double>(int_);
+  if (kind_ == Kind::kInt) {
+    // Beyond 2^53 not every whole number is a double.
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    if (int_ < -kExact || int_ > kExact) return Error(absl::StrCat(int_, " is more than a double holds exactly"));
+    return static_cast<double>(int_);
+  }
   if (kind_ != Kind::kDouble) return Error("expected a number");
   return double_;
 }
@@ -181,13 +217,16 @@ Result<std::string> ManifestNode::String() const {
   return string_;
 }
 
-Result<const std::vector<ManifestNode>*> ManifestNode::Array() const {
+Result<const std::vector<ManifestNode>*> ManifestNode::Array(std::size_t most) const {
   if (kind_ != Kind::kArray) return Error("expected a list");
+  if (elements_.size() > most) {
+    return Error(absl::StrCat("it has ", elements_.size(), " values; at most ", most, " are possible"));
+  }
   return &elements_;
 }
 
-Result<std::vector<std::string>> ManifestNode::Strings() const {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* elements, Array());
+Result<std::vector<std::string>> ManifestNode::Strings(std::size_t most) const {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* elements, Array(most));
   std::vector<std::string> strings;
   for (const ManifestNode& element : *elements) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string text, element.String());

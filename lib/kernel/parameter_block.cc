@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tuneonce {
 namespace {
@@ -16,6 +18,10 @@ constexpr int kTritonHidden = 2;
 Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definition, CallingConvention convention,
                                                 const std::vector<std::string>& names) {
   ParameterLayout layout(definition, convention);
+  if (names.size() > static_cast<std::size_t>(kMaxKernelParameters)) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' takes ", names.size(),
+                                             " parameters; at most ", kMaxKernelParameters, " are possible"));
+  }
   for (std::size_t i = 0; names.empty() && i < definition.parameters().size(); ++i) layout.Add(i);
   for (const std::string& name : names) {
     std::optional<std::size_t> index = definition.FindParameter(name);
@@ -120,20 +126,63 @@ void ParameterLayout::AddStride(std::size_t index) {
   if (DTypeBytes(parameter.dtype) < sizeof(std::int64_t)) narrowed_.push_back(Narrowed{tensor, dimension, true});
 }
 
-Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes) const {
-  bool hidden_allowed = convention_ == CallingConvention::kCutilePython;
+std::string ParameterLayout::Describe(std::size_t at) const {
+  const Parameter& parameter = definition_->parameters()[sizes_[at].parameter];
+  auto spread = std::find_if(spread_tensors_.begin(), spread_tensors_.end(),
+                             [&](SpreadTensor tensor) { return tensor.to < at && at <= tensor.to + 2u * tensor.rank; });
+  if (spread == spread_tensors_.end()) return parameter.name;
+  std::size_t nth = at - spread->to - 1;
+  return absl::StrCat(nth < spread->rank ? "extent " : "stride ", nth % spread->rank, " of ", parameter.name);
+}
+
+std::string ParameterLayout::DescribeAll() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < sizes_.size(); ++i) names.push_back(Describe(i));
+  return absl::StrJoin(names, ", ");
+}
+
+Status ParameterLayout::CheckCount(std::size_t count, bool may_hide) const {
   // An older Triton's kernel has none or one of the hidden pointers, and takes no harm from more.
-  if (kernel_sizes.size() < sizes_.size() || (kernel_sizes.size() > num_parameters() && !hidden_allowed)) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", num_parameters(),
-                                             " parameters, but its code has ", kernel_sizes.size()));
+  if (count >= sizes_.size() && (count <= num_parameters() || may_hide)) return Status();
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "' is declared with ", num_parameters(),
+                                           " parameters, but its code has ", count, "; declared are: ", DescribeAll(),
+                                           num_hidden_ > 0 ? ", and Triton's scratch pointers" : ""));
+}
+
+Status ParameterLayout::CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckCount(kernel_sizes.size(), may_hide));
+  auto check = [&](std::size_t at, std::size_t bytes, const std::string& what) -> Status {
+    if (kernel_sizes[at] == bytes || kernel_sizes[at] == 0) return Status();
+    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", what, "' (", at + 1,
+                                             " of ", kernel_sizes.size(), " in the code): declared with ", bytes,
+                                             " bytes, but the code has ", kernel_sizes[at]));
+  };
+  for (std::size_t i = 0; i < sizes_.size(); ++i) TUNEONCE_RETURN_IF_ERROR(check(i, sizes_[i].bytes, Describe(i)));
+  // What is passed behind are null pointers, which would be zeros to a number.
+  for (std::size_t i = sizes_.size(); i < std::min(kernel_sizes.size(), num_parameters()); ++i) {
+    TUNEONCE_RETURN_IF_ERROR(check(i, sizeof(void*), "(Triton's scratch pointer)"));
   }
+  return Status();
+}
+
+std::optional<std::size_t> ParameterLayout::FindDeclared(const std::string& name) const {
+  if (std::optional<std::size_t> exact = definition_->FindParameter(name)) return exact;
+  const std::vector<Parameter>& parameters = definition_->parameters();
+  auto it = std::find_if(parameters.begin(), parameters.end(),
+                         [&](const Parameter& p) { return absl::EqualsIgnoreCase(p.name, name); });
+  if (it == parameters.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - parameters.begin());
+}
+
+Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckCount(kernel_names.size(), /*may_hide=*/false));
   for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    if (kernel_sizes[i] == sizes_[i].bytes) continue;
-    const Parameter& parameter = definition_->parameters()[sizes_[i].parameter];
-    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', parameter '", parameter.name, "' (",
-                                             i + 1, " of ", sizes_.size(), " in the code): declared with ",
-                                             static_cast<int>(sizes_[i].bytes), " bytes, but the code has ",
-                                             kernel_sizes[i]));
+    bool is_part = Describe(i) != definition_->parameters()[sizes_[i].parameter].name;  // An extent, a stride.
+    std::optional<std::size_t> meant = kernel_names[i].empty() ? std::nullopt : FindDeclared(kernel_names[i]);
+    if (!meant || is_part || *meant == sizes_[i].parameter) continue;
+    return InvalidArgumentError(absl::StrCat(
+        "kernel '", definition_->name(), "' takes (", absl::StrJoin(kernel_names, ", "), "), but is declared with (",
+        DescribeAll(), "): its parameter ", i + 1, " is '", kernel_names[i], "', but gets '", Describe(i), "'"));
   }
   return Status();
 }

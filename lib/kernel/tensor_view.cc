@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 
@@ -42,7 +43,7 @@ TensorView TensorView::Contiguous(void* data, DType dtype, const std::int64_t* s
   std::int64_t stride = 1;
   for (int i = rank; i-- > 0;) {
     strides[static_cast<std::size_t>(i)] = stride;
-    stride *= shape[i];
+    if (__builtin_mul_overflow(stride, shape[i], &stride)) stride = std::numeric_limits<std::int64_t>::max();
   }
   return Strided(data, dtype, shape, strides.data(), rank);
 }
@@ -55,14 +56,22 @@ TensorView TensorView::Strided(void* data, DType dtype, const std::int64_t* shap
   view.rank = rank;
   std::int64_t last = 0;  // Index of the last element.
   bool empty = false;
+  bool fits = true;
   for (int i = 0; i < rank; ++i) {
     auto u = static_cast<std::size_t>(i);
     view.shape[u] = shape[i];
     view.strides[u] = strides[i];
     empty |= shape[i] <= 0;
-    last += (shape[i] - 1) * std::max<std::int64_t>(strides[i], 0);
+    std::int64_t past_first = 0;
+    if (empty) continue;
+    fits &= !__builtin_mul_overflow(shape[i] - 1, std::max<std::int64_t>(strides[i], 0), &past_first);
+    fits &= !__builtin_add_overflow(last, past_first, &last);
   }
-  view.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * DTypeBytes(dtype);
+  std::int64_t bytes = 0;
+  fits &= !__builtin_add_overflow(last, 1, &last);
+  fits &= !__builtin_mul_overflow(last, static_cast<std::int64_t>(DTypeBytes(dtype)), &bytes);
+  if (!fits) bytes = std::numeric_limits<std::int64_t>::max();  // No memory is as large: allocating it fails.
+  view.bytes = empty ? 0 : static_cast<std::size_t>(bytes);
   return view;
 }
 

@@ -337,7 +337,7 @@ std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
       auto of_target = hints.by_target().find(target);
       bool is_given = of_target != hints.by_target().end() && of_target->second.count(name) > 0;
       if (own == values.end() || is_given) continue;
-      winners.push_back(absl::StrCat(own->first, "=", own->second, " of ", target));
+      winners.push_back(absl::StrCat(own->first, "=", std::int64_t{own->second}, " of ", target));
     }
   }
   if (winners.empty()) return "";

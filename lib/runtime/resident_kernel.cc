@@ -10,7 +10,7 @@ Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
   CallbackScope scope;  // The definition's functions must not launch.
   call.problem.target = target;
   Geometry geometry = variant->geometry(config, call.problem);
-  if (!geometry.IsLaunchable()) return geometry.Check();
+  if (!geometry.IsLaunchable()) return variant->geometry.Check(config, call.problem);
   if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
   return FillAndLaunch(stream, call, geometry, nullptr);
 }

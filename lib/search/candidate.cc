@@ -1,8 +1,11 @@
 #include "tuneonce/search/candidate.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "kernel/source_parameters.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/kernel/assumption.h"
 
@@ -99,6 +102,11 @@ CompileJob CompileJobOf(const PlannedConfig& planned) {
   return job;
 }
 
+Status CheckGeometry(const Candidate& candidate) {
+  if (candidate.geometry.IsLaunchable() || candidate.variant == nullptr) return candidate.geometry.Check();
+  return candidate.variant->geometry.Check(candidate.config, candidate.call.problem);
+}
+
 Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
   static const std::vector<std::string> kAll;
   return ParameterLayout::Create(*candidate.definition, candidate.convention,
@@ -109,12 +117,16 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
+  TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source));
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
-    TUNEONCE_RETURN_IF_ERROR(layout.CheckAgainst(*sizes));
+    bool is_by_tileiras = candidate.convention == CallingConvention::kCutilePython &&
+                          (candidate.source.kind == SourceKind::kTileIr || candidate.source.kind == SourceKind::kCubin);
+    TUNEONCE_RETURN_IF_ERROR(layout.CheckAgainst(*sizes, /*may_hide=*/is_by_tileiras));
   } else if (sizes.status().code() != StatusCode::kUnimplemented) {
     return sizes.status();
   }
+  if (candidate.geometry.shared_memory_bytes > std::numeric_limits<int>::max()) return CheckGeometry(candidate);
   if (candidate.geometry.shared_memory_bytes > kDefaultSharedMemoryBytes) {
     TUNEONCE_RETURN_IF_ERROR(
         kernel

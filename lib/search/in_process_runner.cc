@@ -345,7 +345,7 @@ Status InProcessRunner::SeeToReference(const Trial& trial) {
 }
 
 PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_baseline) {
-  if (Status geometry = candidate.geometry.Check(); !geometry.ok()) {
+  if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
     return Fail(candidate, FailureKind::kLaunch, geometry);
   }
   if (wants_baseline_ && !is_baseline) no_reference_ = "the baseline failed";

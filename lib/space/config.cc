@@ -1,5 +1,6 @@
 #include "tuneonce/space/config.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 
@@ -73,6 +74,20 @@ bool IsSameValue(const AxisValue& a, const AxisValue& b) {
   const auto* y = std::get_if<double>(&b);
   if (x != nullptr && y != nullptr) return std::memcmp(x, y, sizeof(*x)) == 0;
   return a == b;
+}
+
+bool AxisValueOrder::operator()(const AxisValue& a, const AxisValue& b) const {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  if (x == nullptr || y == nullptr) return a < b;
+  std::uint64_t bits[2];
+  std::memcpy(&bits[0], x, sizeof(*x));
+  std::memcpy(&bits[1], y, sizeof(*y));
+  return bits[0] < bits[1];
+}
+
+bool AxisValueOrder::operator()(const std::vector<AxisValue>& a, const std::vector<AxisValue>& b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), *this);
 }
 
 Config::Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -79,15 +80,15 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
   for (const AxisDefinition& axis : axes_->axes) {
     if (axis.name == name) NoteError(InvalidArgumentError(absl::StrCat("two axes are named '", name, "'")));
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto* real = std::get_if<double>(&values[i]);
+  std::set<AxisValue, AxisValueOrder> seen;  // Not a scan per value: a bundle may list many.
+  for (const AxisValue& value : values) {
+    const auto* real = std::get_if<double>(&value);
     if (real != nullptr && std::isnan(*real)) {
       NoteError(
           InvalidArgumentError(absl::StrCat("axis '", name, "' lists a NaN, which equals nothing: leave it out")));
     }
-    auto here = values.begin() + static_cast<std::ptrdiff_t>(i);
-    if (FindValue(values.begin(), here, values[i]) != here) {
-      NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "' lists the value ", AxisValueString(values[i]),
+    if (!seen.insert(value).second) {
+      NoteError(InvalidArgumentError(absl::StrCat("axis '", name, "' lists the value ", AxisValueString(value),
                                                   " twice: that would make duplicate configs")));
     }
   }
@@ -254,7 +255,7 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
   std::vector<Config> configs;
   std::map<std::string, int> drops;
   std::vector<std::size_t> odometer(axes_->axes.size(), 0);
-  for (std::int64_t point = 0; point < NumPoints(); ++point) {
+  for (std::int64_t point = 0, points = NumPoints(); point < points; ++point) {
     std::vector<AxisValue> values;
     for (std::size_t i = 0; i < odometer.size(); ++i) values.push_back(axes_->axes[i].values[odometer[i]]);
     for (std::size_t i = odometer.size(); i-- > 0;) {

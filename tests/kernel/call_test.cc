@@ -264,7 +264,11 @@ TEST_F(LayoutTest, TheCutileConventionSpreadsArrays) {
   EXPECT_EQ(Words(definition, CallingConvention::kCutilePython, {8, 4, 4, 4, 4}),
             (std::vector<std::uint64_t>{address, 3, 8, 16, 1}));
   Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kCutilePython);
-  EXPECT_OK(layout->CheckAgainst({8, 4, 4, 4, 4, 128}));  // Hidden parameters of a cubin may follow.
+  EXPECT_OK(layout->CheckAgainst({8, 4, 4, 4, 4, 128}, /*may_hide=*/true));  // Those of a cubin may follow.
+  EXPECT_ERROR(layout->CheckAgainst({8, 4, 4, 4, 4, 128}), StatusCode::kInvalidArgument,
+               "its code has 6; declared are: x, extent 0 of x, extent 1 of x, stride 0 of x, stride 1 of x");
+  EXPECT_ERROR(layout->CheckAgainst({8, 4, 4, 8, 4}), StatusCode::kInvalidArgument,
+               "parameter 'stride 0 of x' (4 of 5 in the code): declared with 4 bytes, but the code has 8");
   strided.strides[0] = std::int64_t{1} << 31;
   ParameterBlock block;
   EXPECT_ERROR(layout->Fill(call_, Config(), nullptr, &block), StatusCode::kInvalidArgument,

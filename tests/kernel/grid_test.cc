@@ -1,5 +1,7 @@
 #include "tuneonce/kernel/grid.h"
 
+#include <limits>
+
 #include "testing/device_test.h"
 #include "tuneonce/kernel/geometry.h"
 
@@ -51,6 +53,46 @@ TEST_F(GridTest, ExtentsAtTheEdgeOfATile) {
     EXPECT_EQ(Evaluate(Grid::OneD({extent, tile_})).x, blocks) << extent;
   }
   EXPECT_EQ(Evaluate(Grid::OneD({std::int64_t{1} << 62, 3})).x, ((std::int64_t{1} << 62) + 2) / 3) << "no overflow";
+}
+
+TEST_F(GridTest, ProductsThatDoNotFitAreNotWrapped) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kThirdOfFive = 6148914691236517207;  // Times 3 it is 5, modulo 2^64.
+  problem_.dims[Dim{0}] = kThirdOfFive;
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}, {"B", 1}}, 1, occupancy_)), (Dim3{132 * 2, 1, 1}))
+      << "more tiles than SMs, not 5";
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}, {"M", 1}, {"M", 1}}, 1, 2)), (Dim3{132 * 2, 1, 1}));
+  EXPECT_EQ(Evaluate(Grid::Attention2D({"B", 1}, "M", 3)), (Dim3{3, kMost, 1}));
+  EXPECT_EQ(Evaluate(Grid::PersistentRows("B", std::int64_t{1} << 62)), (Dim3{3, 1, 1}));
+  problem_.dims[Dim{0}] = kMost;
+  EXPECT_EQ(Evaluate(Grid::OneD({"M", 1})).x, kMost);
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}}, 1, kMost)).x, kMost);
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"B", 1}}, kMost, 2)), (Dim3{2, 1, 1}));
+}
+
+TEST_F(GridTest, NegativeValuesMakeNoGridAndNoneIsNotZero) {
+  SearchSpace space;
+  IntAxis bad = space.AddAxis("BAD", {0, -1, std::numeric_limits<std::int64_t>::min()});
+  Result<std::vector<Config>> configs = space.Enumerate(Target());
+  ASSERT_OK(configs);
+  for (const Config& config : *configs) {
+    for (Grid grid : {Grid::OneD({"M", bad}), Grid::PersistentTiles({{"M", bad}}, 1, 2),
+                      Grid::PersistentTiles({{"M", 64}}, bad, 2), Grid::PersistentTiles({{"M", 64}}, 1, bad),
+                      Grid::PersistentRows("M", bad), Grid::TileCoverage({{"M", 64}, {"N", bad}})}) {
+      ASSERT_OK(grid.Resolve(names_));
+      Dim3 blocks = grid(config, problem_);
+      EXPECT_TRUE(blocks.x < 0 || blocks.y < 0) << blocks.x << " " << blocks.y << ": 0 would be a launch of nothing";
+    }
+  }
+  for (std::int64_t extent : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    problem_.dims[Dim{0}] = extent;
+    for (Grid grid : {Grid::OneD({"M", tile_}), Grid::PersistentTiles({{"M", 64}, {"M", 64}}, 1, 2),
+                      Grid::PersistentRows("M", 2), Grid::Attention2D({"M", 64}, 1, 1)}) {
+      ASSERT_OK(grid.Resolve(names_));
+      EXPECT_LT(grid(config_, problem_).x, 0);
+    }
+    EXPECT_LT(Evaluate(Grid::Attention2D({"N", 64}, "M", "M")).y, 0);
+  }
 }
 
 TEST_F(GridTest, UnknownDimsAreNamed) {

@@ -11,6 +11,12 @@ namespace {
 
 using testing::Sm;
 
+TEST(HintsTest, AHintIsAWholeNumber) {
+  EXPECT_FALSE((std::is_constructible_v<std::pair<const std::string, HintValues::mapped_type>, const char*, double>));
+  EXPECT_FALSE((std::is_constructible_v<HintValues::mapped_type, bool>));
+  EXPECT_TRUE((std::is_constructible_v<HintValues::mapped_type, int>));
+}
+
 TEST(HintsTest, HintAxesBecomeHints) {
   SearchSpace space;
   space.AddAxis("TILE", {64});

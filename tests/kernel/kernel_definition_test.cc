@@ -45,6 +45,17 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
   };
   const Case cases[] = {
       {[](KernelDefinition& d) { d = KernelDefinition("", "1"); }, "a kernel needs a name"},
+      {[](KernelDefinition& d) { d = KernelDefinition("a\x1b[31m", "1"); }, "its name has control characters"},
+      {[](KernelDefinition& d) { d = KernelDefinition("a", "1\n2"); }, "its version has control characters"},
+      {[](KernelDefinition& d) { d = KernelDefinition(std::string(300, 'a'), "1"); }, "its name has 300 characters"},
+      {[](KernelDefinition& d) {
+         d.Dims({"M", "N", "\x7f"});
+       },
+       "a dim's name has control characters"},
+      {[](KernelDefinition& d) {
+         d.Dims({"M", "N", ""});
+       },
+       "a dim has no name"},
       {[](KernelDefinition& d) {
          d.Dims({"M", "M", "N"});
        },

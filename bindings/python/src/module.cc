@@ -4,12 +4,14 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "callable_search.h"
 #include "python_status.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/kernel/bundle.h"
+#include "tuneonce/kernel/grid.h"
 #include "tuneonce/report/doctor.h"
 #include "tuneonce/report/json.h"
 #include "tuneonce/report/records_json.h"
@@ -34,6 +36,12 @@ py::dict ParametersOf(const KernelDefinition& definition) {
     parameters[parameter.name.c_str()] = each;
   }
   return parameters;
+}
+
+void CheckGrid(const std::string& pattern, const std::vector<std::string>& fields, std::size_t num_tiles) {
+  const GridFields* used = ValueOrThrow(GridFields::Of(pattern));
+  for (const std::string& field : fields) ThrowIfError(used->CheckField(field));
+  ThrowIfError(used->CheckTiles(num_tiles));
 }
 
 std::string RecordsJson(const std::string& path) {
@@ -79,6 +87,7 @@ PYBIND11_MODULE(_tuneonce, module) {
     py::gil_scoped_release release;
     return DoctorJson(RunDoctor());
   });
+  module.def("_check_grid", &CheckGrid, py::arg("pattern"), py::arg("fields"), py::arg("num_tiles"));
   module.def("_records_json", &RecordsJson, py::arg("path"), py::call_guard<py::gil_scoped_release>());
   module.def("disable_autotune", &Environment::SetDisableAutotune, py::arg("disable") = true,
              "Kernels made from now on launch their baselines: nothing is measured or stored.");

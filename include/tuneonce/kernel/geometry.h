@@ -53,9 +53,14 @@ class TUNEONCE_API GeometryFn {
   GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
   GeometryFn& SharedMemory(Term bytes);
   GeometryFn& ProgrammaticLaunch();
+  /// `adjust` is called last, and may change what the terms gave.
+  GeometryFn& Adjust(std::function<void(const Config&, Geometry*)> adjust);
 
+  /// Errors: InvalidArgument for an unknown dim or a constant that no launch can have.
   Status Resolve(const std::vector<std::string>& dim_names);
   Geometry operator()(const Config& config, const Problem& problem) const;
+  /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
+  Status Check(const Config& config, const Problem& problem) const;
 
  private:
   void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
@@ -67,6 +72,7 @@ class TUNEONCE_API GeometryFn {
   bool programmatic_launch_ = false;
   Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case); set by Resolve.
   bool is_constant_ = false;
+  std::function<void(const Config&, Geometry*)> adjust_;
   std::function<Geometry(const Config&, const Problem&)> function_;
 };
 

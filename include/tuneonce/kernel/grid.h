@@ -1,9 +1,13 @@
 #ifndef TUNEONCE_KERNEL_GRID_H_
 #define TUNEONCE_KERNEL_GRID_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/base/api.h"
@@ -32,8 +36,9 @@ class TUNEONCE_API Term {
   Term(const char* dim) : kind_(Kind::kDim), dim_name_(dim) {}                  // NOLINT
   Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}                               // NOLINT
 
-  /// Finds a named dim's index. Errors: InvalidArgument for a name not in `dim_names`.
-  Status Resolve(const std::vector<std::string>& dim_names);
+  /// Finds a named dim's index. Errors: InvalidArgument for a name not in `dim_names`, and for a constant below
+  /// `least`.
+  Status Resolve(const std::vector<std::string>& dim_names, std::int64_t least = 1);
   bool IsConstant() const { return kind_ == Kind::kConstant; }
   std::int64_t Value(const Config& config, const Problem& problem) const {
     switch (kind_) {
@@ -45,6 +50,8 @@ class TUNEONCE_API Term {
         return constant_;
     }
   }
+  /// "M=4096", "TILE_M=64", "4". REQUIRES: Resolve.
+  std::string ToString(const Config& config, const Problem& problem) const;
 
  private:
   enum class Kind { kConstant, kAxis, kDim };
@@ -62,8 +69,13 @@ struct Tiles {
   Term tile;
 };
 
+struct GridFields;
+
 /// How many blocks a launch has: one of the six patterns in use in the field, or a function of the caller's. The
 /// patterns are those of cuTile's sample kernels (TileGym); they are data, so that a bundle can carry them.
+///
+/// Numbers do not wrap: a count beyond 64 bits is the largest one, and a tile, occupancy or extent that makes no grid
+/// (0 tiles per block, a negative extent) gives -1, so that neither can be launched.
 class TUNEONCE_API Grid {
  public:
   enum class Pattern { kTileCoverage, kPersistentTiles, kPersistentRows, kAttention2D, kOneD, kFixed, kCustom };
@@ -83,10 +95,14 @@ class TUNEONCE_API Grid {
   static Grid Custom(Function function);
 
   Pattern pattern() const { return pattern_; }
+  /// Errors: InvalidArgument for an unknown dim, a constant below 1, more or less tiles than the pattern takes.
   Status Resolve(const std::vector<std::string>& dim_names);
   Dim3 operator()(const Config& config, const Problem& problem) const;
+  /// What the grid is made of, with values: "tile_coverage of M=4096 by TILE_M=64, N=8 by 8". REQUIRES: Resolve.
+  std::string ToString(const Config& config, const Problem& problem) const;
 
  private:
+  friend struct GridFields;
   Grid(Pattern pattern, std::vector<Tiles> tiles, std::vector<Term> terms)
       : pattern_(pattern), tiles_(std::move(tiles)), terms_(std::move(terms)) {}
 
@@ -94,6 +110,27 @@ class TUNEONCE_API Grid {
   std::vector<Tiles> tiles_;
   std::vector<Term> terms_;
   Function function_;
+};
+
+/// What a pattern is called where it is data (a bundle's manifest, a Declaration in Python), and which fields it uses
+/// there. The one place that says so: a field that a pattern does not use would be dropped, and the kernel run on a
+/// part of its tiles.
+struct TUNEONCE_API GridFields {
+  Grid::Pattern pattern;
+  std::string_view name;
+  std::size_t most_tiles;                 ///< Entries of the field `tiles`, at least one; 0: there is no such field.
+  std::array<std::string_view, 3> terms;  ///< Names of the other fields, all of them needed, in Make's order.
+
+  /// Errors: InvalidArgument, listing the patterns there are.
+  static Result<const GridFields*> Of(std::string_view name);
+  /// Errors: InvalidArgument, with the fields there are.
+  Status CheckField(std::string_view field) const;
+  /// Errors: InvalidArgument for a number of tiles that the pattern does not take.
+  Status CheckTiles(std::size_t count) const;
+  /// REQUIRES: as many terms as have names (kFixed: three); CheckTiles.
+  Grid Make(std::vector<Tiles> tiles, std::vector<Term> its_terms) const {
+    return Grid(pattern, std::move(tiles), std::move(its_terms));
+  }
 };
 
 }  // namespace tuneonce

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "tuneonce/base/api.h"
@@ -15,8 +16,20 @@
 
 namespace tuneonce {
 
+/// The value of a hint: a whole number, and made of nothing else, since the initializer of a map would make 0 of 0.5.
+class HintValue {
+ public:
+  HintValue() = default;
+  template <typename T, typename = std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
+  HintValue(T value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  operator std::int64_t() const { return value_; }                  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::int64_t value_ = 0;
+};
+
 /// Values of compiler hints by name: {"occupancy", 2}.
-using HintValues = std::map<std::string, std::int64_t>;
+using HintValues = std::map<std::string, HintValue>;
 
 /// Compiler hints for Tile IR, by target ("sm_90") with those for all others under "default". A target's own value of
 /// a hint beats the same hint under "default". A value.

@@ -175,6 +175,7 @@ class TUNEONCE_API KernelDefinition {
   std::string DimsString(const tuneonce::Dims& dims) const;
 
  private:
+  Status CheckNames() const;
   Status CheckParameters() const;
   Status CheckStrides() const;
   Status ResolveDTypes();

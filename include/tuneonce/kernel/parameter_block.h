@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,15 @@ class TUNEONCE_API ParameterLayout {
   static Result<ParameterLayout> Create(const KernelDefinition& definition, CallingConvention convention,
                                         const std::vector<std::string>& names = {});
 
-  /// Checks number and sizes against what the loaded kernel says of itself (bytes of each parameter, in order). Hidden
-  /// parameters behind the declared ones are allowed for Tile IR. Errors: InvalidArgument, naming the parameter.
-  Status CheckAgainst(const std::vector<std::size_t>& kernel_sizes) const;
+  /// Checks number and sizes against what the kernel says of itself (bytes of each parameter, in order; 0: unknown).
+  /// `may_hide`: more parameters may stand behind the declared ones; cubins by tileiras have such. Errors:
+  /// InvalidArgument, naming the parameter.
+  Status CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide = false) const;
+
+  /// Checks the names of the kernel's own parameters, in order ("": unknown). A kernel may call its parameters as it
+  /// likes; but where it has a declared name, in whatever case, that parameter must be passed there. Errors:
+  /// InvalidArgument with both lists.
+  Status CheckNames(const std::vector<std::string>& kernel_names) const;
 
   /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order.
   /// Errors: InvalidArgument for an extent that does not fit int32, or from a descriptor's function.
@@ -165,6 +172,13 @@ class TUNEONCE_API ParameterLayout {
   void AddTensor(std::size_t index);
   void AddStride(std::size_t index);
   void AddNarrowedDim(Dim dim);
+  Status CheckCount(std::size_t count, bool may_hide) const;
+  /// What the kernel's parameter `at` is: "x", "stride 1 of x".
+  std::string Describe(std::size_t at) const;
+  /// "x, extent 0 of x, ...".
+  std::string DescribeAll() const;
+  /// The declared parameter whose name is `name` but for upper and lower case; an exact one if there is one.
+  std::optional<std::size_t> FindDeclared(const std::string& name) const;
 
   const KernelDefinition* definition_;
   CallingConvention convention_;

@@ -59,7 +59,7 @@ struct TUNEONCE_API TensorView {
   /// A row-major tensor. REQUIRES: at most kMaxRank extents.
   static TensorView Contiguous(void* data, DType dtype, std::initializer_list<std::int64_t> shape);
   static TensorView Contiguous(void* data, DType dtype, const std::int64_t* shape, int rank);
-  /// A tensor with given strides (in elements); `bytes` is what they span.
+  /// A tensor with given strides (in elements); `bytes` is what they span from `data` on; 2^63 - 1 if that is more.
   static TensorView Strided(void* data, DType dtype, const std::int64_t* shape, const std::int64_t* strides, int rank);
   /// Memory without a shape: {pointer, bytes}, for a parameter declared without dims.
   static TensorView Raw(void* data, std::size_t bytes);

@@ -60,12 +60,16 @@ struct LoadedKernel {
   std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
 };
 
+/// OK if the geometry can be launched. Errors: InvalidArgument, with what the grid was made of.
+TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
+
 /// How a launch of the candidate passes its parameters.
 TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
-/// checking the kernel's parameters against the definition's. Errors: as Library::Load; InvalidArgument for parameters
-/// that differ.
+/// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
+/// on), what the source shows of them, names too. Errors: as Library::Load; InvalidArgument, naming the parameter that
+/// differs.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);
 

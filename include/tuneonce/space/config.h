@@ -25,6 +25,12 @@ TUNEONCE_API std::string AxisValueString(const AxisValue& value);
 /// -0.0, which print differently and therefore make different code.
 TUNEONCE_API bool IsSameValue(const AxisValue& a, const AxisValue& b);
 
+/// An order for sets and maps, in which what IsSameValue is the same key.
+struct TUNEONCE_API AxisValueOrder {
+  bool operator()(const AxisValue& a, const AxisValue& b) const;
+  bool operator()(const std::vector<AxisValue>& a, const std::vector<AxisValue>& b) const;
+};
+
 /// The names and kinds of a space's axes, shared by the space and its configs.
 struct AxisTable;
 

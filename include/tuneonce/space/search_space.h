@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,9 @@ namespace tuneonce {
 
 /// One `axis = value` of a baseline or fallback.
 struct AxisAssignment {
-  template <typename T, typename V>
+  /// Not for a number with a fraction on an axis of whole numbers.
+  template <typename T, typename V,
+            typename = std::enable_if_t<!std::is_same_v<T, std::int64_t> || std::is_integral_v<std::decay_t<V>>>>
   AxisAssignment(const Axis<T>& axis, V&& its_value)  // NOLINT(google-explicit-constructor)
       : index(axis.index()), space_id(axis.space_id()), value(T(std::forward<V>(its_value))) {}
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 from typing import Any, Dict, List, Tuple
 
-from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration import Declaration, DeclarationError
 
 
 def load(spec: str) -> Tuple[Any, str, Declaration, pathlib.Path]:
@@ -31,11 +31,14 @@ def load(spec: str) -> Tuple[Any, str, Declaration, pathlib.Path]:
 
 def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathlib.Path,
           exported: List[Dict[str, Any]]) -> None:
-    """Writes the manifest, keeping the variants of other exporters that it has."""
+    """Writes the manifest, keeping the variants of other exporters that it has. Exits, with the manifest as it was, if the
+    bundle would not load: what is wrong is said now, in the words of who would load it."""
+    import tuneonce
     manifest_path = folder / "manifest.json"
     variants = list(exported)
-    if manifest_path.exists():
-        known = json.loads(manifest_path.read_text())
+    before = manifest_path.read_text() if manifest_path.exists() else None
+    if before is not None:
+        known = json.loads(before)
         replaced = {"cpu", *(v["name"] for v in exported)}
         variants = [v for v in known["variants"] if v["name"] not in replaced] + variants
         order = {"tile": 0, "tile_any": 1, "triton": 2}
@@ -46,6 +49,14 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
             shutil.copy(source, folder / source.name)
         variants.append(declaration.cpu_variant(name, source))
     manifest_path.write_text(to_json(declaration.manifest(name, variants)) + "\n")
+    try:
+        tuneonce.Bundle(folder)
+    except tuneonce.Error as error:
+        if before is None:
+            manifest_path.unlink()
+        else:
+            manifest_path.write_text(before)
+        raise SystemExit(f"'{name}' was not exported: {error}")
 
 
 def to_json(fields: Dict[str, Any], indent: str = "") -> str:
@@ -53,7 +64,7 @@ def to_json(fields: Dict[str, Any], indent: str = "") -> str:
     inner = indent + "  "
     lines = []
     for field, value in fields.items():
-        text = json.dumps(value)
+        text = json.dumps(value, allow_nan=False)
         if isinstance(value, list) and value and isinstance(value[0], dict):
             entries = [to_json(v, inner + "  ") if field == "variants" else json.dumps(v) for v in value]
             text = "[\n" + ",\n".join(f"{inner}  {entry}" for entry in entries) + f"\n{inner}]"
@@ -71,18 +82,25 @@ def main() -> None:
     parser.add_argument("--capability", type=int, default=90, help="Triton: compute capability (default: 90)")
     arguments = parser.parse_args()
     for spec in arguments.kernels:
-        kernel, name, declaration, file = load(spec)
-        folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
-        folder.mkdir(parents=True, exist_ok=True)
-        if arguments.language == "cutile":
-            from tuneonce.export import cutile
-            exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
-        else:
-            from tuneonce.export import triton
-            exported = triton.export(kernel, name, declaration, folder, arguments.capability)
-        write(folder, name, declaration, file, exported)
-        for variant in exported:
-            print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
+        try:
+            export_one(spec, arguments)
+        except DeclarationError as error:
+            raise SystemExit(f"{spec}: {error}")
+
+
+def export_one(spec: str, arguments: argparse.Namespace) -> None:
+    kernel, name, declaration, file = load(spec)
+    folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
+    folder.mkdir(parents=True, exist_ok=True)
+    if arguments.language == "cutile":
+        from tuneonce.export import cutile
+        exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
+    else:
+        from tuneonce.export import triton
+        exported = triton.export(kernel, name, declaration, folder, arguments.capability)
+    write(folder, name, declaration, file, exported)
+    for variant in exported:
+        print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
 
 
 if __name__ == "__main__":

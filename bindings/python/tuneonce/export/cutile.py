@@ -39,16 +39,20 @@ def export_variant(kernel: Any, name: str, declaration: Declaration, folder: pat
     by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
     taken = declaration.names_of("tile", with_dims=False)
     function = getattr(kernel, "_pyfunc", None) or getattr(kernel, "__wrapped__", kernel)
-    constants = [n for n in inspect.signature(function).parameters if n in declaration.axes]
+    names = list(inspect.signature(function).parameters)
+    declaration.check_names(name, [n for n in names if n not in declaration.axes], taken)
     artifacts: List[Dict[str, Any]] = []
     for config in declaration.structural_configs("tile"):
         constraints = []
-        for parameter in (by_name[n] for n in taken):
-            if parameter["kind"] == "tensor":
+        declared = iter(taken)
+        for argument in names:  # In the kernel's order: constants may stand anywhere.
+            parameter = None if argument in declaration.axes else by_name[next(declared)]
+            if parameter is None:
+                constraints.append(ConstantConstraint(config[argument]))
+            elif parameter["kind"] == "tensor":
                 constraints.append(array_constraint(declaration, parameter, divisible))
             else:
                 constraints.append(ScalarConstraint(getattr(ct, parameter["dtype"])))
-        constraints += [ConstantConstraint(config[n]) for n in constants]
         signature = KernelSignature(constraints, CallingConvention.cutile_python_v1(), symbol=name)
         infix = ".any" if variant == "tile_any" else ""
         file = folder / f"{name}.{'x'.join(str(v) for v in config.values())}{infix}.tileir"

@@ -27,10 +27,24 @@ def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:
     return {"kind": "dim", "dim": name, "dtype": dtype}
 
 
-def stride(tensor_name: str, dimension: int, dtype: str = "int32") -> Dict[str, Any]:
-    """A tensor's stride in elements, for kernels that take it as a parameter: then the tensor need not be contiguous there."""
-    return {"kind": "stride", "name": f"{tensor_name}_stride_{dimension}", "tensor": tensor_name, "dimension": dimension,
-            "dtype": dtype}
+def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optional[str] = None) -> Dict[str, Any]:
+    """A tensor's stride in elements, for kernels that take it as a parameter: then the tensor need not be contiguous there.
+    `name`: the kernel's; default x_stride_0 and so on."""
+    return {"kind": "stride", "name": name or f"{tensor_name}_stride_{dimension}", "tensor": tensor_name,
+            "dimension": dimension, "dtype": dtype}
+
+
+class DeclarationError(ValueError):
+    """What is wrong with a declaration, in one line."""
+
+
+def check_grid(grid: Dict[str, Any]) -> None:
+    """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
+    from tuneonce import _tuneonce
+    try:
+        _tuneonce._check_grid(grid.get("pattern", ""), list(grid), len(grid.get("tiles", ())))  # The manifest's rule.
+    except ValueError as error:
+        raise DeclarationError(str(error)) from None
 
 
 @dataclasses.dataclass
@@ -71,6 +85,17 @@ class Declaration:
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
+
+    def __post_init__(self) -> None:
+        for grid in (self.grid, *self.grids.values()):
+            check_grid(grid)
+
+    def check_names(self, kernel: str, arguments: Sequence[str], taken: Sequence[str]) -> None:
+        """Raises DeclarationError unless the kernel's parameters but its constants, `arguments`, are those declared, `taken`, in
+        the same order. A kernel's `n` may be the dim `N`."""
+        if [a.lower() for a in arguments] != [t.lower() for t in taken]:
+            raise DeclarationError(f"kernel '{kernel}' takes ({', '.join(arguments)}), but is declared with ({', '.join(taken)}): "
+                                   "give the parameters the kernel's names, in its order")
 
     def structural_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """One dict per artifact. `backend`: only that variant's, without the axis `backend`."""

@@ -20,8 +20,7 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
     taken = declaration.names_of("triton", with_dims=True)
     arguments = [n for n in kernel.arg_names if n not in declaration.axes]
-    if len(arguments) != len(taken):
-        raise ValueError(f"{name} takes {arguments}, but the declaration's parameters for triton are {taken}")
+    declaration.check_names(name, arguments, taken)
     signature: Dict[str, str] = {}
     attributes: Dict[Any, Any] = {}
     for argument, parameter in ((a, by_name[t]) for a, t in zip(arguments, taken)):

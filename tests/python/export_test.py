@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""The exporters: export_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce on PYTHONPATH; cuTile's part cuda-tile, without a GPU."""
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from running import expect, run_tests
+from tuneonce import _tuneonce
+from tuneonce.export import Declaration, tensor
+
+folder = pathlib.Path(sys.argv[1])
+ONE = {"dims": ["N"], "parameters": [tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out")]}
+
+KERNEL = '''
+import cuda.tile as ct
+from tuneonce import _tuneonce
+from tuneonce.export import Declaration, tensor
+
+@ct.kernel
+def scale({signature}):
+    tile = ct.load(x, index=(ct.bid(0),), shape=(TILE,), padding_mode=ct.PaddingMode.ZERO)
+    ct.store(y, index=(ct.bid(0),), tile=tile)
+
+scale_bundle = Declaration(dims=["N"], parameters=[{parameters}], axes={{"TILE": {values} }},
+    grid={{"pattern": "one_d", "tiles": [["N", {{"axis": "TILE"}}]]}})
+'''
+X, Y = 'tensor("x", "float32", ["N"])', 'tensor("y", "float32", ["N"], "out")'
+
+
+def export(out, signature="x, y, TILE: ct.Constant[int]", parameters=f"{X}, {Y}", values="[64]"):
+    """What the exporter says, or None if it went well."""
+    file = pathlib.Path(out, "scale.py")
+    file.write_text(KERNEL.format(signature=signature, parameters=parameters, values=values))
+    done = subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{file}:scale", "-o", out],
+                          capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr.strip()
+
+
+def test_a_grid_field_that_the_pattern_does_not_use_is_an_error():
+    for grid, part in (
+            ({"pattern": "one_d", "tiles": [["N", 64]], "occupancy": 2}, "one_d does not use 'occupancy'"),
+            ({"pattern": "one_d", "tiles": [["N", 64], ["N", 64]]}, "one_d has one entry in tiles, not 2"),
+            ({"pattern": "tile_coverage", "tiles": [["N", 64]], "batch": "N"}, "tile_coverage does not use 'batch'"),
+            ({"pattern": "spiral"}, "there is no grid pattern 'spiral'")):
+        expect(ValueError, part, lambda grid=grid: Declaration(**ONE, grid=grid))
+        expect(ValueError, part, lambda grid=grid: Declaration(**ONE, grid={"pattern": "fixed", "blocks": [1]},
+                                                               grids={"cpu": grid}))
+
+
+def test_the_schema_lists_the_same_fields():
+    schema = json.loads((folder / "../../bundle.schema.json").read_text())
+    grids = schema["$defs"]["variant"]["properties"]["grid"]["oneOf"]
+    fields = {"tiles", "num_ctas", "occupancy", "rows", "batch", "heads", "blocks"}
+    assert len(grids) == 6
+    for grid in grids:
+        name, known = grid["properties"]["pattern"]["const"], set(grid["properties"])
+        assert set(grid["required"]) == known and not grid["additionalProperties"]
+        tiles = grid["properties"].get("tiles")
+        most = schema["$defs"][tiles["$ref"].split("/")[-1]]["maxItems"] if tiles else 0
+        _tuneonce._check_grid(name, sorted(known), most)
+        expect(ValueError, f"{name} has", lambda: _tuneonce._check_grid(name, [], most + 1))
+        for field in fields - known:
+            expect(ValueError, f"{name} does not use '{field}'", lambda: _tuneonce._check_grid(name, [field], most))
+
+
+def test_names_and_order_are_the_kernels():
+    declaration = Declaration(**ONE, grid={"pattern": "fixed", "blocks": [1]})
+    declaration.check_names("k", ["x", "y", "n"], ["x", "y", "N"])
+    for arguments in (["y", "x", "n"], ["x", "y"], ["a", "y", "n"]):
+        expect(ValueError, f"kernel 'k' takes ({', '.join(arguments)}), but is declared with (x, y, N)",
+               lambda arguments=arguments: declaration.check_names("k", arguments, ["x", "y", "N"]))
+
+
+def needs_cutile(test):
+    if importlib.util.find_spec("cuda") and importlib.util.find_spec("cuda.tile"):
+        return test
+    print("SKIPPED", test.__name__, "without cuda-tile", flush=True)
+    return lambda: None
+
+
+@needs_cutile
+def test_what_the_exporter_refuses_is_one_line_and_leaves_no_manifest():
+    with tempfile.TemporaryDirectory() as out:
+        said = export(out, parameters=f"{Y}, {X}")
+        assert said.endswith("kernel 'scale' takes (x, y), but is declared with (y, x): give the parameters the kernel's "
+                             "names, in its order") and said.count("\n") == 0, said
+        assert "is declared with (x)" in export(out, parameters=X)
+        said = export(out, values="[64, 64]")
+        assert "manifest.json:" in said and "lists the value 64 twice" in said and said.count("\n") == 0, said
+        said = export(out, values="[64], }, baseline={'TILE': 64.5}, guards=[], hint_axes={")
+        assert "manifest.json:" in said and "baseline.TILE: expected a whole number" in said, said
+        assert not pathlib.Path(out, "manifest.json").exists()
+
+
+@needs_cutile
+def test_constants_may_stand_anywhere():
+    with tempfile.TemporaryDirectory() as out:
+        assert export(out, signature="TILE: ct.Constant[int], x, y") is None
+        assert json.loads(pathlib.Path(out, "manifest.json").read_text())["variants"][0]["parameters"] == ["x", "y"]
+
+
+@needs_cutile
+def test_the_examples_declare_their_kernels_names():
+    import inspect
+    for file in sorted(folder.glob("*/*.py")):
+        spec = importlib.util.spec_from_file_location(file.stem, file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        kernel, declaration = getattr(module, file.stem), getattr(module, file.stem + "_bundle")
+        names = inspect.signature(kernel._pyfunc).parameters
+        declaration.check_names(file.stem, [n for n in names if n not in declaration.axes],
+                                declaration.names_of("tile", with_dims=False))
+
+
+run_tests(globals(), sys.argv[2:])
