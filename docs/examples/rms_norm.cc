@@ -38,7 +38,7 @@ KernelDefinition DefineRmsNorm() {
       .Dims({"M", "N"})
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))
       .Parameters({In("x", {"M", "N"}, DType::kFloat32), In("w", {"N"}, DType::kFloat32),
-                   Out("y", {"M", "N"}, DType::kFloat32), Scalar("eps", DType::kFloat32), DimValue("M"), DimValue("N")})
+                   Out("y", {"M", "N"}, DType::kFloat32), Scalar("eps", DType::kFloat32).ForWarmup(kRmsNormEpsilon), DimValue("M"), DimValue("N")})
       .Space(space)
       .Variant(cpu)
       .Variant(cuda);

@@ -27,16 +27,18 @@ Result<std::int64_t> ElementCount(const std::vector<std::int64_t>& extents) {
 
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
                           const std::vector<Argument>& arguments, AutotunePolicy policy,
-                          const std::function<Status()>& after_first) {
+                          const std::function<Status()>& after_first, const TunedKernel::Shape* warm_up) {
   auto observer = std::make_shared<KeepResult>();
   policy.observer = observer;
+  policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
   auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
   TunedRun run;
   Clock::time_point start = Clock::now();
-  TUNEONCE_RETURN_IF_ERROR(launch());
+  TUNEONCE_RETURN_IF_ERROR(warm_up != nullptr ? kernel.Warmup(stream.get(), {*warm_up}) : launch());
   run.first_call_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+  if (warm_up != nullptr) TUNEONCE_RETURN_IF_ERROR(launch());
   if (after_first) TUNEONCE_RETURN_IF_ERROR(after_first());
   constexpr int kHits = 10;
   start = Clock::now();

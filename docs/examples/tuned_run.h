@@ -22,11 +22,13 @@ struct TunedRun {
   double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
 };
 
-/// Makes a TunedKernel, whose observer this function is, and launches it 11 times. `after_first`: called when the first
-/// launch is through.
+/// Makes a TunedKernel, whose observer this function is, and launches it 11 times; what fails while tuning is an error.
+/// `after_first`: called when the first launch is through. `warm_up`: if not null, that shape is warmed up before, and
+/// its time is the first call's.
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
                           const std::vector<Argument>& arguments, AutotunePolicy policy,
-                          const std::function<Status()>& after_first = nullptr);
+                          const std::function<Status()>& after_first = nullptr,
+                          const TunedKernel::Shape* warm_up = nullptr);
 
 }  // namespace tuneonce::examples
 

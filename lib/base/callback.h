@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_BASE_CALLBACK_H_
 
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 #include <system_error>
@@ -43,22 +44,66 @@ struct CallUserResult<Result<T>> {
   using Type = Result<T>;
 };
 
-/// Calls a user's function and returns its result; an exception becomes InvalidArgument "<what> threw: ...", or what
-/// may pass: ResourceExhausted (no memory), Unavailable (std::system_error: no thread, say). No exception crosses this
-/// library's API.
+/// A Status as an exception, for code on the way of a hit that has no other way to say what went wrong.
+struct StatusException {
+  Status status;
+};
+
+/// The exception that is handled just now, as an error "<what> threw: ...". What memory or the system is short of has
+/// the code that says so, since it may pass; all else has `code`. REQUIRES: inside a catch block.
+inline Status StatusOfException(const std::string& what, StatusCode code) {
+  try {
+    throw;
+  } catch (const StatusException& e) {
+    return e.status.WithPrefix(what);
+  } catch (const std::bad_alloc& e) {
+    return ResourceExhaustedError(what + " threw: " + e.what());
+  } catch (const std::system_error& e) {  // A thread that cannot be made, say.
+    return UnavailableError(what + " threw: " + e.what());
+  } catch (const std::exception& e) {
+    return Status(code, what + " threw: " + e.what());
+  } catch (...) {
+    return Status(code, what + " threw something that is not a std::exception");
+  }
+}
+
+/// Calls what others wrote and returns its result; an exception becomes an error "<what> threw: ...", as
+/// StatusOfException. No exception crosses this library's API.
 template <typename Function>
-auto CallUser(const std::string& what, Function&& function) -> typename CallUserResult<decltype(function())>::Type {
+auto CallForeign(const std::string& what, StatusCode code, Function&& function) ->
+    typename CallUserResult<decltype(function())>::Type {
   CallbackScope scope;
   try {
     return std::forward<Function>(function)();
-  } catch (const std::bad_alloc&) {
-    return ResourceExhaustedError(what + " threw std::bad_alloc: there is no memory");
-  } catch (const std::system_error& e) {
-    return UnavailableError(what + " threw: " + e.what());
-  } catch (const std::exception& e) {
-    return InvalidArgumentError(what + " threw: " + e.what());
   } catch (...) {
-    return InvalidArgumentError(what + " threw something that is not a std::exception");
+    return StatusOfException(what, code);
+  }
+}
+
+/// A function of the kernel's definition, or another one that the caller of this library passed in.
+template <typename Function>
+auto CallUser(const std::string& what, Function&& function) -> typename CallUserResult<decltype(function())>::Type {
+  return CallForeign(what, StatusCode::kInvalidArgument, std::forward<Function>(function));
+}
+
+/// On the way of a hit: runs `function`; what it throws goes on as a StatusException that says what threw.
+template <typename Function>
+decltype(auto) Naming(const char* what, Function&& function) {
+  try {
+    return std::forward<Function>(function)();
+  } catch (...) {
+    throw StatusException{StatusOfException(what, StatusCode::kInvalidArgument)};
+  }
+}
+
+/// What SearchOptions::interrupted says; false without one. One that throws wants an end, too.
+inline bool IsInterrupted(const std::function<bool()>& interrupted) {
+  if (!interrupted) return false;
+  CallbackScope scope;
+  try {
+    return interrupted();
+  } catch (...) {
+    return true;
   }
 }
 

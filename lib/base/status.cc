@@ -37,6 +37,11 @@ std::string_view StatusCodeName(StatusCode code) {
   return "Unknown";
 }
 
+bool IsTransient(StatusCode code) {
+  return code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded ||
+         code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable;
+}
+
 Status::Status(StatusCode code, std::string message)
     : error_(code == StatusCode::kOk ? nullptr
                                      : std::make_shared<const Error>(Error{code, std::move(message), 0, false})) {}

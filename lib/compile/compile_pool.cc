@@ -233,6 +233,11 @@ std::optional<CompiledJob> CompilePool::Next() {
     // The user's flag cannot notify: it is looked at from here, where nothing else is to be done.
     impl_->changed.wait_for(lock, std::chrono::milliseconds(10));
     if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
+    if (impl_->options.interrupted && !impl_->stopped) {
+      lock.unlock();  // The workers need not wait for a host's answer.
+      if (IsInterrupted(impl_->options.interrupted)) impl_->stopped = true;
+      lock.lock();
+    }
   }
   ++impl_->num_handed_out;
   CompiledJob result = std::move(impl_->finished.front());

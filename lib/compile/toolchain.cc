@@ -1,6 +1,7 @@
 #include "tuneonce/compile/toolchain.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "tuneonce/compile/cubin_toolchain.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/compile/nvrtc_toolchain.h"
@@ -8,21 +9,35 @@
 #include "tuneonce/compile/tileiras_toolchain.h"
 
 namespace tuneonce {
+namespace {
+
+/// Toolchains may be a host's own, of which nothing is known.
+template <typename Function>
+auto CallToolchain(SourceKind kind, const char* function_name, const Function& function) {
+  return CallForeign(absl::StrCat("the toolchain for ", std::string(SourceKindName(kind)), " sources, in ",
+                                  function_name, ","),
+                     StatusCode::kInternal, function);
+}
+
+}  // namespace
 
 Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hints, const Target& target,
                                     const CompileLimits& limits) const {
   TUNEONCE_RETURN_IF_ERROR(source.Check());
-  Result<Artifact> artifact = DoCompile(source, hints, target, limits);
+  Result<Artifact> artifact =
+      CallToolchain(source.kind, "Compile", [&] { return DoCompile(source, hints, target, limits); });
   if (!artifact.ok()) return artifact;
-  if (Result<std::string> version = Version(); version.ok()) artifact->toolchain = *version;
+  Result<std::string> version = CallToolchain(source.kind, "Version", [&] { return Version(); });
+  if (version.ok()) artifact->toolchain = *version;
   return artifact;
 }
 
 Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hints& hints, const Target& target) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string version, Version());
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, CallToolchain(source.kind, "Version", [&] { return Version(); }));
+  TUNEONCE_ASSIGN_OR_RETURN(bool has_hints, CallToolchain(source.kind, "uses_hints", [&] { return uses_hints(); }));
   Fingerprinter key;
   key.Add(source.Fingerprint()).Add(target.name()).Add(version);
-  if (uses_hints()) key.Add(hints.Fingerprint());
+  if (has_hints) key.Add(hints.Fingerprint());
   return key.Finish();
 }
 
@@ -35,7 +50,9 @@ const ToolchainSet& ToolchainSet::Default() {
 
 Result<const Toolchain*> ToolchainSet::For(SourceKind kind) const {
   for (const auto& toolchain : toolchains_) {
-    if (toolchain->source_kind() == kind) return toolchain.get();
+    TUNEONCE_ASSIGN_OR_RETURN(SourceKind taken,
+                              CallToolchain(kind, "source_kind", [&] { return toolchain->source_kind(); }));
+    if (taken == kind) return toolchain.get();
   }
   return UnimplementedError(absl::StrCat("there is no toolchain for ", std::string(SourceKindName(kind)), " sources"));
 }

@@ -1,5 +1,6 @@
 #include "tuneonce/cuda/device_buffer.h"
 
+#include <algorithm>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
@@ -56,6 +57,16 @@ Status DeviceBuffer::CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::
   RelaxedDriver driver(stream_.api());
   TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
                                 MemcpyDtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
+  return Status();
+}
+
+Status DeviceBuffer::Repeat(std::size_t bytes) const {
+  // Doubling what is there: few copies, however large the buffer is.
+  for (std::size_t filled = bytes; filled > 0 && filled < bytes_;) {
+    std::size_t more = std::min(filled, bytes_ - filled);
+    TUNEONCE_RETURN_IF_ERROR(CopyFromDevice(pointer_, more, filled));
+    filled += more;
+  }
   return Status();
 }
 

@@ -6,8 +6,10 @@
 #include "base/file.h"
 #include "kernel/bundle_artifacts.h"
 #include "kernel/bundle_files.h"
+#include "kernel/bundle_fill.h"
 #include "kernel/bundle_space.h"
 #include "kernel/bundle_variant.h"
+#include "kernel/fill_bytes.h"
 #include "kernel/manifest.h"
 
 namespace tuneonce {
@@ -89,9 +91,18 @@ class BundleReader {
   }
 
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
+    TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameterItself(node));
+    const ManifestNode* warmup = node.Find("warmup");
+    if (warmup == nullptr) return parameter;
+    TUNEONCE_ASSIGN_OR_RETURN(parameter.warmup, ReadWarmupFill(space_, *warmup));
+    if (Status fits = CheckWarmupFill(parameter, space_.dims()); !fits.ok()) return warmup->Error(fits.message());
+    return parameter;
+  }
+
+  Result<Parameter> ReadParameterItself(const ManifestNode& node) const {
     TUNEONCE_RETURN_IF_ERROR(
         node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims", "dim", "tensor", "dimension",
-                          "may_be_partial", "tolerance"}));
+                          "may_be_partial", "tolerance", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
     DType dtype = DType::kAny;

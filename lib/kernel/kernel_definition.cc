@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "kernel/fill_bytes.h"
 #include "tuneonce/kernel/assumption.h"
 
 namespace tuneonce {
@@ -102,6 +103,7 @@ Status KernelDefinition::CheckParameters() const {
       }
       bound_dims.insert(dim);
     }
+    TUNEONCE_RETURN_IF_ERROR(CheckWarmupFill(parameter, dims_).WithPrefix("parameter '" + parameter.name + "'"));
     if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
       return InvalidArgumentError(
           absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ", absl::StrJoin(dims_, ", ")));

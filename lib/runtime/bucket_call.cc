@@ -26,16 +26,6 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
   return filled;
 }
 
-/// Fills the buffer with its first `filled` bytes, over and over: doubling what is there.
-Status FillByRepeating(const DeviceBuffer& buffer, std::size_t filled) {
-  while (filled > 0 && filled < buffer.bytes()) {
-    std::size_t more = std::min(filled, buffer.bytes() - filled);
-    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromDevice(buffer.get(), more, filled));
-    filled += more;
-  }
-  return Status();
-}
-
 }  // namespace
 
 Dims BucketCall::BoundOf(const KernelDefinition& definition, const Dims& dims) {
@@ -66,7 +56,7 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
     if (parameter.access != Access::kOut) {
       TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
-      TUNEONCE_RETURN_IF_ERROR(FillByRepeating(block.buffer, filled));
+      TUNEONCE_RETURN_IF_ERROR(block.buffer.Repeat(filled));
     }
     view.data = block.buffer.data();
     bucket.views_.push_back(view);

@@ -9,7 +9,7 @@ namespace tuneonce {
 Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
   CallbackScope scope;  // The definition's functions must not launch.
   call.problem.target = target;
-  Geometry geometry = variant->geometry(config, call.problem);
+  Geometry geometry = Naming("the geometry function", [&] { return variant->geometry(config, call.problem); });
   if (!geometry.IsLaunchable()) return variant->geometry.Check(config, call.problem);
   if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
   return FillAndLaunch(stream, call, geometry, nullptr);
@@ -25,7 +25,8 @@ bool ResidentKernel::CanPrepare(const Geometry& geometry) const {
 Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,
                                      const std::uint64_t* workspaces) const {
   ParameterBlock block;
-  TUNEONCE_RETURN_IF_ERROR(layout->Fill(call, config, workspaces, &block));
+  TUNEONCE_RETURN_IF_ERROR(Naming("a derived parameter's or descriptor's function",
+                                  [&] { return layout->Fill(call, config, workspaces, &block); }));
   CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
@@ -33,7 +34,9 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
 Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& call, const Geometry& geometry) const {
   std::vector<DeviceBuffer> buffers;
   std::vector<std::uint64_t> addresses;
-  for (std::size_t bytes : layout->WorkspaceBytes(config, call.problem)) {
+  std::vector<std::size_t> sizes =
+      Naming("a workspace function", [&] { return layout->WorkspaceBytes(config, call.problem); });
+  for (std::size_t bytes : sizes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(StreamView(*api, stream), bytes));
     addresses.push_back(buffer.get());
     buffers.push_back(std::move(buffer));

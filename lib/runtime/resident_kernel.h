@@ -37,9 +37,9 @@ struct ResidentKernel {
   bool GuardsHold(const BoundCall& call) const {
     if (!space->has_guards()) return true;
     CallbackScope scope;
-    return space->GuardsHold(config, call.problem.dims);
+    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
   }
-  /// Launches. Sets the call's target. User functions' exceptions pass through: the caller catches them.
+  /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const;
 
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no

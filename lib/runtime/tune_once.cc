@@ -1,31 +1,72 @@
 #include "runtime/tune_once.h"
 
-namespace tuneonce {
+#include <chrono>
 
-Status TuneOnce::Run(const Key& key, bool* waited, const std::function<Status()>& work) {
-  std::shared_ptr<Flight> flight;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    auto [it, is_first] = flights_.try_emplace(key);
-    *waited = !is_first;
-    if (is_first) it->second = std::make_shared<Flight>();
-    flight = it->second;
+#include "base/callback.h"
+
+namespace tuneonce {
+namespace {
+
+/// How often a waiting thread asks whether it is to go on: what a person does not notice.
+constexpr std::chrono::milliseconds kInterruptPoll(20);
+
+}  // namespace
+
+std::shared_ptr<TuneOnce::Flight> TuneOnce::Join(const Key& key, bool* is_first) {
+  auto made = std::make_shared<Flight>();  // Before there is an entry: without memory there must be none.
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto [it, is_new] = flights_.try_emplace(key, std::move(made));
+  *is_first = is_new;
+  return it->second;
+}
+
+TuneOutcome TuneOnce::WaitFor(Flight& flight, const std::function<bool()>& interrupted) {
+  std::unique_lock<std::mutex> lock(flight.mutex);
+  auto landed = [&] { return flight.landed; };
+  if (!interrupted) {
+    flight.landed_one.wait(lock, landed);
+    return flight.outcome;
   }
-  if (*waited) {
-    std::unique_lock<std::mutex> lock(flight->mutex);
-    flight->landed_one.wait(lock, [&] { return flight->landed; });
-    return flight->status;
+  while (!flight.landed_one.wait_for(lock, kInterruptPoll, landed)) {
+    lock.unlock();
+    if (IsInterrupted(interrupted)) return {CancelledError("interrupted while another thread tunes the same key")};
+    lock.lock();
   }
-  Status status = work();
+  return flight.outcome;
+}
+
+void TuneOnce::Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     flights_.erase(key);
   }
-  std::lock_guard<std::mutex> lock(flight->mutex);
-  flight->landed = true;
-  flight->status = status;
-  flight->landed_one.notify_all();
-  return status;
+  std::lock_guard<std::mutex> lock(flight.mutex);
+  flight.outcome = outcome;
+  flight.landed = true;
+  flight.landed_one.notify_all();
+}
+
+TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
+                          const std::function<TuneOutcome()>& work) {
+  *waited = false;
+  for (;;) {
+    bool is_first = false;
+    std::shared_ptr<Flight> flight = Join(key, &is_first);
+    if (is_first) {
+      TuneOutcome outcome;
+      try {
+        outcome = work();
+      } catch (...) {  // What others wrote was caught where it was called: this is ours.
+        outcome.status = StatusOfException("tuning", StatusCode::kInternal);
+      }
+      Land(key, *flight, outcome);
+      return outcome;
+    }
+    *waited = true;
+    TuneOutcome outcome = WaitFor(*flight, interrupted);
+    bool is_takeover = outcome.status.code() == StatusCode::kCancelled && !IsInterrupted(interrupted);
+    if (!is_takeover) return outcome;
+  }
 }
 
 bool TuneOnce::IsBusy(const Key& key) {

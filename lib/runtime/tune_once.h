@@ -12,15 +12,24 @@
 
 namespace tuneonce {
 
+/// What came of making a key resident.
+struct TuneOutcome {
+  Status status;
+  bool is_elsewhere = false;  ///< The error: another process tunes the key.
+};
+
 /// Single flight: of all threads that ask for the same key at a time, one works and the others wait for its outcome.
 /// Different keys do not wait for each other. Thread-safe.
 class TuneOnce {
  public:
   using Key = std::vector<std::uint64_t>;
 
-  /// Runs `work`, or waits for the thread that runs it for this key. `*waited` says which. Returns the work's status.
+  /// Runs `work`, or waits for the thread that runs it for this key. `*waited` says which. Returns the work's outcome;
+  /// what it throws becomes its error, so that nobody waits for ever. A thread that waited for work which was cancelled
+  /// takes it over. `interrupted` (may be null) is asked while waiting: true ends this call, with Cancelled.
   /// Nothing is remembered: a call after a failed one tries again.
-  Status Run(const Key& key, bool* waited, const std::function<Status()>& work);
+  TuneOutcome Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
+                  const std::function<TuneOutcome()>& work);
   /// True if a thread works on this key just now.
   bool IsBusy(const Key& key);
 
@@ -29,8 +38,13 @@ class TuneOnce {
     std::mutex mutex;
     std::condition_variable landed_one;
     bool landed = false;
-    Status status;
+    TuneOutcome outcome;
   };
+
+  /// The key's flight; `*is_first` says that the caller is to work.
+  std::shared_ptr<Flight> Join(const Key& key, bool* is_first);
+  static TuneOutcome WaitFor(Flight& flight, const std::function<bool()>& interrupted);
+  void Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept;
 
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Flight>> flights_;

@@ -1,11 +1,13 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/runtime/tuned_kernel.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/store/memory_store.h"
@@ -24,6 +26,10 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         // Disabled, nothing is looked up or stored: no file is opened for it.
         if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
         if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
+        its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
+        if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
+          its_policy.search.compile.cache = &given_cache.emplace(*given);
+        }
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         return std::move(its_policy);
       }()),
@@ -33,7 +39,8 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         return count.ok() && *count == 1;
       }()),
       binder(*definition),
-      table(1 + binder.num_varying_key_words()) {
+      table(1 + binder.num_varying_key_words()),
+      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {
   if (!store_warning.empty()) Warn(store_warning);
 }
 
@@ -74,9 +81,8 @@ Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments,
   return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, missed); });
 }
 
-Status TunedKernel::Impl::FunctionThrew(const std::string& what) const {
-  return InvalidArgumentError(
-      absl::StrCat("kernel '", definition->name(), "': a function of its definition threw", what));
+Status TunedKernel::Impl::CaughtStatus() const {
+  return StatusOfException(absl::StrCat("kernel '", definition->name(), "'"), StatusCode::kInternal);
 }
 
 Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
@@ -131,6 +137,7 @@ Counters TunedKernel::counters() const {
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
+  counters.busy_elsewhere = from.busy_elsewhere;
   std::lock_guard<std::mutex> lock(impl_->kernels_mutex_);
   counters.loaded_kernels = static_cast<std::int64_t>(impl_->kernels_.size());
   return counters;

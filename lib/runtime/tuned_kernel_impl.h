@@ -10,7 +10,10 @@
 #include <tuple>
 #include <vector>
 
+#include "base/callback.h"
 #include "runtime/context_status.h"
+#include "runtime/failed_tunes.h"
+#include "runtime/guarded_store.h"
 #include "runtime/hit_table.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
@@ -18,23 +21,26 @@
 
 namespace tuneonce {
 
+/// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what the
+/// caller must see.
+Status BothFailed(const Status& why, const Status& instead);
+
 /// The state of a TunedKernel. tuned_kernel.cc holds the hot path, tuned_kernel_miss.cc what happens on a miss.
 struct TunedKernel::Impl {
   Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
 
   // The hot path.
-  /// Runs what calls functions of the user's (geometry, guards, derived parameters): no exception crosses the API.
+  /// Runs a call of the API, which no exception crosses. What is not ours is caught where it is called, or named there
+  /// (Naming), so that the error says what threw.
   template <typename Function>
   Status Guarded(const Function& run) const {
     try {
       return run();
-    } catch (const std::exception& e) {
-      return FunctionThrew(std::string(": ") + e.what());
     } catch (...) {
-      return FunctionThrew("");
+      return CaughtStatus();
     }
   }
-  Status FunctionThrew(const std::string& what) const;
+  Status CaughtStatus() const;
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   Status Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
   /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
@@ -58,18 +64,40 @@ struct TunedKernel::Impl {
   Result<const HitTable::Entry*> FindFallback(const BoundCall& call, ResidentKey* key);
   /// OK if some variant's assumptions hold. Errors: those of the first that do not.
   Status CheckAssumptions(const BoundCall& call);
+  /// Launches the fallback since the tuned config cannot be had, for the reason `why`. Errors: both reasons.
+  Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
+  /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
+  Status CheckTunable(CUstream stream, const BoundCall& call);
+  /// A call to tune for.
+  struct TuneRequest {
+    CUstream stream;
+    const BoundCall& call;
+    bool is_warmup;                      ///< Waits for another process, and tries again what failed.
+    const std::vector<DType>* fills_of;  ///< Not null: the call's tensors, of these dtypes, hold warm-up fills.
+  };
   /// Makes the key resident, or waits for the thread that does. `*waited` says which.
-  Status MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited);
+  TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, bool* waited);
   /// Makes the key resident: from the store, else by a search.
-  Status Tune(CUstream stream, const BoundCall& call, const ResidentKey& key);
+  TuneOutcome Tune(const TuneRequest& request, const ResidentKey& key);
+  /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
+  Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
+  /// Counts, tells and remembers that the key could not be tuned.
+  void NoteFailure(const TuneOnce::Key& flight, const BoundCall& call, const TuneOutcome& outcome);
   /// Makes the key's fallback resident.
   Result<const HitTable::Entry*> LoadFallback(const BoundCall& call, const ResidentKey& key);
-  /// Loads or tunes ahead of any launch: the key of `call`, and its fallback.
-  Status Warm(CUstream stream, BoundCall& call);
+  /// Loads or tunes ahead of any launch: the key of these arguments, and its fallback. `fills_of`: as TuneRequest's.
+  Status Warm(CUstream stream, const Argument* arguments, std::size_t count, const std::vector<DType>* fills_of);
+  Status WarmShape(CUstream stream, const Shape& shape);
+  Status MakeFallbackResident(const BoundCall& call);
+  /// Errors: FailedPrecondition without a context, and on a capturing stream.
+  Status CheckCanWarm(CUstream stream) const;
+  /// Makes what a launch of `call` would find resident: the tuned config, unless it is disabled.
+  TuneOutcome WarmTuned(const TuneRequest& request);
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
   std::string store_warning;    // Why the default store is not on disk; set while `policy` is made.
+  std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
   const AutotunePolicy policy;  // Its observer is never null.
   const bool disabled;
   const bool has_one_device;  // Then a hit need not ask which it is for.
@@ -88,6 +116,7 @@ struct TunedKernel::Impl {
     std::atomic<std::int64_t> tuning_ns{0};
     std::atomic<std::int64_t> tuning_gpu_ns{0};
     std::atomic<std::int64_t> capture_misses{0};
+    std::atomic<std::int64_t> busy_elsewhere{0};
   } counters;
   std::atomic<bool> sealed{false};
   std::mutex missed_mutex;
@@ -127,8 +156,9 @@ struct TunedKernel::Impl {
                                                          const BoundCall& call);
   /// Keeps the record, unless what is stored knows more.
   void Remember(const TuningRecord& record) const;
-  Status SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call, const ResidentKey& key,
-                           TuningKey store_key);
+  /// `call`: the request's, with a target.
+  Status SearchAndRemember(const TuneRequest& request, const DeviceState& device, const BoundCall& call,
+                           const ResidentKey& key, TuningKey store_key);
   std::string KeyText(const BoundCall& call) const;
   void Warn(const std::string& line) const;
   /// Of the store: once for each reason, whichever kernel and key met it.
@@ -142,8 +172,15 @@ struct TunedKernel::Impl {
     } catch (...) {
     }
   }
-  /// Searches at the bucket's bound, or at the shape at hand; `*tuned_at` says at which dims.
-  Result<TuningResult> Search(CUstream stream, const BoundCall& call, Dims* tuned_at);
+  /// What a choice was measured on.
+  struct MeasuredOn {
+    Dims dims;
+    TunedInputs inputs = TunedInputs::kUnknown;
+  };
+  /// Searches at the bucket's bound, or at the shape at hand; `*on` says at which.
+  Result<TuningResult> Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on);
+  /// At the bucket's bound, on the fills made for it, or on the caller's bytes repeated.
+  Result<TuningResult> SearchAtBound(const TuneRequest& request, const BoundCall& call, const Dims& bound);
 
   /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
   /// it was prepared for.
@@ -154,8 +191,7 @@ struct TunedKernel::Impl {
   std::mutex devices_mutex_;
   std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
   TuneOnce tune_once_;
-  std::mutex failed_mutex_;
-  std::map<TuneOnce::Key, Status> failed_;  // Searches that found nothing: not tried again.
+  FailedTunes failed_;
 };
 
 }  // namespace tuneonce

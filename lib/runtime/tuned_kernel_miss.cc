@@ -12,8 +12,11 @@
 #include "runtime/recorded_result.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "search/search_in_memory.h"
+#include "search/trial_tensors.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/compile/compile_pool.h"
+#include "tuneonce/cuda/context.h"
+#include "tuneonce/runtime/warmup_inputs.h"
 
 namespace tuneonce {
 namespace {
@@ -37,10 +40,17 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much);
 }
 
-/// How long one process waits for another that tunes the same key: longer than any tune.
-constexpr int kLongestTune = 600000;
+/// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
+constexpr int kLeaseSliceMs = 20;
 
 }  // namespace
+
+Status BothFailed(const Status& why, const Status& instead) {
+  const Status& first = instead.sticky() && !why.sticky() ? instead : why;
+  return Status::FromDriver(first.code(),
+                            absl::StrCat(why.message(), "; nor can the baseline run instead: ", instead.message()),
+                            first.driver_code(), first.sticky());
+}
 
 Result<const TunedKernel::Impl::DeviceState*> TunedKernel::Impl::CurrentDevice() {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
@@ -114,7 +124,9 @@ Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(co
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   const ToolchainSet& toolchains =
       policy.search.toolchains != nullptr ? *policy.search.toolchains : ToolchainSet::Default();
-  CompilePool pool(toolchains, call.problem.target, {CompileJobOf(planned)}, policy.search.compile);
+  CompileOptions options = policy.search.compile;
+  options.interrupted = policy.search.interrupted;
+  CompilePool pool(toolchains, call.problem.target, {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
@@ -190,11 +202,58 @@ Status TunedKernel::Impl::CheckAssumptions(const BoundCall& call) {
   return first;
 }
 
-Status TunedKernel::Impl::MakeResident(CUstream stream, const BoundCall& call, const ResidentKey& key, bool* waited) {
-  return tune_once_.Run(FlightOf(key), waited, [&] {
-    // The thread before this one may have landed between the caller's Find and here.
-    return table.Find(key) != nullptr ? Status() : Tune(stream, call, key);
+Status TunedKernel::Impl::CheckTunable(CUstream stream, const BoundCall& call) {
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
+  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*definition, call));
+  TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(api));
+  TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(api, stream).Context());
+  if (owner == current.get()) return Status();
+  return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+}
+
+TuneOutcome TunedKernel::Impl::MakeResident(const TuneRequest& request, const ResidentKey& key, bool* waited) {
+  TuneOnce::Key flight = FlightOf(key);
+  return tune_once_.Run(flight, waited, policy.search.interrupted, [&] {
+    // The thread before this one may have landed between the caller's Find and here, or failed.
+    if (table.Find(key) != nullptr) return TuneOutcome();
+    if (!request.is_warmup) {
+      if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) return *failed;
+    }
+    TuneOutcome outcome;
+    try {
+      outcome = Tune(request, key);
+    } catch (...) {  // What others wrote was caught where it is called.
+      outcome.status = StatusOfException("kernel '" + definition->name() + "': tuning", StatusCode::kInternal);
+    }
+    if (outcome.status.ok()) {
+      failed_.Remove(flight);
+    } else {
+      NoteFailure(flight, request.call, outcome);
+    }
+    return outcome;
   });
+}
+
+void TunedKernel::Impl::NoteFailure(const TuneOnce::Key& flight, const BoundCall& call, const TuneOutcome& outcome) {
+  // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
+  bool is_interrupted =
+      outcome.status.code() == StatusCode::kCancelled && IsInterrupted(policy.search.interrupted);
+  if (outcome.status.sticky() || is_interrupted) return;
+  int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
+  if (outcome.is_elsewhere) {
+    if (attempts == 1) Warn(KeyText(call) + ": " + outcome.status.message() + "; the baseline runs meanwhile");
+    return;
+  }
+  ++counters.failed_tunes;
+  Tell([&](AutotuneObserver& observer) {
+    observer.OnTuneFailed(definition->name(), KeyText(call), outcome.status);
+  });
+}
+
+Status TunedKernel::Impl::LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why) {
+  if (why.is_elsewhere) ++counters.busy_elsewhere;
+  Status launched = LaunchFallback(stream, call);
+  return launched.ok() ? launched : BothFailed(why.status, launched);
 }
 
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
@@ -221,48 +280,27 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
     return LaunchFallback(stream, call);
   }
   TuneOnce::Key flight = FlightOf(key);
-  {
-    std::unique_lock<std::mutex> lock(failed_mutex_);
-    if (auto failed = failed_.find(flight); failed != failed_.end()) {
-      Status why = failed->second;
-      lock.unlock();
-      // The search's error was returned once. From now on the fallback, if that works at least.
-      return LaunchFallback(stream, call).ok() ? Status() : why;
-    }
+  if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) {
+    return LaunchInstead(stream, call, *failed);
   }
   if (policy.on_miss == AutotunePolicy::OnMiss::kUseBaseline && tune_once_.IsBusy(flight)) {
     return LaunchFallback(stream, call);
   }
   // Before the search, whose failure would be remembered: another launch of this key may suit.
-  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
   bool waited = false;
-  Status tuned = MakeResident(stream, call, key, &waited);
+  TuneOutcome tuned = MakeResident({stream, call, /*is_warmup=*/false, nullptr}, key, &waited);
   if (waited) ++counters.waits;
-  if (!tuned.ok()) {
-    bool will_fail_again = !tuned.sticky() && tuned.code() != StatusCode::kCancelled;
-    if (!waited && will_fail_again) {
-      ++counters.failed_tunes;
-      std::lock_guard<std::mutex> lock(failed_mutex_);
-      failed_.emplace(std::move(flight), tuned);
-    }
-    return tuned;
+  if (tuned.status.ok()) {
+    const HitTable::Entry* entry = table.Find(key);
+    return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
   }
-  const HitTable::Entry* entry = table.Find(key);
-  return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
-}
-
-Status TunedKernel::Impl::Warm(CUstream stream, BoundCall& call) {
-  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
-  ResidentKey fallback_key;
-  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
-  if (!disabled) {
-    ResidentKey key;
-    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kTuned, &key));
-    bool waited = false;
-    TUNEONCE_RETURN_IF_ERROR(MakeResident(stream, call, key, &waited));
-  }
-  if (table.Find(fallback_key) != nullptr) return Status();
-  return LoadFallback(call, fallback_key).status();
+  // Whoever interrupts wants this call to end.
+  if (tuned.status.sticky() || IsInterrupted(policy.search.interrupted)) return tuned.status;
+  bool wants_error = policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn;
+  bool wants_baseline = tuned.is_elsewhere && policy.on_miss == AutotunePolicy::OnMiss::kUseBaseline;
+  if (wants_error && !wants_baseline) return tuned.status;
+  return LaunchInstead(stream, call, tuned);
 }
 
 std::string TunedKernel::Impl::KeyText(const BoundCall& call) const {
@@ -369,40 +407,58 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
   return true;
 }
 
-Result<TuningResult> TunedKernel::Impl::Search(CUstream stream, const BoundCall& call, Dims* tuned_at) {
-  StreamView view(api, stream);
-  if (policy.tune_at_bucket_bound && !(BucketCall::BoundOf(*definition, call.problem.dims) == call.problem.dims)) {
-    TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(api, policy.search.memory_budget_bytes));
-    Result<BucketCall> bucket = BucketCall::Create(*definition, call, view, memory);
-    if (bucket.ok()) {
-      Result<TuningResult> result = SearchInMemory(definition, view, bucket->call(), policy.search, memory);
-      *tuned_at = bucket->call().problem.dims;
-      // Where the memory for its trials is missing, the shape at hand may still fit.
-      if (result.ok() || result.status().sticky()) return result;
-    }
+Result<TuningResult> TunedKernel::Impl::SearchAtBound(const TuneRequest& request, const BoundCall& call,
+                                                      const Dims& bound) {
+  StreamView view(api, request.stream);
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(api, policy.search.memory_budget_bytes));
+  if (request.fills_of == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(BucketCall bucket, BucketCall::Create(*definition, call, view, memory));
+    return SearchInMemory(definition, view, bucket.call(), policy.search, memory);
   }
-  *tuned_at = call.problem.dims;
-  return exhaustive_search(definition, view, call, policy.search);
+  // Fills that are repeated would be others: offsets that fall, lengths of another shape.
+  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(*definition, bound, *request.fills_of, view));
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Charge charge, memory.Count(inputs.bytes()));
+  BoundCall at_bound;
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(inputs.arguments().data(), inputs.arguments().size(), &at_bound));
+  at_bound.problem.target = call.problem.target;
+  return SearchInMemory(definition, view, at_bound, policy.search, memory);
 }
 
-Status TunedKernel::Impl::Tune(CUstream stream, const BoundCall& bound, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
-  BoundCall call = bound;
-  call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(TuningKey store_key, StoreKey(*device, call));
-  if (ServeFromStore(*device, store_key, call, key, policy.accept_incomplete)) return Status();
-  // One process tunes; the others find its record when it is done, or take over if it died.
-  CompileLimits limits;
-  limits.timeout_ms = kLongestTune;
-  limits.cancelled = policy.search.cancelled;
-  Result<TuningLease> lease = policy.store->Lease(store_key, limits);
-  if (!lease.ok()) {
-    if (lease.status().code() == StatusCode::kCancelled) return lease.status();
-    WarnOfStore(lease.status(), "; tuning goes on beside others");
-  } else if (*lease != nullptr && ServeFromStore(*device, store_key, call, key, policy.accept_incomplete)) {
-    return Status();
+Result<TuningResult> TunedKernel::Impl::Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on) {
+  bool is_on_fills = request.fills_of != nullptr;
+  on->dims = BucketCall::BoundOf(*definition, call.problem.dims);
+  on->inputs = is_on_fills ? TunedInputs::kFill : TunedInputs::kRepeated;
+  if (policy.tune_at_bucket_bound && !(on->dims == call.problem.dims)) {
+    Result<TuningResult> result = SearchAtBound(request, call, on->dims);
+    // Where the memory for it or its trials is missing, the shape at hand may still fit.
+    bool is_over = result.ok() || result.status().sticky() || result.status().code() == StatusCode::kCancelled;
+    if (is_over) return result;
   }
-  return SearchAndRemember(stream, *device, call, key, std::move(store_key));
+  on->dims = call.problem.dims;
+  on->inputs = is_on_fills ? TunedInputs::kFill : TunedInputs::kCaller;
+  return exhaustive_search(definition, StreamView(api, request.stream), call, policy.search);
+}
+
+Result<TuningLease> TunedKernel::Impl::LeaseToTune(const TuningKey& key, bool may_wait) const {
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(may_wait ? policy.longest_wait_ms : 0);
+  CompileLimits limits;
+  limits.cancelled = policy.search.cancelled;
+  limits.timeout_ms = 0;
+  for (;;) {
+    Result<TuningLease> lease = policy.store->Lease(key, limits);
+    if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
+    if (IsInterrupted(policy.search.interrupted)) {
+      return CancelledError("interrupted while another process tunes the same key");
+    }
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) {
+      return DeadlineExceededError(
+          may_wait ? absl::StrCat("another process tunes this key, and was not done within ", policy.longest_wait_ms,
+                                  " ms (AutotunePolicy::longest_wait_ms)")
+                   : "another process tunes this key");
+    }
+    limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
+  }
 }
 
 void TunedKernel::Impl::Remember(const TuningRecord& record) const {
@@ -413,20 +469,38 @@ void TunedKernel::Impl::Remember(const TuningRecord& record) const {
   }
 }
 
-Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& device, const BoundCall& call,
-                                            const ResidentKey& key, TuningKey store_key) {
+TuneOutcome TunedKernel::Impl::Tune(const TuneRequest& request, const ResidentKey& key) {
+  Result<const DeviceState*> device = CurrentDevice();
+  if (!device.ok()) return {device.status()};
+  BoundCall call = request.call;
+  call.problem.target = (*device)->target;
+  Result<TuningKey> store_key = StoreKey(**device, call);
+  if (!store_key.ok()) return {store_key.status()};
+  if (ServeFromStore(**device, *store_key, call, key, policy.accept_incomplete)) return {};
+  // One process tunes; the others find its record when it is done, or take over if it died.
+  Result<TuningLease> lease = LeaseToTune(*store_key, request.is_warmup || policy.on_miss == AutotunePolicy::OnMiss::kWait);
+  if (StatusCode code = lease.status().code(); code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
+    return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
+  }
+  if (!lease.ok()) {
+    WarnOfStore(lease.status(), "; tuning goes on beside others");
+  } else if (*lease != nullptr && ServeFromStore(**device, *store_key, call, key, policy.accept_incomplete)) {
+    return {};
+  }
+  return {SearchAndRemember(request, **device, call, key, *std::move(store_key))};
+}
+
+Status TunedKernel::Impl::SearchAndRemember(const TuneRequest& request, const DeviceState& device,
+                                            const BoundCall& call, const ResidentKey& key, TuningKey store_key) {
   ++counters.tunes;
   ProfilerRange range("tune " + definition->name() + " " + store_key.key_text);
   Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(definition->name(), store_key.key_text); });
-  Dims tuned_at;
-  Result<TuningResult> searched = Search(stream, call, &tuned_at);
+  MeasuredOn measured_on;
+  Result<TuningResult> searched = Search(request, call, &measured_on);
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
     if (context_lives && ServeFromStore(device, store_key, call, key, /*accept_incomplete=*/true)) return Status();
-    Tell([&](AutotuneObserver& observer) {
-      observer.OnTuneFailed(definition->name(), store_key.key_text, searched.status());
-    });
     return searched.status();
   }
   const TuningResult& result = *searched;
@@ -441,7 +515,8 @@ Status TunedKernel::Impl::SearchAndRemember(CUstream stream, const DeviceState& 
   TuningRecord record;
   record.key = std::move(store_key);
   RecordResult(result, &record);
-  record.tuned_at = definition->DimsString(tuned_at);
+  record.tuned_at = definition->DimsString(measured_on.dims);
+  record.inputs = measured_on.inputs;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
   bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {

@@ -1,23 +1,18 @@
-// TunedKernel::Warmup: from dims and dtypes to a call that can be tuned.
+// TunedKernel::Warmup: what a launch would find, made ahead of it.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/cuda/device_buffer.h"
 #include "tuneonce/measure/cupti_timer.h"
+#include "tuneonce/runtime/warmup_inputs.h"
 
 namespace tuneonce {
 namespace {
 
-/// A call on scratch tensors of zeros.
-struct WarmupCall {
-  std::vector<TensorView> tensors;
-  std::vector<DeviceBuffer> buffers;
-  std::vector<std::uint64_t> scalars;
-  BoundCall call;
-  bool is_empty = false;  // A launch would do nothing, and `call` is not made.
-};
+Status InsideCallbackError() {
+  return FailedPreconditionError("Warmup was called from inside a callback of this library");
+}
 
 Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
   if (shape.dims.size() != definition.dims().size()) {
@@ -32,33 +27,6 @@ Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape
     dims[definition.DimOf(definition.dims()[d])] = shape.dims[d];
   }
   return dims;
-}
-
-/// By parameter; kAny for those that are no tensor.
-Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
-  const std::vector<Parameter>& parameters = definition.parameters();
-  std::vector<DType> dtypes(parameters.size(), DType::kAny);
-  std::size_t tensor = 0;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].kind != ParameterKind::kTensor) continue;
-    if (tensor < shape.dtypes.size()) dtypes[i] = shape.dtypes[tensor];
-    ++tensor;
-    if (dtypes[i] == DType::kAny) dtypes[i] = parameters[i].dtype;
-  }
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const Parameter& parameter = parameters[i];
-    if (parameter.kind != ParameterKind::kTensor) continue;
-    DType needed = parameter.dtype;
-    if (needed == DType::kAny && !parameter.same_dtype_as.empty()) {
-      needed = dtypes[*definition.FindParameter(parameter.same_dtype_as)];
-      if (dtypes[i] == DType::kAny) dtypes[i] = needed;
-    }
-    if (dtypes[i] != DType::kAny && (needed == DType::kAny || needed == dtypes[i])) continue;
-    return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' needs a dtype",
-                                             needed == DType::kAny ? "" : ", which must be ",
-                                             needed == DType::kAny ? "" : std::string(DTypeName(needed))));
-  }
-  return dtypes;
 }
 
 /// True if a launch at these dims would do nothing, as CallBinder::Bind has it. Errors: InvalidArgument if an extent of
@@ -78,52 +46,73 @@ Result<bool> IsEmpty(const KernelDefinition& definition, const Dims& dims) {
   return true;
 }
 
-Result<WarmupCall> MakeCall(const KernelDefinition& definition, const TunedKernel::Shape& shape, StreamView stream) {
-  WarmupCall warmup;
-  warmup.tensors.reserve(definition.parameters().size());  // The call points into both.
-  warmup.scalars.resize(definition.parameters().size());
-  TUNEONCE_ASSIGN_OR_RETURN(warmup.call.problem.dims, DimsOf(definition, shape));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, DTypesOf(definition, shape));
-  TUNEONCE_ASSIGN_OR_RETURN(warmup.is_empty, IsEmpty(definition, warmup.call.problem.dims));
-  if (warmup.is_empty) return warmup;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const Parameter& parameter = definition.parameters()[i];
-    warmup.call.ResetParameter(i);
-    if (parameter.kind == ParameterKind::kScalar) {
-      warmup.call.values[i] = &warmup.scalars[i];
-      warmup.call.problem.dtypes[i] = parameter.dtype;
-    }
-    if (parameter.kind != ParameterKind::kTensor) continue;
-    if (parameter.dims.empty()) {
-      return InvalidArgumentError("parameter '" + parameter.name +
-                                  "' is raw memory of unknown size: launch it once instead");
-    }
-    std::vector<std::int64_t> extents;
-    for (const std::string& dim : parameter.dims) extents.push_back(warmup.call.problem.dims[definition.DimOf(dim)]);
-    TensorView view = TensorView::Contiguous(nullptr, dtypes[i], extents.data(), static_cast<int>(extents.size()));
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
-    TUNEONCE_RETURN_IF_ERROR(buffer.Fill(0));
-    view.data = buffer.data();
-    warmup.buffers.push_back(std::move(buffer));
-    warmup.tensors.push_back(view);
-    warmup.call.values[i] = &warmup.tensors.back();
-    warmup.call.problem.dtypes[i] = dtypes[i];
-  }
-  return warmup;
+}  // namespace
+
+TuneOutcome TunedKernel::Impl::WarmTuned(const TuneRequest& request) {
+  ResidentKey key;
+  if (Status tunable = CheckTunable(request.stream, request.call); !tunable.ok()) return {tunable};
+  if (Status keyed = KeyOf(request.call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
+  bool waited = false;
+  TuneOutcome outcome = MakeResident(request, key, &waited);
+  // A launch that does not wait for other processes was first: now this thread waits.
+  return waited && outcome.is_elsewhere ? MakeResident(request, key, &waited) : outcome;
 }
 
-}  // namespace
+Status TunedKernel::Impl::Warm(CUstream stream, const Argument* arguments, std::size_t count,
+                               const std::vector<DType>* fills_of) {
+  BoundCall call;
+  bool is_empty = false;
+  if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) return is_empty ? Status() : bound;
+  Status tuned = disabled ? Status() : WarmTuned({stream, call, /*is_warmup=*/true, fills_of}).status;
+  if (tuned.sticky() || (!tuned.ok() && IsInterrupted(policy.search.interrupted))) return tuned;
+  // Also where the key could not be tuned: launches, captures among them, run the fallback then.
+  Status loaded = MakeFallbackResident(call);
+  if (tuned.ok()) return loaded;
+  return loaded.ok() ? tuned : BothFailed(tuned, loaded);
+}
+
+Status TunedKernel::Impl::MakeFallbackResident(const BoundCall& call) {
+  ResidentKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindFallback(call, &key));
+  return entry != nullptr ? Status() : LoadFallback(call, key).status();
+}
+
+Status TunedKernel::Impl::CheckCanWarm(CUstream stream) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
+  if (!capturing) return Status();
+  return FailedPreconditionError(absl::StrCat("kernel '", definition->name(),
+                                              "', warm-up: the stream is capturing: warm up before the capture"));
+}
+
+Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
+  TUNEONCE_RETURN_IF_ERROR(CheckCanWarm(stream));
+  Result<Dims> dims = DimsOf(*definition, shape);
+  Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
+  if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
+  if (*is_empty) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs,
+                            WarmupInputs::Create(*definition, *dims, shape.dtypes, StreamView(api, stream),
+                                                 disabled ? WarmupInputs::Use::kShapes : WarmupInputs::Use::kSearch));
+  return Warm(stream, inputs.arguments().data(), inputs.arguments().size(), &shape.dtypes);
+}
+
+Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  if (InsideCallback()) return InsideCallbackError();
+  return impl_->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl_->CheckCanWarm(stream));
+    return impl_->Warm(stream, arguments, count, nullptr);
+  });
+}
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
-  if (InsideCallback()) return FailedPreconditionError("Warmup was called from inside a callback of this library");
+  if (InsideCallback()) return InsideCallbackError();
   Status first_failure;
   // Where one shape needed a search others will: they share one claim of CUPTI.
   std::optional<TimingBurst> burst;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Result<WarmupCall> warmup = MakeCall(*impl_->definition, shapes[i], StreamView(impl_->api, stream));
-    Status outcome = warmup.status().WithPrefix("kernel '" + impl_->definition->name() + "', warm-up");
-    if (outcome.ok() && !warmup->is_empty) outcome = impl_->Guarded([&] { return impl_->Warm(stream, warmup->call); });
+    Status outcome = impl_->Guarded([&] { return impl_->WarmShape(stream, shapes[i]); });
     if (!outcome.ok() && first_failure.ok()) first_failure = outcome;
     if (on_done) {
       CallbackScope scope;
@@ -132,7 +121,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       } catch (...) {  // A display must not end a warm-up.
       }
     }
-    if (outcome.sticky()) break;
+    if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) break;
     bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
   }

@@ -1,9 +1,11 @@
 #include "tuneonce/search/exhaustive_search.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "measure/guarded_timer.h"
 #include "search/in_process_runner.h"
 #include "search/search_engine.h"
 #include "search/search_in_memory.h"
@@ -47,9 +49,14 @@ Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& spa
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  InProcessRunner runner(trial_stream.view(), options, memory, space.baseline().has_value());
-  SearchEngine engine(kernel, target, space.baseline(), options, runner);
-  Result<TuningResult> result = engine.Run(std::move(planned));
+  SearchOptions guarded = options;
+  std::optional<GuardedTimer> timer;
+  if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
+  InProcessRunner runner(trial_stream.view(), guarded, memory, space.baseline().has_value());
+  SearchEngine engine(kernel, target, space.baseline(), guarded, runner);
+  // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
+  Result<TuningResult> result = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
+                                            [&] { return engine.Run(std::move(planned)); });
   // A result has it in its notes.
   if (!result.ok() && !runner.damage().empty()) return result.status().WithPrefix(runner.damage());
   return result;

@@ -23,7 +23,7 @@ constexpr std::initializer_list<int> kLastRuns = {1, 2, 3};
 PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
   PreparedTrial result;
   if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
-  result.failure = Failure{candidate.config, kind, status.message()};
+  result.failure = Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
   if (status.sticky()) {
     result.fatal = status.WithPrefix("kernel '" + candidate.definition->name() + "', candidate {" +
                                      candidate.config.ToString() + "}");

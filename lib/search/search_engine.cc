@@ -105,6 +105,7 @@ Status SearchEngine::CompileAndPrepare() {
   }
   CompileOptions compile = options_.compile;
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
+  if (options_.interrupted) compile.interrupted = options_.interrupted;
   CompilePool pool(toolchains_, target_, std::move(jobs), compile);
   int done = 0;
   while (std::optional<CompiledJob> compiled = pool.Next()) {
@@ -121,18 +122,21 @@ Status SearchEngine::CompileAndPrepare() {
 }
 
 Status SearchEngine::CheckCancelled() const {
-  if (options_.cancelled == nullptr || !options_.cancelled->load()) return Status();
+  bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
+  if (!is_cancelled && !IsInterrupted(options_.interrupted)) return Status();
   return CancelledError(absl::StrCat("kernel '", result_.kernel, "': the search was cancelled"));
 }
 
-void SearchEngine::Fail(std::size_t index, FailureKind kind, std::string message) {
-  failures_.emplace(index, Failure{planned_[index].config, kind, std::move(message)});
+void SearchEngine::Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient) {
+  failures_.emplace(index, Failure{planned_[index].config, kind, std::move(message), is_transient});
 }
 
 void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   PlannedConfig& planned = planned_[index];
+  bool is_transient = IsTransient(compiled.artifact.status().code());  // Of one way to build it is enough.
   for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
     planned.passed_over.push_back(PassedOver{VariantName(planned.alternatives[i]), compiled.passed_over[i].message()});
+    is_transient |= IsTransient(compiled.passed_over[i].code());
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   if (compiled.was_cut_short) {
@@ -143,7 +147,8 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
     const std::string& message = compiled.artifact.status().message();
     bool has_others = !planned.passed_over.empty();
     if (has_others) planned.passed_over.push_back(PassedOver{VariantName(candidate), message});
-    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message);
+    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message,
+         is_transient);
     return;
   }
   for (const PassedOver& passed_over : planned.passed_over) {
@@ -397,7 +402,8 @@ void SearchEngine::Collect() {
       if (member != representative) duplicates.emplace(member, Duplicate{planned_[member].config, config});
     }
     if (group.prepared->failure) {
-      Fail(representative, group.prepared->failure->kind, group.prepared->failure->message);
+      const Failure& failure = *group.prepared->failure;
+      Fail(representative, failure.kind, failure.message, failure.is_transient);
     } else if (group.samples_us.empty() || timing_failures_.count(&group) > 0) {
       Fail(representative, FailureKind::kRun, timing_failures_[&group]);
     } else {
@@ -430,6 +436,8 @@ Status SearchEngine::AllFailed() const {
     std::string reason = absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
     configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
   }
+  bool is_transient = std::any_of(result_.failures.begin(), result_.failures.end(),
+                                  [](const Failure& failure) { return failure.is_transient; });
   std::string reasons = absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
     absl::StrAppend(out, entry.first, " (", entry.second.front(),
                     entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
@@ -448,7 +456,8 @@ Status SearchEngine::AllFailed() const {
     lacks_memory |= failure.kind == FailureKind::kResources;
     all_lack_memory &= failure.kind == FailureKind::kResources || failure.kind == FailureKind::kNotVerified;
   }
-  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : StatusCode::kInternal,
+  StatusCode code = is_transient ? StatusCode::kUnavailable : StatusCode::kInternal;
+  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : code,
                 absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
 }
 

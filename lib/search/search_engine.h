@@ -67,7 +67,7 @@ class SearchEngine {
   /// Winner against baseline alone: true if the winner kept its margin.
   Result<bool> WinnerKeepsMargin(std::size_t winner);
   Status CheckCancelled() const;
-  void Fail(std::size_t index, FailureKind kind, std::string message);
+  void Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient = false);
   /// Turns groups into successes, failures, duplicates and what was not measured, in the space's order. The baseline
   /// represents its group, else the earliest does.
   void Collect();

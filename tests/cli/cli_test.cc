@@ -81,6 +81,40 @@ TEST(CliTest, TextOutputHasATableAndTheCheck) {
   EXPECT_NE(result.output.find("output checked against the reference"), std::string::npos) << result.output;
 }
 
+TEST(CliTest, ABundleIsTunedOnWhatItDeclares) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  ASSERT_TRUE(folder.ok());
+  // Outside of 0 to n - 1, an index is a fault.
+  ASSERT_TRUE(folder
+                  ->WriteFile("gather.cc", R"(
+static void gather(const tuneonce_block&, const float* x, const int* index, float* y, bool twice, int n) {
+  for (int i = 0; i < n; ++i) y[i] = *(x + 1000000000000L * (index[i] < 0 || index[i] >= n)) * (twice ? 2 : 1);
+}
+TUNEONCE_CPU_KERNEL(gather);)")
+                  .ok());
+  auto tune = [&](const std::string& fill, const std::string& twice) {
+    std::string manifest = R"({"tuneonce_bundle": 1, "name": "gather", "version": "1", "dims": ["N"], "parameters": [
+{"name": "x", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["N"]},
+{"name": "index", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"])" +
+                           fill + R"(},
+{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
+{"name": "twice", "kind": "scalar", "dtype": "bool")" +
+                           twice + R"(}, {"kind": "dim", "dim": "N"}],
+"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "gather",
+"grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "gather.cc"}]}]})";
+    EXPECT_TRUE(folder->WriteFile("manifest.json", manifest).ok());
+    return std::vector<std::string>{"tune", folder->path(), "--device", "cpu", "--shape", "N=50"};
+  };
+  ExpectOneLineError(tune("", R"(, "warmup": true)"), "parameter 'index' (int32 tensor) has no values to warm up with");
+  ExpectOneLineError(tune(R"(, "warmup": 1)", ""), "parameter 'twice' (bool scalar) has no values to warm up with");
+  std::vector<std::string> arguments = tune(R"(, "warmup": {"uniform": [0, "N"]})", "");
+  arguments.insert(arguments.end(), {"--scalar", "twice=1", "--store", folder->path() + "/cache/store.db"});
+  ProcessResult result = RunCli(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  ProcessResult records = RunCli({"records", "list", "--json", "--store", folder->path() + "/cache/store.db"});
+  EXPECT_NE(records.output.find("\"fill\""), std::string::npos) << records.output;
+}
+
 TEST(CliTest, TheEnvironmentDoesNotStopTune) {
   ProcessResult result = RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5000"}, "DISABLE_AUTOTUNE=1");
   EXPECT_EQ(result.exit_code, 0) << result.output;

@@ -118,6 +118,15 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"[64, 128]", "[true]", ":11: axes[0].values: an axis of truth values has the values [false, true]"},
       {"{\"TILE\": 64}", "{\"TILE\": 65}", "65"},
       {"{\"TILE\": 64}", "{\"TIL\": 64}", ":12: baseline.TIL: unknown axis 'TIL'; the bundle has: TILE"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": \"Q\"", ":7: parameters[0].warmup: unknown dim 'Q'"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"zeros\": 1}", ":7: parameters[0].warmup.zeros: unknown"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}", "expected one of the fields iota and uniform"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}", "expected two numbers, or dims' names"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"uniform\": [1, 1]}",
+       ":7: parameters[0].warmup: its range for a warm-up, [1, 1), is empty"},
+      {"\"access\": \"out\"", "\"access\": \"out\", \"warmup\": 1",
+       ":8: parameters[1].warmup: an output that the kernel does not read"},
+      {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: only scalars, and tensors"},
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"", ":13: guards[0].at_least: unknown axis 'T'"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
@@ -177,6 +186,30 @@ TEST_F(BundleFileTest, AnOutputSaysHowItIsVerified) {
   EXPECT_EQ(bundle.definition().ToleranceOf(y, DType::kFloat32).ulps, 2);
   const Parameter& x = bundle.definition().parameters()[0];
   EXPECT_EQ(bundle.definition().ToleranceOf(x, DType::kFloat32).relative, Tolerance::Of(DType::kFloat32).relative);
+}
+
+TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
+  std::string manifest = kManifest;
+  std::string tensors = R"("parameters": [
+    {"name": "a", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"], "warmup": {"uniform": [0, "N"]}},
+    {"name": "b", "kind": "tensor", "access": "inout", "dtype": "int32", "dims": ["N"], "warmup": {"iota": [1, 2.0]}},
+    {"name": "c", "kind": "tensor", "access": "in", "dtype": "bool", "dims": ["N"], "warmup": true},
+    {"name": "d", "kind": "scalar", "dtype": "int64", "warmup": "N"},)";
+  std::string own = "\"parameters\": [";
+  Write("k.cc", "static void k(const tuneonce_block&, int*, int*, bool*, long, const float*, float*, int) {}\n"
+                "TUNEONCE_CPU_KERNEL(k);\n");
+  Write("manifest.json", manifest.replace(manifest.find(own), own.size(), tensors));
+  Result<Bundle> bundle = Bundle::Load(folder_.path());
+  ASSERT_OK(bundle);
+  const std::vector<Parameter>& parameters = bundle->definition().parameters();
+  EXPECT_EQ(parameters[0].warmup->kind, WarmupFill::Kind::kUniform);
+  EXPECT_EQ(parameters[0].warmup->second.dim, "N");
+  EXPECT_EQ(parameters[1].warmup->kind, WarmupFill::Kind::kIota);
+  EXPECT_EQ(parameters[1].warmup->first.value, 1);
+  EXPECT_EQ(parameters[1].warmup->second.value, 2);
+  EXPECT_EQ(parameters[2].warmup->first.value, 1);
+  EXPECT_EQ(parameters[3].warmup->first.dim, "N");
+  EXPECT_FALSE(parameters[4].warmup.has_value());
 }
 
 TEST_F(BundleFileTest, HostileFilesAreRefused) {

@@ -2,8 +2,10 @@
 """The Python package on the CPU device with numpy: python_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce on PYTHONPATH."""
 import gc
 import json
+import os
 import pathlib
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +82,90 @@ def test_warmup_and_seal():
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
     expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))
     kernel.warmup([(0, 64)])
+
+
+def test_warmup_with_a_calls_arguments():
+    kernel = kernel_of("rms_norm")
+    x, w, y = np.ones((4, 8), np.float16), np.ones(8, np.float16), np.full((4, 8), 7, np.float16)
+    kernel.warmup_with(x, w, y, 1e-5)
+    assert kernel.counters()["tunes"] == 1 and (y == 7).all(), "it tunes and does not launch"
+    kernel(x, w, y, 1e-5)
+    assert kernel.counters()["hits"] == 1 and (y == 1).all()
+    kernel.warmup([(5, 8)])  # The bundle says what eps is.
+    expect(TypeError, "warmup_with takes its arguments by position", lambda: kernel.warmup_with(x, w, y, eps=1e-5))
+    expect(ValueError, "on_tune_error is", lambda: kernel_of("rms_norm", on_tune_error="never"))
+
+
+COMPILER = """#!/bin/sh
+case "$*" in *--version*) exec c++ "$@";; esac
+if [ -e {0}/slow ]; then touch {0}/started; sleep 600; fi
+exec c++ "$@"
+"""
+TUNES = """
+import os, sys, numpy, tuneonce
+folder, bundle = sys.argv[1:]
+kernel = tuneonce.TunedKernel(bundle, "cpu", store=folder + "/cache/store.db")
+x, y = numpy.ones((8, 64), "f"), numpy.zeros((8, 64), "f")
+for attempt in (lambda: kernel(x, y), lambda: kernel.warmup_with(x, y), lambda: kernel.warmup([(8, 64), (9, 64)])):
+    try:
+        attempt()
+        sys.exit("it was not interrupted")
+    except KeyboardInterrupt:
+        os.remove(folder + "/started")
+        print("interrupted", flush=True)
+assert tuneonce.records(folder + "/cache/store.db") == [], "nothing is stored"
+os.remove(folder + "/slow")
+kernel(x, y)
+assert abs(y.sum() - 8) < 1e-4, y.sum()
+counters = kernel.counters()
+assert counters["failed_tunes"] == counters["fallbacks"] == 0 and kernel.is_tuned(x, y), counters
+print("tuned", flush=True)
+"""
+WAITS = """
+import os, sys, threading, numpy, tuneonce
+folder, bundle = sys.argv[1:]
+kernel = tuneonce.TunedKernel(bundle, "cpu", store="memory")
+x, y = numpy.ones((8, 64), "f"), numpy.zeros((8, 64), "f")
+try:
+    threading.Thread(target=lambda: kernel(x, y.copy())).start()
+    while not os.path.exists(folder + "/started"):
+        pass
+    kernel(x, y)  # Behind the other thread's tune, which does not see signals.
+    print("it was not interrupted", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os._exit(0)  # The other thread still waits for its compiler.
+"""
+
+
+def interrupt_child(program, times):
+    """Runs it with a compiler that takes ten minutes, interrupts it each time when that has begun, and returns the rest
+    of what it says."""
+    with tempfile.TemporaryDirectory() as temporary:
+        compiler, started = pathlib.Path(temporary) / "slow-c++", pathlib.Path(temporary) / "started"
+        compiler.write_text(COMPILER.format(temporary))
+        compiler.chmod(0o755)
+        (pathlib.Path(temporary) / "slow").touch()
+        child = subprocess.Popen([sys.executable, "-c", program, temporary, str(folder / "softmax")], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CXX": str(compiler)})
+        try:
+            for _ in range(times):
+                while not started.exists() and child.poll() is None:
+                    time.sleep(0.01)
+                child.send_signal(signal.SIGINT)
+                said = child.stdout.readline()
+                assert said == "interrupted\n", (said, child.communicate(timeout=100))
+            return child.communicate(timeout=100)
+        finally:
+            child.kill()
+
+
+def test_ctrl_c_ends_a_call_that_tunes_and_leaves_nothing_behind():
+    assert interrupt_child(TUNES, 3) == ("tuned\n", "")
+
+
+def test_ctrl_c_ends_a_call_that_waits_for_another_threads_tune():
+    assert interrupt_child(WAITS, 1) == ("", "")
 
 
 def test_wrong_calls_say_what_is_wrong():
@@ -297,6 +383,12 @@ def test_exhaustive_search_has_cutiles_names():
     expect(ValueError, "the search space is empty", lambda: tuneonce.exhaustive_search([], None, None, None, None))
     expect(tuneonce.InternalError, "all 1 configs failed", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: 1 // 0, lambda c: (), device="cpu", quiet=True))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    expect(KeyboardInterrupt, "", lambda: tuneonce.exhaustive_search(
+        [1], None, None, interrupted, lambda c: (), device="cpu", quiet=True))
     expect(tuneonce.InternalError, "it launched nothing on the stream", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True))
     expect(ValueError, "timer is 'cupti' or 'events', not 'clock'", lambda: tuneonce.exhaustive_search(

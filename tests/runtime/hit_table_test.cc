@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/tune_once.h"
-
 namespace tuneonce {
 namespace {
 
@@ -117,32 +115,6 @@ TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {
   }
   for (std::thread& reader : readers) reader.join();
   EXPECT_FALSE(missed.load());
-}
-
-TEST(TuneOnceTest, OneWorksAndTheOthersGetItsOutcome) {
-  TuneOnce once;
-  std::atomic<int> runs{0};
-  std::atomic<int> waits{0};
-  std::atomic<int> started{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 6; ++t) {
-    threads.emplace_back([&] {
-      bool waited = false;
-      ++started;
-      Status status = once.Run({1, 2}, &waited, [&] {
-        ++runs;
-        while (started.load() < 6) std::this_thread::yield();
-        return NotFoundError("the outcome");
-      });
-      EXPECT_EQ(status.message(), "the outcome");
-      if (waited) ++waits;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(runs.load() + waits.load(), 6);
-  bool waited = true;
-  EXPECT_TRUE(once.Run({1, 2}, &waited, [] { return Status(); }).ok()) << "nothing is remembered";
-  EXPECT_FALSE(waited);
 }
 
 }  // namespace

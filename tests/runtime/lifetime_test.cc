@@ -120,7 +120,7 @@ TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
   scale_.space = SearchSpace();
   KernelDefinition one_config("scale", "1");
   one_config.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32).ForWarmup(2),
                    DimValue("N")})
       .Variant(
           [](const Config&, const Problem&) {

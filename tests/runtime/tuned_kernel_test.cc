@@ -336,7 +336,7 @@ TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 2.0f));
   thrown = true;
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(x), 2.0f), StatusCode::kInvalidArgument,
-               "kernel 'thrower': a function of its definition threw: too late");
+               "kernel 'thrower': the geometry function threw: too late");
 }
 
 TEST_F(TunedKernelTest, WhatTheKeyDecidesIsComputedOncePerKey) {

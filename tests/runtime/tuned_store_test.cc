@@ -85,7 +85,7 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
   EXPECT_OK(launched);
   EXPECT_EQ(again.counters().stored_hits, 1);
   EXPECT_EQ(again.counters().tunes, 1) << "the other key's, which cannot be compiled";
-  EXPECT_ERROR(other, StatusCode::kInternal, "/nowhere/c++");
+  EXPECT_ERROR(other, StatusCode::kUnavailable, "/nowhere/c++");
   EXPECT_TRUE(warnings_.empty());
 }
 

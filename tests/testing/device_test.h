@@ -139,7 +139,7 @@ struct ScaleKernel {
     KernelDefinition definition(name, "1");
     definition.Dims({"N"})
         .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                     Scalar("factor", DType::kFloat32), DimValue("N")})
+                     Scalar("factor", DType::kFloat32).ForWarmup(2), DimValue("N")})
         .Space(space)
         .Variant(Source(), nullptr, Grid::OneD({"N", tile}));
     return definition;

@@ -34,7 +34,9 @@ struct Search {
       launch(index, reinterpret_cast<std::uintptr_t>(on));
       return Status();
     } catch (const py::error_already_set& e) {
-      return InternalError(e.what());
+      if (e.matches(PyExc_Exception)) return InternalError(e.what());
+      interrupt = e;  // KeyboardInterrupt, SystemExit: not this config's failure.
+      return CancelledError("interrupted");
     }
   }
 
@@ -43,7 +45,7 @@ struct Search {
     for (std::size_t i = 0; i < errors.size(); ++i) {
       Status status = Launch(i, stream.get());
       if (status.ok()) status = stream.Synchronize();
-      if (status.sticky()) return status;
+      if (status.sticky() || interrupt) return status;
       errors[i] = status.ok() ? "" : status.message();
       if (status.ok()) entrants.push_back(Entrant{i, nullptr});
     }
@@ -57,7 +59,7 @@ struct Search {
       TimedRun run;
       run.launch = [this, index = entrant.index](CUstream on) { return Launch(index, on); };
       Result<std::unique_ptr<PreparedRun>> prepared = session->Prepare(std::move(run));
-      if (prepared.status().sticky()) return prepared.status();
+      if (prepared.status().sticky() || interrupt) return prepared.status();
       errors[entrant.index] = prepared.status().message();
       if (prepared.ok()) ready.push_back(Entrant{entrant.index, *std::move(prepared)});
     }
@@ -91,6 +93,7 @@ struct Search {
   }
 
   py::object launch;
+  std::optional<py::error_already_set> interrupt;
   StreamView stream;
   std::vector<std::string> errors;
   std::vector<Entrant> entrants;
@@ -116,6 +119,7 @@ py::dict RaceCallables(std::size_t num_configs, const py::object& launch, const 
     status = search.Run(timer);
     search.session = nullptr;
   }
+  if (search.interrupt) throw *search.interrupt;
   ThrowIfError(status);
   py::list configs;
   for (const std::string& error : search.errors) {

@@ -1,5 +1,6 @@
 #include "kernel_call.h"
 
+#include <chrono>
 #include <cstring>
 #include <new>
 
@@ -8,6 +9,48 @@
 #include "tuneonce/cuda/relaxed_driver.h"
 
 namespace tuneonce::python {
+namespace {
+
+/// How often a call that works without the GIL looks for signals: a person does not notice, nor do other threads, which
+/// may hold the GIL for 5 ms.
+constexpr std::chrono::milliseconds kSignalPoll(50);
+
+/// True once a signal's handler raised in the call that this thread is in; the exception is set then.
+thread_local bool signal_raised = false;
+
+/// SearchOptions::interrupted. Python runs handlers on its main thread, when that asks for it.
+bool SignalRaised(unsigned long main_thread) {
+  thread_local std::chrono::steady_clock::time_point next;
+  if (signal_raised) return true;
+  if (PyThread_get_thread_ident() != main_thread || std::chrono::steady_clock::now() < next) return false;
+  next = std::chrono::steady_clock::now() + kSignalPoll;
+  PyGILState_STATE gil = PyGILState_Ensure();
+  signal_raised = PyErr_CheckSignals() != 0;
+  PyGILState_Release(gil);
+  return signal_raised;
+}
+
+/// The identity of Python's main thread. Needs the GIL; 0 with an exception set.
+unsigned long MainThread() {
+  PyObject* threading = PyImport_ImportModule("threading");
+  PyObject* main = threading == nullptr ? nullptr : PyObject_CallMethod(threading, "main_thread", nullptr);
+  PyObject* identity = main == nullptr ? nullptr : PyObject_GetAttrString(main, "ident");
+  unsigned long result = identity == nullptr ? 0 : PyLong_AsUnsignedLong(identity);
+  Py_XDECREF(identity);
+  Py_XDECREF(main);
+  Py_XDECREF(threading);
+  return PyErr_Occurred() != nullptr ? 0 : result;
+}
+
+/// What a call ends with: None, or null with an exception set, be it the one that a signal's handler raised.
+PyObject* Ended(const Status& status) {
+  signal_raised = false;
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  if (!status.ok()) return SetException(status);
+  Py_RETURN_NONE;
+}
+
+}  // namespace
 
 class KernelCaller::Arguments {
  public:
@@ -33,9 +76,14 @@ class KernelCaller::Arguments {
 
 Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinition& definition, const Device& device,
                                                            AutotunePolicy policy) {
+  unsigned long main_thread = MainThread();
+  if (main_thread == 0) return InternalError("Python's main thread is not known");
+  std::function<bool()> interrupted = [main_thread] { return SignalRaised(main_thread); };
+  policy.search.interrupted = interrupted;
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
   TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
   std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));
+  caller->interrupted_ = std::move(interrupted);
   caller->is_cpu_ = device.api().is_cpu_device();
   TUNEONCE_ASSIGN_OR_RETURN(int num_devices, Device::Count(device.api()));
   caller->has_many_devices_ = num_devices > 1;
@@ -148,18 +196,22 @@ Result<ContextView> KernelCaller::PrimaryOf(int device) {
   return it->second.view();
 }
 
-Status KernelCaller::LaunchIn(CUstream stream, Arguments& arguments) {
-  bool missed = false;
-  Status status = kernel_.LaunchIfResident(stream, arguments.list(), arguments.count, &missed);
-  if (!missed) return status;
+Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
+  Status status;
+  if (use == Use::kLaunch) {
+    bool missed = false;
+    status = kernel_.LaunchIfResident(stream, arguments.list(), arguments.count, &missed);
+    if (!missed) return status;
+  }
   // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
   Py_BEGIN_ALLOW_THREADS;
-  status = kernel_.LaunchArguments(stream, arguments.list(), arguments.count);
+  status = use == Use::kLaunch ? kernel_.LaunchArguments(stream, arguments.list(), arguments.count)
+                               : kernel_.WarmupArguments(stream, arguments.list(), arguments.count);
   Py_END_ALLOW_THREADS;
   return status;
 }
 
-PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given) {
+PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given, Use use) {
   int device = -1;
   void* stream = given.value_or(nullptr);
   for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
@@ -187,21 +239,23 @@ PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream>
       scoped.emplace(*primary);
     }
   }
-  status = LaunchIn(static_cast<CUstream>(stream), arguments);
+  status = UseIn(static_cast<CUstream>(stream), arguments, use);
   if (status.code() == StatusCode::kFailedPrecondition && !ContextView::Current(device_.api()).ok()) {
     // This thread has not used CUDA yet: as the CUDA runtime does, make the device's primary context its current one.
     Result<ContextView> primary = PrimaryOf(device < 0 ? device_.index() : device);
     if (!primary.ok()) return SetException(primary.status());
     RelaxedDriver driver(device_.api());
     driver->CtxSetCurrent(primary->get());
-    status = LaunchIn(static_cast<CUstream>(stream), arguments);
+    status = UseIn(static_cast<CUstream>(stream), arguments, use);
   }
-  if (!status.ok()) return SetException(status);
-  Py_RETURN_NONE;
+  return Ended(status);
 }
 
-Status KernelCaller::LaunchStaged(Arguments& arguments) {
-  std::lock_guard<std::mutex> lock(mutex_);
+Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
+  std::unique_lock<std::timed_mutex> lock(cpu_mutex_, std::defer_lock);
+  while (!lock.try_lock_for(kSignalPoll)) {
+    if (interrupted_()) return CancelledError("interrupted while another thread's call runs");
+  }
   ScopedContext current(primary_.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
   std::vector<TensorView> host;
@@ -217,6 +271,10 @@ Status KernelCaller::LaunchStaged(Arguments& arguments) {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     list.push_back(expected_[i].is_tensor ? Argument(staged.view(tensor++)) : arguments.list()[i]);
   }
+  if (use == Use::kWarmup) {
+    TUNEONCE_RETURN_IF_ERROR(kernel_.WarmupArguments(cpu_stream_->get(), list.data(), list.size()));
+    return cpu_stream_->view().Synchronize();
+  }
   TUNEONCE_RETURN_IF_ERROR(kernel_.LaunchArguments(cpu_stream_->get(), list.data(), list.size()));
   tensor = 0;
   for (const Expected& expected : expected_) {
@@ -227,7 +285,7 @@ Status KernelCaller::LaunchStaged(Arguments& arguments) {
   return cpu_stream_->view().Synchronize();
 }
 
-PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments) {
+PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
   std::size_t tensor = 0;
   for (const Expected& expected : expected_) {
     if (!expected.is_tensor) continue;
@@ -239,16 +297,21 @@ PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments) {
   }
   Status status;
   Py_BEGIN_ALLOW_THREADS;
-  status = LaunchStaged(arguments);
+  status = UseStaged(arguments, use);
   Py_END_ALLOW_THREADS;
-  if (!status.ok()) return SetException(status);
-  Py_RETURN_NONE;
+  return Ended(status);
 }
 
 PyObject* KernelCaller::Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream) {
   Arguments read;
   if (!Read(arguments, count, &read)) return nullptr;
-  return is_cpu_ ? CallOnCpuDevice(read) : CallOnCuda(read, stream);
+  return is_cpu_ ? CallOnCpuDevice(read, Use::kLaunch) : CallOnCuda(read, stream, Use::kLaunch);
+}
+
+PyObject* KernelCaller::WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream) {
+  Arguments read;
+  if (!Read(arguments, count, &read)) return nullptr;
+  return is_cpu_ ? CallOnCpuDevice(read, Use::kWarmup) : CallOnCuda(read, stream, Use::kWarmup);
 }
 
 int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
@@ -269,7 +332,9 @@ Status KernelCaller::Warmup(CUstream stream, const std::vector<TunedKernel::Shap
   std::optional<ScopedContext> current;
   if (is_cpu_ || !ContextView::Current(device_.api()).ok()) current.emplace(primary_.view());
   if (is_cpu_) stream = cpu_stream_->get();
-  return kernel_.Warmup(stream, shapes, on_done);
+  Status status = kernel_.Warmup(stream, shapes, on_done);
+  signal_raised = false;
+  return status;
 }
 
 }  // namespace tuneonce::python

@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,8 +29,11 @@ class KernelCaller {
   PyObject* Call(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
   /// True if Call would be a hit. -1 with an exception set.
   int IsTuned(PyObject* const* arguments, Py_ssize_t count);
+  /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
   Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                 const std::function<void(std::size_t, const Status&)>& on_done);
+  /// A warm-up on a call's arguments, which is not launched. As Call.
+  PyObject* WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
 
   TunedKernel& kernel() { return kernel_; }
   bool is_cpu_device() const { return is_cpu_; }
@@ -47,12 +51,14 @@ class KernelCaller {
 
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   bool ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const;
-  PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream);
-  PyObject* CallOnCpuDevice(Arguments& arguments);
-  Status LaunchStaged(Arguments& arguments);
+  /// What is done with arguments: launch them, or tune on them.
+  enum class Use { kLaunch, kWarmup };
+  PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
+  PyObject* CallOnCpuDevice(Arguments& arguments, Use use);
+  Status UseStaged(Arguments& arguments, Use use);
   /// The primary context of a device of the driver; retained once, kept for ever.
   Result<ContextView> PrimaryOf(int device);
-  Status LaunchIn(CUstream stream, Arguments& arguments);
+  Status UseIn(CUstream stream, Arguments& arguments, Use use);
 
   TunedKernel kernel_;
   Device device_;
@@ -60,8 +66,10 @@ class KernelCaller {
   bool is_cpu_ = false;
   bool has_many_devices_ = false;
   std::vector<Expected> expected_;
-  std::mutex mutex_;  // Of contexts_, and of the CPU device's stream. Never waited for with the GIL held.
+  std::function<bool()> interrupted_;  // Asked by what waits without the GIL.
+  std::mutex mutex_;  // Of contexts_. Never waited for with the GIL held.
   std::map<int, Context> contexts_;
+  std::timed_mutex cpu_mutex_;  // Of the CPU device's stream; held while a call tunes.
   std::optional<Stream> cpu_stream_;
 };
 

@@ -42,35 +42,54 @@ PyObject* Guarded(Function function) {
   return nullptr;
 }
 
-PyObject* Vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
-  Py_ssize_t count = PyVectorcall_NARGS(flags);
-  std::optional<CUstream> stream;
+/// The stream of `what(*args, stream=...)`, if one is given. False with an exception set.
+bool ReadStream(const char* what, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
+                std::optional<CUstream>* stream) {
   if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
     if (PyTuple_GET_SIZE(keywords) != 1 ||
         PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") != 0) {
-      PyErr_SetString(PyExc_TypeError, "a tuned kernel takes its arguments by position; the only keyword is stream");
-      return nullptr;
+      PyErr_Format(PyExc_TypeError, "%s takes its arguments by position; the only keyword is stream", what);
+      return false;
     }
     PyObject* given = arguments[count];
     if (given != Py_None) {
       try {
-        stream = StreamOf(given);
+        *stream = StreamOf(given);
       } catch (py::error_already_set& e) {
         e.restore();
-        return nullptr;
+        return false;
       } catch (const py::builtin_exception& e) {
         e.set_error();
-        return nullptr;
+        return false;
       }
     }
   }
+  return true;
+}
+
+PyObject* Vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags, PyObject* keywords) {
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  std::optional<CUstream> stream;
+  if (!ReadStream("a tuned kernel", arguments, count, keywords, &stream)) return nullptr;
   return CallerOf(self).Call(arguments, count, stream);
+}
+
+PyObject* WarmupWith(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("warmup_with", arguments, count, keywords, &stream)) return nullptr;
+  return CallerOf(self).WarmupWith(arguments, count, stream);
 }
 
 AutotunePolicy::OnMiss OnMissNamed(const std::string& name) {
   if (name == "wait") return AutotunePolicy::OnMiss::kWait;
   if (name == "use_baseline") return AutotunePolicy::OnMiss::kUseBaseline;
   throw py::value_error("on_miss is 'wait' or 'use_baseline', not '" + name + "'");
+}
+
+AutotunePolicy::OnTuneError OnTuneErrorNamed(const std::string& name) {
+  if (name == "use_baseline") return AutotunePolicy::OnTuneError::kUseBaseline;
+  if (name == "raise") return AutotunePolicy::OnTuneError::kReturn;
+  throw py::value_error("on_tune_error is 'use_baseline' or 'raise', not '" + name + "'");
 }
 
 RecordMatch MatchNamed(const std::string& name) {
@@ -83,9 +102,10 @@ RecordMatch MatchNamed(const std::string& name) {
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
                                          const py::object& store, const std::optional<bool>& disabled,
                                          const std::optional<std::string>& timer, bool warm, const std::string& on_miss,
-                                         const std::string& weakest_match, const std::string& shared_choice,
-                                         bool quiet) {
+                                         const std::string& on_tune_error, const std::string& weakest_match,
+                                         const std::string& shared_choice, bool quiet) {
   AutotunePolicy policy;
+  policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
   policy.disabled = disabled;
   policy.search.quiet = quiet;
   policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
@@ -120,17 +140,17 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
       // pybind11 reads the keywords; what it returns is a raw pointer in a capsule, taken over below.
       auto function = [](const py::object& bundle, const std::string& device, const py::object& store,
                          const std::optional<bool>& disabled, const std::optional<std::string>& timer, bool warm,
-                         const std::string& on_miss, const std::string& weakest_match, const std::string& shared_choice,
-                         bool quiet) {
-        return py::capsule(
-            MakeCaller(bundle, device, store, disabled, timer, warm, on_miss, weakest_match, shared_choice, quiet)
-                .release());
+                         const std::string& on_miss, const std::string& on_tune_error,
+                         const std::string& weakest_match, const std::string& shared_choice, bool quiet) {
+        return py::capsule(MakeCaller(bundle, device, store, disabled, timer, warm, on_miss, on_tune_error,
+                                      weakest_match, shared_choice, quiet)
+                               .release());
       };
       return new py::object(
           py::cpp_function(function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda",
                            py::kw_only(), py::arg("store") = py::none(), py::arg("disabled") = py::none(),
                            py::arg("timer") = py::none(), py::arg("warm") = false, py::arg("on_miss") = "wait",
-                           py::arg("weakest_match") = "exact", py::arg("shared_choice") = "", py::arg("quiet") = true));
+                           py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact", py::arg("shared_choice") = "", py::arg("quiet") = true));
     }();
     py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
     if (!capsule) throw py::error_already_set();
@@ -206,6 +226,7 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
     if (on_done != Py_None) {
       callback = [&](std::size_t done, const Status& outcome) {
         py::gil_scoped_acquire gil;
+        if (PyErr_Occurred() != nullptr) return;  // A signal's handler raised: that ends the warm-up.
         py::object error = outcome.ok() ? py::object(py::none()) : py::object(py::str(outcome.message()));
         py::reinterpret_borrow<py::function>(on_done)(done, error);
       };
@@ -216,6 +237,7 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
       py::gil_scoped_release release;
       status = CallerOf(self).Warmup(where, list, callback);
     }
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
     ThrowIfError(status);
     return py::none();
   });
@@ -242,6 +264,7 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["sealed_misses"] = counters.sealed_misses;
     result["failed_tunes"] = counters.failed_tunes;
     result["capture_misses"] = counters.capture_misses;
+    result["busy_elsewhere"] = counters.busy_elsewhere;
     result["loaded_kernels"] = counters.loaded_kernels;
     result["tuning_seconds"] = counters.tuning_seconds;
     result["tuning_gpu_seconds"] = counters.tuning_gpu_seconds;
@@ -264,7 +287,10 @@ PyMethodDef methods[] = {
      "warmup(shapes, dtypes=None, stream=None, on_done=None)\n\nTunes or loads ahead: `shapes` are dicts {dim: extent} "
      "or "
      "sequences in the order of `dims`; `dtypes` {tensor: dtype} for tensors that the bundle leaves open; "
-     "`on_done(number_done, error_or_None)` after each."},
+     "`on_done(number_done, error_or_None)` after each. Tensors and scalars hold what the bundle declares."},
+    {"warmup_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(WarmupWith)), METH_FASTCALL | METH_KEYWORDS,
+     "warmup_with(*args, stream=None)\n\nTunes or loads ahead for such a call, on its arguments, without launching: for "
+     "a kernel whose speed depends on its data."},
     {"seal", Seal, METH_NOARGS, "seal()\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},
     {"sealed_misses", SealedMisses, METH_NOARGS, "sealed_misses() -> list of keys missed since seal()"},
     {"counters", CountersOf, METH_NOARGS, "counters() -> dict of what happened since the kernel was made"},
@@ -280,7 +306,7 @@ PyMemberDef members[] = {
 
 constexpr char kDoc[] =
     "TunedKernel(bundle, device='cuda', *, store=None, disabled=None, timer=None, warm=False, on_miss='wait', "
-    "weakest_match='exact', shared_choice='', quiet=True)\n\n"
+    "on_tune_error='use_baseline', weakest_match='exact', shared_choice='', quiet=True)\n\n"
     "A kernel that tunes itself once per key and then launches at the cost of a plain launch.\n\n"
     "bundle: a Bundle or its folder. store: a file, 'memory', or None for the user's default store. Call it with the "
     "tensors and scalars of the bundle, in order, and optionally stream=: by default the framework's current stream.";

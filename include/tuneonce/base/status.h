@@ -27,6 +27,9 @@ enum class StatusCode {
 
 /// "InvalidArgument", "Unavailable", ...
 TUNEONCE_API std::string_view StatusCodeName(StatusCode code);
+/// True for errors that may be gone when the same is tried again later: memory, processes, threads or time were short, a
+/// tool or a lock was not to be had, it was cancelled.
+TUNEONCE_API bool IsTransient(StatusCode code);
 
 /// The outcome of a call: success, or an error with a code and one clear line of text.
 ///

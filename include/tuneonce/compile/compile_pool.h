@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ struct CompileOptions {
   ArtifactCache* cache = nullptr;
   /// Stops all compiles soon after it becomes true. Null (default): never.
   const std::atomic<bool>* cancelled = nullptr;
+  /// The same, asked on the thread that waits in Next, every 10 ms: true stops all. Null (default): never.
+  std::function<bool()> interrupted;
 };
 
 /// One thing to compile: by the first of the sources that compiles.

@@ -40,6 +40,8 @@ class TUNEONCE_API DeviceBuffer {
   Status CopyToHost(void* target, std::size_t bytes) const;
   /// Copies `bytes` from device address `source`, to `offset` bytes into this buffer.
   Status CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset = 0) const;
+  /// Fills the whole buffer by repeating its first `bytes` bytes. REQUIRES: `bytes` > 0, or the buffer is empty.
+  Status Repeat(std::size_t bytes) const;
   /// Sets every byte.
   Status Fill(unsigned char value) const { return Fill(value, 0, bytes_); }
   /// Sets `bytes` bytes from `offset` on.

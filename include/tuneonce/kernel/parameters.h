@@ -13,6 +13,7 @@
 #include "tuneonce/kernel/argument.h"
 #include "tuneonce/kernel/problem.h"
 #include "tuneonce/kernel/tolerance.h"
+#include "tuneonce/kernel/warmup_fill.h"
 #include "tuneonce/space/config.h"
 
 namespace tuneonce {
@@ -53,6 +54,7 @@ struct Parameter {
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
   bool may_be_partial = false;         ///< An output: see MayBePartial.
+  std::optional<WarmupFill> warmup;    ///< An input: see ForWarmup.
   std::optional<Tolerance> tolerance;  ///< An output: see Within.
 
   /// The kernel leaves elements of this output unwritten on purpose (padding, variable lengths). What the baseline
@@ -65,6 +67,12 @@ struct Parameter {
   /// By how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
   Parameter Within(Tolerance its_tolerance) && {
     tolerance = its_tolerance;
+    return std::move(*this);
+  }
+  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar("eps", kFloat32).ForWarmup(1e-5).
+  /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is refused.
+  Parameter ForWarmup(WarmupFill fill) && {
+    warmup = std::move(fill);
     return std::move(*this);
   }
 };

@@ -18,7 +18,8 @@ class TUNEONCE_API AutotuneObserver {
   /// `kernel`: the definition's name. `key`: "M=128, x:float16".
   virtual void OnTuneBegin(const std::string& /*kernel*/, const std::string& /*key*/) {}
   virtual void OnTuned(const std::string& /*kernel*/, const std::string& /*key*/, const TuningResult& /*result*/) {}
-  /// A search that found nothing. The key is not tried again.
+  /// The key could not be tuned, and why: a search that found nothing, or what failed before one. Launches of the key
+  /// run the baseline. It is tried again later if `why` may pass (IsTransient), else never.
   virtual void OnTuneFailed(const std::string& /*kernel*/, const std::string& /*key*/, const Status& /*why*/) {}
   /// A stored record's config was loaded, without a search.
   virtual void OnStoredHit(const std::string& /*kernel*/, const std::string& /*key*/, const std::string& /*config*/) {}

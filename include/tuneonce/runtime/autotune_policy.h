@@ -26,12 +26,26 @@ struct AutotunePolicy {
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
   /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
   bool accept_incomplete = false;
-  /// What other threads do that ask for a key which one thread tunes just now.
+  /// What launches do whose key another thread, or another process that shares the store, tunes just now.
   enum class OnMiss {
-    kWait,         ///< Wait for the outcome (default).
+    kWait,         ///< Wait for the outcome (default); for another process's `longest_wait_ms` at most.
     kUseBaseline,  ///< Launch the baseline meanwhile.
   };
   OnMiss on_miss = OnMiss::kWait;
+  /// How long a launch or warm-up waits for another process that tunes the same key and lives. After it the baseline
+  /// runs (Counters::busy_elsewhere), never a second search beside the first, and later launches look again. Default two
+  /// minutes: twice what a search of 30 configs takes that are compiled on a busy machine.
+  int longest_wait_ms = 120000;
+  /// What a launch does whose key could not be tuned.
+  enum class OnTuneError {
+    kUseBaseline,  ///< Launch the baseline; the observer hears why (default).
+    kReturn,       ///< Return the error, where the launch searched or waited for the search; later ones: the baseline.
+  };
+  OnTuneError on_tune_error = OnTuneError::kUseBaseline;
+  /// When a key is tried again whose tune failed for a reason that may pass (IsTransient), or which another process
+  /// tuned: after this long, doubled at each failure up to five minutes; until then the baseline runs. Other failures
+  /// stay. Default one second: as short as a lack of processes or memory lasts.
+  int retry_after_ms = 1000;
   /// Neither measure nor store: launch the baseline, else the fallback, else the first valid config.
   /// Default: Environment::disable_autotune, read once at Create.
   std::optional<bool> disabled;

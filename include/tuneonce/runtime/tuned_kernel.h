@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tuneonce/base/result.h"
@@ -50,8 +51,9 @@ class TUNEONCE_API TunedKernel {
   /// loaded; else a search is made now. Where the arguments are not what the config's code is for (a strided tensor, say),
   /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
   /// launched, tuned or counted.
-  /// Errors: InvalidArgument, naming the parameter; FailedPrecondition (no context, a miss while capturing, called from
-  /// inside a callback); those of the search; the driver's, for a launch that it refuses.
+  /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the parameter;
+  /// FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the baseline cannot
+  /// run either both reasons; a lost context; the driver's, for a launch that it refuses.
   template <typename... Arguments>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
@@ -81,13 +83,27 @@ class TUNEONCE_API TunedKernel {
     /// all kAny.
     std::vector<DType> dtypes;
   };
-  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits: on
-  /// scratch tensors of zeros and scalars of zero, or on the caller's if Launch comes first. `on_done` (may be null) is
-  /// called after each with how many are done and its outcome. Does not tune where tuning is disabled: loads the
-  /// fallbacks then. A shape of which nothing would be launched is done at once. Errors: InvalidArgument for a shape that does not fit the definition, or a definition with raw
-  /// memory; the first shape's whose tuning failed, after all were tried.
+  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
+  /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
+  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The fallback is loaded, too,
+  /// so that captures have something to run; where tuning is disabled only that is done. A shape of which nothing would be launched is
+  /// done at once. `on_done` (may be null) is
+  /// called after each with how many are done and its outcome.
+  /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
+  /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
+  /// nothing else. A key that failed is tried again by each Warmup. DeadlineExceeded: another process tunes it, for
+  /// longer than AutotunePolicy::longest_wait_ms.
   Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
                 const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);
+
+  /// The same for the key of one launch, on its arguments, which are not launched on: for a kernel whose speed depends
+  /// on its data. Nothing is written to them. Errors: as above, and those of Launch's arguments.
+  template <typename... Arguments, typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
+  Status Warmup(CUstream stream, const Arguments&... arguments) {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return WarmupArguments(stream, packed.data(), packed.size());
+  }
+  Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// From now on nothing is tuned, compiled for a search, or served from the store: a launch whose key is not resident
   /// runs the fallback, and is counted and listed. Call it after Warmup, before captures and steady operation.

@@ -66,6 +66,10 @@ struct SearchOptions {
   /// Ends the search with a Cancelled error soon after it becomes true; a trial that runs is finished first. Null
   /// (default): never.
   const std::atomic<bool>* cancelled = nullptr;
+  /// The same, asked on the thread that searches, or waits for another's search, 50 to 100 times a second: for a host
+  /// that must look itself whether its user wants an end, as Python. Once true it must stay so until the call that
+  /// searches has returned. It must not launch; an exception from it counts as true. Null (default): never.
+  std::function<bool()> interrupted;
   /// No progress line. Default false: one is drawn where stderr is a terminal and no callback is set.
   bool quiet = false;
   /// Called on the searching thread after each step. Exceptions from it are dropped.
@@ -78,9 +82,9 @@ struct SearchOptions {
 /// notes or the error say which tensor is damaged. No cache is read or written, and DISABLE_AUTOTUNE does not apply.
 ///
 /// REQUIRES: the stream's context is current, and nobody writes the tensors until the search is done. Errors:
-/// InvalidArgument (arguments, space, callback), FailedPrecondition (no context, the stream is capturing), Unavailable
-/// / Internal when every candidate failed, listing why. A fault in a kernel loses the context: an error with sticky()
-/// that names the candidate.
+/// InvalidArgument (arguments, space, callback), FailedPrecondition (no context, the stream is capturing), Internal
+/// when every candidate failed, listing why, and Unavailable or ResourceExhausted where that may pass (no compiler, no
+/// process, no memory). A fault in a kernel loses the context: an error with sticky() that names the candidate.
 TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
                                                     const std::vector<Argument>& arguments,
                                                     const SearchOptions& options = {});

@@ -31,6 +31,8 @@ struct Failure {
   Config config;
   FailureKind kind = FailureKind::kCompile;
   std::string message;  ///< The tool's or driver's own words.
+  /// The reason may pass (IsTransient): no memory, no process, no compiler, no time. Another search may measure it.
+  bool is_transient = false;
 };
 
 }  // namespace tuneonce

@@ -5,21 +5,28 @@ import pathlib
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 
+def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
+    return parameter if warmup is None else {**parameter, "warmup": warmup}
+
+
 def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_be_partial: bool = False,
-           tolerance: Optional[Dict[str, float]] = None) -> Dict[str, Any]:
+           tolerance: Optional[Dict[str, float]] = None,
+           warmup: Union[None, float, str, Dict[str, Any]] = None) -> Dict[str, Any]:
     """A tensor parameter; `access`: in, out or inout. Of an output: whether the kernel leaves elements unwritten on
-    purpose, and its tolerance (absolute, relative, ulps)."""
+    purpose, and its tolerance (absolute, relative, ulps). `warmup`: what an input holds where a shape is tuned without
+    data: a number, {"iota": [start, step]} or {"uniform": [low, high]}, in which the name of a dim can stand for a
+    number. A tensor of integers or truth values that the kernel reads needs one for that."""
     result = {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
     if may_be_partial:
         result["may_be_partial"] = True
     if tolerance is not None:
         result["tolerance"] = tolerance
-    return result
+    return _with_warmup(result, warmup)
 
 
-def scalar(name: str, dtype: str) -> Dict[str, Any]:
-    """A number that the caller passes."""
-    return {"name": name, "kind": "scalar", "dtype": dtype}
+def scalar(name: str, dtype: str, warmup: Union[None, float, str] = None) -> Dict[str, Any]:
+    """A number that the caller passes. `warmup`: the one where a shape is tuned without data."""
+    return _with_warmup({"name": name, "kind": "scalar", "dtype": dtype}, warmup)
 
 
 def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:

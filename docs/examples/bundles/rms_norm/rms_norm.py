@@ -16,7 +16,7 @@ def rms_norm(x, w, y, eps: float, TILE_N: ct.Constant[int]):
 rms_norm_bundle = Declaration(
     dims=["M", "N"],
     parameters=[tensor("x", "float16", ["M", "N"]), tensor("w", "float16", ["N"]),
-                tensor("y", "float16", ["M", "N"], "out"), scalar("eps", "float32"), dim("M"), dim("N")],
+                tensor("y", "float16", ["M", "N"], "out"), scalar("eps", "float32", warmup=1e-5), dim("M"), dim("N")],
     axes={"TILE_N": [1024, 4096]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 4096, "occupancy": 1},
     guards=[{"dim": "N", "at_most": "TILE_N"}], grid={"pattern": "tile_coverage", "tiles": [["M", 1]]},
     divisible={"N": 16}, cpu="rms_norm.cpu.cc", work={"bytes": [[4, "M", "N"], [2, "N"]], "operations": [[4, "M", "N"]]},

@@ -1,0 +1,23 @@
+#ifndef TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_
+#define TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_
+
+#include "tuneonce/measure/timer.h"
+
+namespace tuneonce {
+
+/// A host's timer, of which nothing is known: what it and its sessions throw becomes an error that says so.
+class GuardedTimer final : public Timer {
+ public:
+  /// REQUIRES: `timer` outlives the object and its sessions.
+  explicit GuardedTimer(Timer& timer) : timer_(timer) {}
+
+  std::string_view name() const override;
+  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override;
+
+ private:
+  Timer& timer_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_

@@ -1,0 +1,31 @@
+#include "runtime/failed_tunes.h"
+
+#include <algorithm>
+
+namespace tuneonce {
+
+std::optional<TuneOutcome> FailedTunes::Find(const TuneOnce::Key& key, Clock::time_point now) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = failed_.find(key);
+  if (found == failed_.end()) return std::nullopt;
+  const Failed& failed = found->second;
+  bool may_try = IsTransient(failed.outcome.status.code()) && now >= failed.again;
+  return may_try ? std::nullopt : std::optional<TuneOutcome>(failed.outcome);
+}
+
+int FailedTunes::Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock::time_point now) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Failed& failed = failed_[key];
+  failed.outcome = outcome;
+  std::chrono::milliseconds pause = std::min(first_pause_, kLongestPause);
+  for (int i = 0; i < failed.attempts && pause < kLongestPause; ++i) pause = std::min(2 * pause, kLongestPause);
+  failed.again = now + pause;
+  return ++failed.attempts;
+}
+
+void FailedTunes::Remove(const TuneOnce::Key& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  failed_.erase(key);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,54 @@
+#include "runtime/guarded_store.h"
+
+#include "base/callback.h"
+
+namespace tuneonce {
+namespace {
+
+template <typename Function>
+auto CallCache(const char* function_name, const Function& function) {
+  return CallForeign(std::string("the artifact cache's ") + function_name, StatusCode::kInternal, function);
+}
+
+template <typename Function>
+auto CallStore(const char* function_name, const Function& function) {
+  return CallForeign(std::string("the record store's ") + function_name, StatusCode::kInternal, function);
+}
+
+}  // namespace
+
+Result<std::optional<Artifact>> GuardedArtifactCache::Get(const Fingerprint& key) {
+  return CallCache("Get", [&] { return cache_.Get(key); });
+}
+Status GuardedArtifactCache::Put(const Fingerprint& key, const Artifact& artifact) {
+  return CallCache("Put", [&] { return cache_.Put(key, artifact); });
+}
+Result<ArtifactLease> GuardedArtifactCache::Lease(const Fingerprint& key, const CompileLimits& limits) {
+  Result<ArtifactLease> lease = CallCache("Lease", [&] { return cache_.Lease(key, limits); });
+  // A broken lease is one that cannot be had, which a compile goes on without.
+  bool is_broken = lease.status().code() == StatusCode::kInternal;
+  return is_broken ? Result<ArtifactLease>(UnavailableError(lease.status().message())) : lease;
+}
+
+GuardedStore::GuardedStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {
+  Result<ArtifactCache*> artifacts = CallStore("artifacts", [&] { return store_->artifacts(); });
+  if (artifacts.ok() && *artifacts != nullptr) artifacts_.emplace(**artifacts);
+}
+
+Result<RecordLookup> GuardedStore::Lookup(const TuningKey& key) const {
+  return CallStore("Lookup", [&] { return store_->Lookup(key); });
+}
+Status GuardedStore::Put(const TuningRecord& record) {
+  return CallStore("Put", [&] { return store_->Put(record); });
+}
+Result<std::vector<TuningRecord>> GuardedStore::List() const {
+  return CallStore("List", [&] { return store_->List(); });
+}
+Status GuardedStore::Remove(const TuningKey& key) {
+  return CallStore("Remove", [&] { return store_->Remove(key); });
+}
+Result<TuningLease> GuardedStore::Lease(const TuningKey& key, const CompileLimits& limits) {
+  return CallStore("Lease", [&] { return store_->Lease(key, limits); });
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_
+#define TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_
+
+#include <memory>
+#include <optional>
+
+#include "tuneonce/store/record_store.h"
+
+namespace tuneonce {
+
+/// A host's artifact cache, of which nothing is known: what it throws becomes an error that says so. Thread-safe.
+class GuardedArtifactCache final : public ArtifactCache {
+ public:
+  /// REQUIRES: `cache` outlives the object.
+  explicit GuardedArtifactCache(ArtifactCache& cache) : cache_(cache) {}
+
+  Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
+  Status Put(const Fingerprint& key, const Artifact& artifact) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+
+ private:
+  ArtifactCache& cache_;
+};
+
+/// The same for a host's record store, and the artifacts that it keeps. Thread-safe.
+class GuardedStore final : public RecordStore {
+ public:
+  explicit GuardedStore(std::shared_ptr<RecordStore> store);
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override;
+  Status Put(const TuningRecord& record) override;
+  Result<std::vector<TuningRecord>> List() const override;
+  Status Remove(const TuningKey& key) override;
+  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override;
+  ArtifactCache* artifacts() override { return artifacts_ ? &*artifacts_ : nullptr; }
+
+ private:
+  const std::shared_ptr<RecordStore> store_;
+  std::optional<GuardedArtifactCache> artifacts_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_

@@ -1,0 +1,127 @@
+#include "tuneonce/runtime/warmup_inputs.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "kernel/fill_bytes.h"
+
+namespace tuneonce {
+namespace {
+
+/// Beyond any device's memory, so that sizes in bytes do not overflow.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+
+Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, const Parameter& parameter,
+                                            const Dims& dims) {
+  std::vector<std::int64_t> extents;
+  std::int64_t count = 1;
+  for (const std::string& dim : parameter.dims) {
+    extents.push_back(dims[definition.DimOf(dim)]);
+    if (__builtin_mul_overflow(count, extents.back(), &count) || count > kMostElements) {
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' is larger than any device's memory at ",
+                                               definition.DimsString(dims)));
+    }
+  }
+  return extents;
+}
+
+Status CheckDims(const KernelDefinition& definition, const Dims& dims) {
+  if (dims.count() != static_cast<int>(definition.dims().size())) {
+    return InvalidArgumentError(
+        absl::StrCat("a shape has ", dims.count(), " dims; the kernel has ", definition.dims().size()));
+  }
+  for (const std::string& name : definition.dims()) {
+    std::int64_t extent = dims[definition.DimOf(name)];
+    if (extent < 1) return InvalidArgumentError(absl::StrCat("dim ", name, " is ", extent));
+  }
+  return Status();
+}
+
+/// By parameter; kAny for those that are no tensor.
+Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const std::vector<DType>& given) {
+  const std::vector<Parameter>& parameters = definition.parameters();
+  std::vector<DType> dtypes(parameters.size(), DType::kAny);
+  std::size_t tensor = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind != ParameterKind::kTensor) continue;
+    if (tensor < given.size()) dtypes[i] = given[tensor];
+    ++tensor;
+    if (dtypes[i] == DType::kAny) dtypes[i] = parameters[i].dtype;
+  }
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    if (parameter.kind != ParameterKind::kTensor || parameter.dims.empty()) continue;
+    DType needed = parameter.dtype;
+    if (needed == DType::kAny && !parameter.same_dtype_as.empty()) {
+      needed = dtypes[*definition.FindParameter(parameter.same_dtype_as)];
+      if (dtypes[i] == DType::kAny) dtypes[i] = needed;
+    }
+    if (dtypes[i] != DType::kAny && (needed == DType::kAny || needed == dtypes[i])) continue;
+    return InvalidArgumentError(
+        absl::StrCat("parameter '", parameter.name, "' needs a dtype", needed == DType::kAny ? "" : ", which must be ",
+                     needed == DType::kAny ? "" : std::string(DTypeName(needed))));
+  }
+  return dtypes;
+}
+
+}  // namespace
+
+Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                               DType dtype, StreamView stream, Use use) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, ExtentsOf(definition, parameter, dims));
+  TensorView view = TensorView::Contiguous(nullptr, dtype, extents.data(), static_cast<int>(extents.size()));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
+  if (parameter.access == Access::kOut || (use == Use::kShapes && !parameter.warmup)) {
+    TUNEONCE_RETURN_IF_ERROR(buffer.Fill(0));
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> bytes, WarmupBytes(definition, parameter, dims, view));
+    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(bytes.data(), bytes.size()));
+    TUNEONCE_RETURN_IF_ERROR(buffer.Repeat(bytes.size()));
+    host_.push_back(std::move(bytes));
+  }
+  view.data = buffer.data();
+  buffers_.push_back(std::move(buffer));
+  views_.push_back(view);
+  arguments_.emplace_back(views_.back());
+  return Status();
+}
+
+std::size_t WarmupInputs::bytes() const {
+  return std::accumulate(buffers_.begin(), buffers_.end(), std::size_t{0},
+                         [](std::size_t sum, const DeviceBuffer& buffer) { return sum + buffer.bytes(); });
+}
+
+Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, const Dims& dims,
+                                          const std::vector<DType>& given, StreamView stream, Use use) {
+  auto create = [&]() -> Result<WarmupInputs> {
+    TUNEONCE_RETURN_IF_ERROR(CheckDims(definition, dims));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, DTypesOf(definition, given));
+    WarmupInputs inputs;
+    inputs.views_.reserve(definition.parameters().size());
+    inputs.scalars_.reserve(definition.parameters().size());
+    for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+      const Parameter& parameter = definition.parameters()[i];
+      if (parameter.kind == ParameterKind::kScalar) {
+        inputs.scalars_.push_back(0);
+        if (use == Use::kSearch || parameter.warmup) {
+          TUNEONCE_ASSIGN_OR_RETURN(inputs.scalars_.back(), WarmupScalar(definition, parameter, dims));
+        }
+        inputs.arguments_.push_back(Argument::Scalar(parameter.dtype, &inputs.scalars_.back()));
+      }
+      if (parameter.kind != ParameterKind::kTensor) continue;
+      if (parameter.dims.empty()) {
+        return InvalidArgumentError("parameter '" + parameter.name +
+                                    "' is raw memory of unknown size: warm up on arguments of your own");
+      }
+      TUNEONCE_RETURN_IF_ERROR(inputs.AddTensor(definition, parameter, dims, dtypes[i], stream, use));
+    }
+    TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+    inputs.host_.clear();
+    return inputs;
+  };
+  Result<WarmupInputs> inputs = create();
+  return inputs.ok() ? std::move(inputs)
+                     : Result<WarmupInputs>(inputs.status().WithPrefix("kernel '" + definition.name() + "', warm-up"));
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,417 @@
+// What AutotunePolicy says of keys that cannot be tuned now: retries, other processes, interrupts; and of whatever throws.
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+#include "base/file.h"
+#include "testing/device_test.h"
+#include "tuneonce/compile/host_toolchain.h"
+#include "tuneonce/measure/event_timer.h"
+#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/store/memory_store.h"
+#include "tuneonce/store/sqlite_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+/// Throws what `kind` says, in calls of `function`.
+struct Thrower {
+  std::string function;  // Empty: nothing throws.
+  int kind = 0;
+
+  void Call(const char* name) const {
+    if (function != name) return;
+    if (kind == 0) throw std::runtime_error("boom");
+    if (kind == 1) throw 17;
+    throw std::bad_alloc();
+  }
+};
+
+class ThrowingToolchain final : public Toolchain {
+ public:
+  explicit ThrowingToolchain(const Thrower& thrower) : thrower_(thrower) {}
+  SourceKind source_kind() const override { return thrower_.Call("source_kind"), host_.source_kind(); }
+  bool uses_hints() const override { return thrower_.Call("uses_hints"), false; }
+  Result<std::string> Version() const override { return thrower_.Call("Version"), host_.Version(); }
+  std::string Description() const override { return ""; }
+
+ protected:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override {
+    thrower_.Call("Compile");
+    return host_.Compile(source, hints, target, limits);
+  }
+
+ private:
+  const Thrower& thrower_;
+  HostToolchain host_;
+};
+
+class ThrowingTimer final : public Timer {
+ public:
+  explicit ThrowingTimer(const Thrower& thrower) : thrower_(thrower) {}
+  std::string_view name() const override { return thrower_.Call("name"), "throwing"; }
+  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override {
+    thrower_.Call("Open");
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TimingSession> session, events_.Open(stream, cache));
+    return std::unique_ptr<TimingSession>(std::make_unique<Session>(thrower_, std::move(session)));
+  }
+
+ private:
+  class Session final : public TimingSession {
+   public:
+    Session(const Thrower& thrower, std::unique_ptr<TimingSession> session)
+        : thrower_(thrower), session_(std::move(session)) {}
+    Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
+      return thrower_.Call("Prepare"), session_->Prepare(std::move(run));
+    }
+    Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
+      return thrower_.Call("Sample"), session_->Sample(runs);
+    }
+    std::int64_t num_launches() const override { return thrower_.Call("num_launches"), session_->num_launches(); }
+
+   private:
+    const Thrower& thrower_;
+    std::unique_ptr<TimingSession> session_;
+  };
+  const Thrower& thrower_;
+  EventTimer events_;
+};
+
+/// Also an observer and a store's artifact cache that throw.
+class ThrowingObserver final : public AutotuneObserver {
+ public:
+  explicit ThrowingObserver(const Thrower& thrower) : thrower_(thrower) {}
+  void OnTuneBegin(const std::string&, const std::string&) override { thrower_.Call("OnTuneBegin"); }
+  void OnTuned(const std::string&, const std::string&, const TuningResult&) override { thrower_.Call("OnTuned"); }
+  void OnTuneFailed(const std::string&, const std::string&, const Status& why) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    reasons.push_back(why.message());
+    thrower_.Call("OnTuneFailed");
+  }
+  void OnStoredHit(const std::string&, const std::string&, const std::string&) override {}
+  void OnWarning(const std::string&) override { thrower_.Call("OnWarning"); }
+
+  std::mutex mutex;
+  std::vector<std::string> reasons;
+
+ private:
+  const Thrower& thrower_;
+};
+
+class ThrowingArtifacts final : public ArtifactCache {
+ public:
+  explicit ThrowingArtifacts(const Thrower& thrower) : thrower_(thrower) {}
+  Result<std::optional<Artifact>> Get(const Fingerprint& key) override { return thrower_.Call("Get"), cache_.Get(key); }
+  Status Put(const Fingerprint& key, const Artifact& artifact) override {
+    return thrower_.Call("Put"), cache_.Put(key, artifact);
+  }
+  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override {
+    return thrower_.Call("Lease"), cache_.Lease(key, limits);
+  }
+
+ private:
+  const Thrower& thrower_;
+  MemoryArtifactCache cache_;
+};
+
+/// A store whose keys another process tunes: it holds all leases until it is done.
+class LeasedStore final : public RecordStore {
+ public:
+  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store.Lookup(key); }
+  Status Put(const TuningRecord& record) override { return store.Put(record); }
+  Result<std::vector<TuningRecord>> List() const override { return store.List(); }
+  Status Remove(const TuningKey& key) override { return store.Remove(key); }
+  Result<TuningLease> Lease(const TuningKey&, const CompileLimits&) override {
+    ++asked;
+    if (on_ask) on_ask();
+    if (is_done) return TuningLease(std::make_shared<int>());
+    return DeadlineExceededError("it is held");
+  }
+
+  MemoryStore store;
+  std::atomic<bool> is_done{false};
+  std::atomic<int> asked{0};
+  std::function<void()> on_ask;
+};
+
+class TunePolicyTest : public testing::CpuDeviceTest {
+ protected:
+  TunePolicyTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.disabled = false;
+    policy_.observer = observer_;
+    policy_.search.compile.cache = &artifacts_;
+    policy_.retry_after_ms = 0;
+  }
+  TunedKernel Create(const std::string& name = "scale") {
+    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(name), *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  Status Launch(TunedKernel& kernel, int n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(n), 3));
+    DeviceBuffer y = Floats(std::vector<float>(static_cast<std::size_t>(n), 0));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(static_cast<std::size_t>(n), 6));
+    return Status();
+  }
+  /// One launch of the same key from each of 8 threads at once.
+  std::vector<Status> LaunchFromManyThreads(TunedKernel& kernel) {
+    constexpr int kThreads = 8;
+    std::vector<Status> statuses(kThreads);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (Status& status : statuses) {
+      threads.emplace_back([&] {
+        ScopedContext current(context_->view());
+        Stream stream = *Stream::Create(api());
+        DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 4000);
+        EXPECT_OK(x.Fill(0));
+        EXPECT_OK(stream.view().Synchronize());
+        for (++ready; ready < kThreads;) std::this_thread::yield();
+        status = kernel.Launch(stream.get(), View(x), View(x), 2.0f);
+        EXPECT_OK(stream.view().Synchronize());
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return statuses;
+  }
+
+  testing::ScaleKernel scale_;
+  Thrower thrower_;
+  std::shared_ptr<ThrowingObserver> observer_ = std::make_shared<ThrowingObserver>(thrower_);
+  ThrowingArtifacts artifacts_{thrower_};
+  AutotunePolicy policy_;
+};
+
+TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
+  ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(thrower_)});
+  ThrowingTimer timer(thrower_);
+  policy_.search.toolchains = &toolchains;
+  policy_.search.timer = &timer;
+  policy_.search.interrupted = [this] { return thrower_.Call("interrupted"), false; };
+  struct Case {
+    const char* function;
+    const char* blame;  // In what OnTuneFailed hears; null: the tune does not fail.
+  };
+  int number = 0;
+  for (const Case& c : {
+           Case{"source_kind", "the toolchain for host_cpp sources, in source_kind, threw"},
+           Case{"uses_hints", "the toolchain for host_cpp sources, in uses_hints, threw"},
+           Case{"Version", "the toolchain for host_cpp sources, in Version, threw"},
+           Case{"Compile", "the toolchain for host_cpp sources, in Compile, threw"},
+           Case{"Open", "the timer's Open threw"},
+           Case{"Prepare", "the timer's Prepare threw"},
+           Case{"Sample", "the timer's Sample threw"},
+           Case{"num_launches", nullptr},
+           Case{"name", nullptr},
+           Case{"OnTuneBegin", nullptr},
+           Case{"OnTuned", nullptr},
+           Case{"Get", nullptr},
+           Case{"Put", nullptr},
+           Case{"Lease", nullptr},
+       }) {
+    for (int kind = 0; kind < 3; ++kind) {
+      SCOPED_TRACE(std::string(c.function) + " throws what " + std::to_string(kind) + " is");
+      observer_->reasons.clear();
+      ThrowingArtifacts empty(thrower_);  // So that something is compiled.
+      policy_.search.compile.cache = c.function == std::string("Compile") ? &empty : &artifacts_;
+      TunedKernel kernel = Create("scale" + std::to_string(number++));
+      thrower_ = Thrower{c.function, kind};
+      std::vector<Status> statuses = LaunchFromManyThreads(kernel);
+      bool all_ok = true;
+      for (const Status& status : statuses) all_ok &= status.ok();
+      EXPECT_EQ(observer_->reasons.empty(), c.blame == nullptr);
+      EXPECT_TRUE(all_ok || c.blame != nullptr) << statuses[0].ToString();
+      for (const std::string& reason : observer_->reasons) {
+        EXPECT_NE(reason.find(c.blame), std::string::npos) << reason;
+      }
+      thrower_ = Thrower();
+      // What throws for good, by its type, is remembered for good: the baseline runs. What may pass is tuned now.
+      EXPECT_OK(Launch(kernel));
+      bool is_tuned = *kernel.IsTuned(View(Floats(std::vector<float>(1000))), View(Floats(std::vector<float>(1000))),
+                                      2.0f);
+      EXPECT_EQ(is_tuned, c.blame == nullptr || kind == 2);
+    }
+  }
+}
+
+TEST_F(TunePolicyTest, AnErrorOfTheTuneIsReturnedToWhoWantsIt) {
+  ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(thrower_)});
+  ThrowingTimer timer(thrower_);
+  policy_.search.timer = &timer;
+  policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+  TunedKernel kernel = Create();
+  thrower_.function = "Open";
+  EXPECT_ERROR(Launch(kernel), StatusCode::kInternal, "the timer's Open threw: boom");
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+}
+
+TEST_F(TunePolicyTest, AWarmUpReturnsItsFailureTriesAgainAndLoadsWhatCapturesRun) {
+  ThrowingTimer timer(thrower_);
+  policy_.search.timer = &timer;
+  TunedKernel kernel = Create();
+  thrower_.function = "Open";
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}}), StatusCode::kInternal, "the timer's Open threw: boom");
+  EXPECT_EQ(kernel.counters().loaded_kernels, 1) << "the baseline";
+  thrower_ = Thrower();
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+}
+
+TEST_F(TunePolicyTest, ASearchThatTheHostCancelledIsMadeLater) {
+  std::atomic<bool> cancelled{true};
+  policy_.search.cancelled = &cancelled;
+  TunedKernel kernel = Create();
+  EXPECT_OK(Launch(kernel));  // The search is cancelled, not the launch.
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  cancelled = false;
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+}
+
+TEST_F(TunePolicyTest, WaitersOfACancelledSearchDoNotTryItOneAfterTheOther) {
+  std::atomic<bool> cancelled{true};
+  policy_.search.cancelled = &cancelled;
+  policy_.retry_after_ms = 1000000;
+  TunedKernel kernel = Create();
+  for (const Status& status : LaunchFromManyThreads(kernel)) EXPECT_OK(status);
+  EXPECT_EQ(kernel.counters().failed_tunes, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 8);
+}
+
+TEST_F(TunePolicyTest, AnInterruptedCallEndsAndLeavesNothingBehind) {
+  std::atomic<bool> interrupted{true};
+  policy_.search.interrupted = [&] { return interrupted.load(); };
+  policy_.retry_after_ms = 1000000;
+  TunedKernel kernel = Create();
+  EXPECT_ERROR(Launch(kernel), StatusCode::kCancelled, "the search was cancelled");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}), StatusCode::kCancelled, "cancelled");
+  EXPECT_EQ(kernel.counters().failed_tunes, 0);
+  EXPECT_TRUE(policy_.store->List()->empty());
+  EXPECT_TRUE(observer_->reasons.empty());
+  interrupted = false;
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().fallbacks, 0);
+}
+
+TEST_F(TunePolicyTest, WhoWaitedForAnInterruptedTuneTakesItOver) {
+  const std::thread::id first = std::this_thread::get_id();
+  std::atomic<bool> is_waited_for{false};
+  // The first thread is interrupted once another one waits for it, and so asks, too.
+  policy_.search.interrupted = [&] {
+    if (std::this_thread::get_id() == first) return is_waited_for.load();
+    is_waited_for = true;
+    return false;
+  };
+  std::atomic<bool> is_tuning{false};
+  policy_.search.on_progress = [&](const SearchProgress&) {
+    is_tuning = true;
+    while (!is_waited_for) std::this_thread::yield();
+  };
+  TunedKernel kernel = Create();
+  Status second;
+  std::thread thread([&] {
+    ScopedContext current(context_->view());
+    Stream stream = *Stream::Create(api());
+    DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 4000);
+    EXPECT_OK(x.Fill(0));
+    while (!is_tuning) std::this_thread::yield();
+    second = kernel.Launch(stream.get(), View(x), View(x), 2.0f);
+    EXPECT_OK(stream.view().Synchronize());
+  });
+  EXPECT_ERROR(Launch(kernel), StatusCode::kCancelled, "cancelled");
+  thread.join();
+  EXPECT_OK(second);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+}
+
+TEST_F(TunePolicyTest, ALaunchThatWaitsForAnotherProcessGivesUpAndRunsTheBaseline) {
+  auto store = std::make_shared<LeasedStore>();
+  policy_.store = store;
+  policy_.longest_wait_ms = 30;
+  TunedKernel kernel = Create();
+  EXPECT_OK(Launch(kernel));
+  EXPECT_GT(store->asked, 1) << "it waited";
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 1);
+  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}}), StatusCode::kDeadlineExceeded,
+               "another process tunes this key, and was not done within 30 ms");
+  policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+  TunedKernel wants_errors = Create();
+  EXPECT_ERROR(Launch(wants_errors), StatusCode::kDeadlineExceeded, "another process tunes this key");
+  store->is_done = true;  // It died without a record.
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(TunePolicyTest, WhatAnotherProcessFoundIsServedByALaterLook) {
+  auto other = std::make_shared<MemoryStore>();
+  policy_.store = other;
+  TunedKernel in_the_other_process = Create();
+  ASSERT_OK(Launch(in_the_other_process));
+  auto store = std::make_shared<LeasedStore>();
+  policy_.store = store;
+  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  TunedKernel kernel = Create();
+  for (int i = 0; i < 3; ++i) EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 3);
+  EXPECT_EQ(store->asked, 3) << "there is no pause here";
+  ASSERT_OK(store->Put((*other->List())[0]));
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 3);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+TEST_F(TunePolicyTest, BetweenTwoLooksTheStoreIsLeftAlone) {
+  auto store = std::make_shared<LeasedStore>();
+  policy_.store = store;
+  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.retry_after_ms = 1000000;
+  TunedKernel kernel = Create();
+  for (int i = 0; i < 5; ++i) EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(store->asked, 1);
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 5);
+}
+
+TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
+  TemporaryFolder folder = *TemporaryFolder::Create();
+  SqliteStoreOptions options;
+  options.path = folder.path() + "/cache/store.db";
+  std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
+  std::shared_ptr<SqliteStore> others = *SqliteStore::Open(options);  // Locks belong to the open file.
+  policy_.store = store;
+  {
+    TunedKernel kernel = Create();
+    ASSERT_OK(Launch(kernel));
+  }
+  TuningKey key = (*store->List())[0].key;
+  ASSERT_OK(store->Remove(key));
+  Result<TuningLease> lease = others->Lease(key, CompileLimits());
+  ASSERT_OK(lease);
+  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  TunedKernel kernel = Create();
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().busy_elsewhere, 1);
+  *lease = nullptr;
+  EXPECT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+}  // namespace
+}  // namespace tuneonce
