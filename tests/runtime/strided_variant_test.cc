@@ -231,7 +231,7 @@ TEST_F(StridedVariantTest, AWarmUpOfABucketIsMadeAtItsBoundAndOfDTypesThatFollow
   };
   definition.Dims({"N"})
       .Key(KeyOf("N").NextPow2())
-      .Parameters({Out("y", {"N"}, SameDTypeAs("x")), In("x", {"N"}), DimValue("N")})
+      .Parameters({Out("y", {"N"}, SameDTypeAs("x")), In("x", {"N"}).ForWarmup(1), DimValue("N")})
       .Variant(source, nullptr, Grid::Fixed(1));
   TunedKernel kernel = Create(definition);
   CUstream stream = stream_->get();

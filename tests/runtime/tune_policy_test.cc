@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "testing/device_test.h"
 #include "tuneonce/compile/host_toolchain.h"
 #include "tuneonce/measure/event_timer.h"
