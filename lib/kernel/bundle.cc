@@ -100,29 +100,34 @@ class BundleReader {
   }
 
   Result<Parameter> ReadParameterItself(const ManifestNode& node) const {
-    TUNEONCE_RETURN_IF_ERROR(
-        node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims", "dim", "tensor", "dimension",
-                          "may_be_partial", "tolerance", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
     DType dtype = DType::kAny;
     if (const ManifestNode* dtype_node = node.Find("dtype")) {
       TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
     }
-    if (kind != "tensor") TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
+    if (kind == "tensor") return ReadTensor(node, dtype);
+    TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
     if (kind == "dim") {
+      TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"kind", "dim", "dtype"}));
       TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
       TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
       return DimValue(space_.dims()[static_cast<std::size_t>(dim.index)], dtype == DType::kAny ? DType::kInt32 : dtype);
     }
     if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
+    if (kind != "scalar") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
-    if (kind == "scalar") {
-      if (dtype == DType::kAny) return node.Error("a scalar needs a dtype");
-      return Scalar(name, dtype);
-    }
-    if (kind != "tensor") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
+    if (dtype == DType::kAny) return node.Error("a scalar needs a dtype");
+    return Scalar(name, dtype);
+  }
+
+  Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
+        {"name", "kind", "access", "dtype", "same_dtype_as", "dims", "may_be_partial", "tolerance", "warmup"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings(kMaxRank));
     if (dims.empty()) return dims_node->Error("a tensor has at least one dim");
@@ -154,6 +159,7 @@ class BundleReader {
 
   /// {"kind": "stride", "tensor": "x", "dimension": 0}, and perhaps a name and a dtype.
   static Result<Parameter> ReadStride(const ManifestNode& node, DType dtype) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "tensor", "dimension", "dtype"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dimension_node, node.Get("dimension"));
@@ -174,6 +180,7 @@ class BundleReader {
     for (const ManifestNode& each : *list) {
       TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket", "dtype_of", "value_of"}));
       if (const ManifestNode* dim = each.Find("dim")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket"}));
         TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dim).status());
         TUNEONCE_ASSIGN_OR_RETURN(std::string name, dim->String());
         KeyPart part = KeyOf(std::move(name));
@@ -184,9 +191,11 @@ class BundleReader {
         }
         parts.push_back(std::move(part));
       } else if (const ManifestNode* dtype_of = each.Find("dtype_of")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dtype_of"}));
         TUNEONCE_ASSIGN_OR_RETURN(std::string name, dtype_of->String());
         parts.push_back(DTypeOf(name));
       } else if (const ManifestNode* value_of = each.Find("value_of")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"value_of"}));
         TUNEONCE_ASSIGN_OR_RETURN(std::string name, value_of->String());
         parts.push_back(ValueOf(name));
       } else {

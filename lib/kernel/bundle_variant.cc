@@ -60,7 +60,12 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     int dimension = 0;
-    if (const ManifestNode* dimension_node = each.Find("dimension")) {
+    bool is_of_dimension = each.Find("stride") != nullptr || each.Find("stride_divisible_by") != nullptr ||
+                           each.Find("extent_divisible_by") != nullptr;
+    const ManifestNode* dimension_node = each.Find("dimension");
+    if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
+    if (is_of_dimension) {
+      TUNEONCE_ASSIGN_OR_RETURN(dimension_node, each.Get("dimension"));
       TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());
       dimension = static_cast<int>(std::clamp<std::int64_t>(value, -1, kMaxRank));
     }

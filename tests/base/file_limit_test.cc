@@ -1,10 +1,10 @@
-#include "base/file.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <fstream>
 
+#include "base/file.h"
+#include "base/temporary_folder.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "testing/device_test.h"
 
 namespace tuneonce {

@@ -266,6 +266,30 @@ TEST_F(BundleFileTest, AFieldThatTheGridsPatternDoesNotUseIsNamed) {
   }
 }
 
+TEST_F(BundleFileTest, AFieldThatIsNotUsedIsAnErrorElsewhereToo) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"\"axes\"", R"("key": [{"dim": "N", "dtype_of": "x"}], "axes")", "key[0].dtype_of: unknown field"},
+      {"\"axes\"", R"("key": [{"dtype_of": "x", "bucket": "next_pow2"}], "axes")", "key[0].bucket: unknown field"},
+      {"{\"kind\": \"dim\", \"dim\": \"N\"}", R"({"kind": "dim", "dim": "N", "name": "size"})",
+       "[2].name: unknown field"},
+      {"{\"kind\": \"dim\", \"dim\": \"N\"}", R"({"kind": "scalar", "name": "N", "dtype": "int32", "dims": ["N"]})",
+       "parameters[2].dims: unknown field"},
+      {"\"aligned\": 4", "\"aligned\": 4, \"dimension\": 0", "assumptions[0].dimension: nothing is assumed of it"},
+      {"\"aligned\": 4", "\"stride\": 1", "assumptions[0]: the field 'dimension' is missing"},
+  };
+  for (const Case& each : cases) {
+    Status status = LoadWith(each.from, each.to);
+    EXPECT_FALSE(status.ok()) << each.to;
+    EXPECT_NE(status.message().find(each.message), std::string::npos)
+        << "'" << each.message << "' is not in '" << status.message() << "'";
+  }
+}
+
 TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
   struct Case {
     const char* from;
@@ -397,7 +421,8 @@ TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsRefused) {
         load(source, file, R"(["C", "A", "B", "N"])"), StatusCode::kInvalidArgument,
         "kernel 'bmm' takes (a, B, c, n), but is declared with (C, A, B, N): its parameter 1 is 'a', but gets 'C'");
     EXPECT_ERROR(load(source, file, R"(["A", "B", "N", "C"])"), StatusCode::kInvalidArgument, "is 'c', but gets 'N'");
-    EXPECT_ERROR(load(source, file, R"(["A", "B", "C"])"), StatusCode::kInvalidArgument, "is declared with 3 parameters, but its code has 4");
+    EXPECT_ERROR(load(source, file, R"(["A", "B", "C"])"), StatusCode::kInvalidArgument,
+                 "is declared with 3 parameters, but its code has 4");
   }
 }
 
