@@ -210,6 +210,7 @@ TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
   DeviceBuffer x = Floats({1});
   DeviceBuffer y = Floats({1});
   EXPECT_OK(Search(scale_.Definition(), x, y));
+  Environment::SetDisableAutotune(false);
 }
 
 TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {
