@@ -68,6 +68,7 @@ class Bench {
     policy.disabled = disabled;
     policy.store = std::make_shared<MemoryStore>();
     policy.search.max_rounds = 1;
+    policy.search.verify = Verify::kOff;  // The code writes nothing.
     return Check(TunedKernel::Create(definition, Check(Device::Get(*counted_, 0)), policy));
   }
 
