@@ -107,7 +107,7 @@ def main():
         "disk": lambda: files.full_disk(report, make_trial),
         "limits": lambda: limits.sweep(report, make_trial, options.short),
         "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
-        "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers, scratch, options.runs, options.seed),
+        "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers.resolve(), scratch, options.runs, options.seed),
     }
     for name, part in parts.items():
         if options.only not in (None, name) or (name == "fuzz" and (options.short or not options.fuzzers)):
