@@ -263,7 +263,7 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   if (host == 0) {
     Result<TemporaryFolder> folder = TemporaryFolder::Create();
     (void)folder->WriteFile("kernel.cc", "text");
-    (void)write(pipe_ends[1], "x", 1);
+    if (write(pipe_ends[1], "x", 1) != 1) _exit(1);
     for (;;) pause();
   }
   char ready = 0;
