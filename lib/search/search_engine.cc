@@ -117,7 +117,7 @@ Status SearchEngine::CompileAndPrepare() {
   }
   result_.cost.compile_wall_seconds = SecondsSince(start);
   auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
-  std::sort(groups_.begin(), groups_.end(), is_earlier);
+  groups_.sort(is_earlier);
   return PrepareGroups(/*all_compiled=*/true);
 }
 

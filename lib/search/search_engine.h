@@ -2,7 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_ENGINE_H_
 
 #include <chrono>
-#include <deque>
+#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -87,7 +87,7 @@ class SearchEngine {
   CandidateRunner& runner_;
   ProgressCallback progress_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
-  std::deque<Group> groups_;            // Addresses stay.
+  std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   Group* winner_ = nullptr;
   std::chrono::steady_clock::time_point race_began_;

@@ -58,7 +58,7 @@ for example in vector_add rms_norm rope matmul; do step "tune $example" "$bin/tu
 # Shapes that fit no tile.
 step "tune matmul, odd shape" "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
 step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
-step "decode loop" "$bin/tuneonce_decode_loop" cuda
+step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
 # Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that docs/examples/kernels/cutile/export.py wrote.

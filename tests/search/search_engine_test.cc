@@ -62,6 +62,7 @@ class ScriptedRunner final : public CandidateRunner {
       ++launches;
       prepared.push_back(us);
       contents.push_back(candidate.source.content);
+      candidates.push_back(&candidate);
     }
     return result;
   }
@@ -70,6 +71,7 @@ class ScriptedRunner final : public CandidateRunner {
     std::vector<double> samples;
     for (std::size_t trial : trials) {
       EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
+      EXPECT_EQ(candidates[trial]->source.content, contents[trial]) << "a candidate stays where it was prepared";
       if (prepared[trial] == kRefused) return InvalidArgumentError("launch refused");
       ++launches;
       samples.push_back(slow_from > 0 && launches >= slow_from ? 100 : prepared[trial]);
@@ -102,6 +104,7 @@ class ScriptedRunner final : public CandidateRunner {
   static constexpr double kReleased = -2;
 
   std::vector<std::string> contents;  ///< By trial: the candidate's source.
+  std::vector<const Candidate*> candidates;  ///< By trial.
   std::vector<std::string> checked_again;
   std::vector<std::string> released;
   std::map<std::string, int> wrong_later;  ///< Sources that fail after the race.
@@ -148,7 +151,7 @@ class SearchEngineTest : public ::testing::Test {
     options.compile.cancelled = &toolchain->cancelled;
     options.compile.total_timeout_ms = total_timeout_ms_;
     options.compile.timeout_ms = compile_timeout_ms_;
-    options.compile.num_workers = 1;  // Candidates come in the space's order.
+    options.compile.num_workers = 1;  // Candidates come in the space's order, the baseline first.
     options.quiet = true;
     options.gpu_budget_ms = gpu_budget_ms_;
     options.final_rounds = final_rounds_;
@@ -188,6 +191,12 @@ TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
   EXPECT_TRUE(result->is_certain);
   EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1", "i=2"})) << "the space's order";
   EXPECT_EQ(stages_.size(), 7u);
+}
+
+TEST_F(SearchEngineTest, CandidatesThatAreCheckedWhileOthersCompileStayWhereTheyAre) {
+  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}, {"base", 20}}, 2);
+  EXPECT_EQ(runner_.ran.front(), "i=2") << "the baseline compiles first, and is not the first of the space";
+  EXPECT_EQ(Best(result), "i=1");
 }
 
 TEST_F(SearchEngineTest, TheBaselineStaysUnlessBeatenByTheMargin) {
