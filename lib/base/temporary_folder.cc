@@ -38,7 +38,7 @@ bool IsOurs(const FileDescriptor& file, mode_t type) {
 }
 
 /// Locked before it has its name, so that nobody finds it unlocked. Where it cannot be locked (some network file
-/// systems) the folder gets no mark, and is left alone by others for ever.
+/// systems) the folder gets no mark, and is left alone by others for ever. Not open if no file can be made there.
 FileDescriptor Mark(const std::string& folder) {
   std::string mark = absl::StrCat(folder, "/", kMark);
   std::string unlocked = mark + ".new";
@@ -76,15 +76,19 @@ Result<TemporaryFolder> TemporaryFolder::Create() {
   std::string parent = Environment::Get().temporary_folder;
   RemoveAbandonedFoldersOnce(parent);
   std::string name = absl::StrCat(parent, "/", kPrefix, "XXXXXX");
-  if (mkdtemp(name.data()) == nullptr) {
-    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(errno),
-                                               "; set TMPDIR to a folder with room that can be written"));
-  }
-  FileDescriptor owner = Mark(name);
-  return TemporaryFolder(std::move(name), std::move(owner));
+  bool is_made = mkdtemp(name.data()) != nullptr;
+  FileDescriptor owner = is_made ? Mark(name) : FileDescriptor();
+  if (owner.is_open()) return TemporaryFolder(std::move(name), std::move(owner));
+  int error = errno;
+  if (is_made) rmdir(name.c_str());
+  std::string advice =
+      error == EMFILE || error == ENFILE ? "" : "; set TMPDIR to a folder with room that can be written";
+  return ResourceExhaustedError(
+      absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(error), advice));
 }
 
 TemporaryFolder::~TemporaryFolder() {
+  owner_.Close();  // Listing a folder takes a descriptor: there may be no other.
   if (!path_.empty()) RemoveTree(path_);
 }
 

@@ -119,7 +119,7 @@ struct CompilePool::Impl {
 
   /// True also where the toolchain cannot say: compiling says why.
   bool UsesHints(const CompileJob::Alternative& alternative) const {
-    Result<bool> uses_hints = CallUser(kToolchain, [&]() -> Result<bool> {
+    Result<bool> uses_hints = CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<bool> {
       TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
       return toolchain->uses_hints();
     });
@@ -148,7 +148,7 @@ struct CompilePool::Impl {
   Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
     TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
-    return CallUser(kToolchain, [&]() -> Result<Artifact> {
+    return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
       TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
       return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
     });

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
-#include "testing/device_test.h"
+#include "testing/expect_status.h"
 
 namespace tuneonce {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "testing/device_test.h"
+#include "testing/expect_status.h"
 
 namespace tuneonce {
 namespace {

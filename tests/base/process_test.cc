@@ -295,6 +295,30 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   EXPECT_EQ(system(("rm -rf " + parent).c_str()), 0);
 }
 
+TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
+  std::string path;
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  EXPECT_EQ(InChild([&] {
+              {
+                Result<TemporaryFolder> folder = TemporaryFolder::Create();
+                ASSERT_TRUE(folder.ok());
+                ASSERT_TRUE(folder->WriteFile("a", "text").ok());
+                path = folder->path();
+                const rlimit limit{64, 64};
+                ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+                while (dup(pipe_ends[0]) >= 0) {
+                }
+              }
+              EXPECT_NE(access(path.c_str(), F_OK), 0);
+              while (dup(pipe_ends[0]) >= 0) {
+              }
+              EXPECT_EQ(TemporaryFolder::Create().status().code(), StatusCode::kResourceExhausted)
+                  << "and nothing is left";
+            }),
+            0);
+}
+
 TEST(TemporaryFolderTest, AFolderThatCannotBeMadeIsAnError) {
   Environment saved = Environment::Get();
   Environment changed = saved;

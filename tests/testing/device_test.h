@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "testing/expect_status.h"
 #include "tuneonce/base/environment.h"
 #include "tuneonce/cuda/context.h"
 #include "tuneonce/cuda/device_buffer.h"
@@ -17,24 +18,6 @@
 
 namespace tuneonce::testing {
 
-/// EXPECTs an error of this code whose message contains `part`.
-#define EXPECT_ERROR(expression, expected_code, part)                                                \
-  do {                                                                                               \
-    ::tuneonce::Status error_status = ::tuneonce::testing::StatusOf(expression);                     \
-    EXPECT_EQ(error_status.code(), expected_code) << #expression << ": " << error_status.ToString(); \
-    EXPECT_NE(error_status.message().find(part), std::string::npos) << error_status.ToString();      \
-  } while (false)
-#define EXPECT_OK(expression)                                                   \
-  do {                                                                          \
-    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);   \
-    EXPECT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString(); \
-  } while (false)
-#define ASSERT_OK(expression)                                                   \
-  do {                                                                          \
-    ::tuneonce::Status ok_status = ::tuneonce::testing::StatusOf(expression);   \
-    ASSERT_TRUE(ok_status.ok()) << #expression << ": " << ok_status.ToString(); \
-  } while (false)
-
 /// Tests leave nothing in the user's cache folder, and find nothing there.
 inline const bool kDefaultStoreIsMemory = [] {
   Environment environment = Environment::Get();
@@ -42,12 +25,6 @@ inline const bool kDefaultStoreIsMemory = [] {
   Environment::Set(environment);
   return true;
 }();
-
-inline Status StatusOf(const Status& status) { return status; }
-template <typename T>
-Status StatusOf(const Result<T>& result) {
-  return result.status();
-}
 
 /// The source of kernels that no test compiles.
 inline KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }

@@ -38,6 +38,18 @@ int InChild(Body body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/// A sanitizer's own memory is beyond any limit on addresses.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TUNEONCE_IS_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(TUNEONCE_IS_SANITIZED)
+inline constexpr bool kIsSanitized = true;
+#else
+inline constexpr bool kIsSanitized = false;
+#endif
+
 /// In a child: no more than `threads` threads from here on. Root is not bound by the limit: the child becomes nobody.
 inline void LimitThreads(rlim_t threads) {
   const rlimit limit{threads, threads};
