@@ -221,7 +221,7 @@ TEST_F(CompilePoolTest, AToolchainThatThrowsHasFailedToCompile) {
                 ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(where)});
                 options_.num_workers = 2;
                 CompilePool pool(toolchains, Target(), {Job({"a", "b"}), Job({"c"})}, options_);
-                for (int i = 0; i < 2; ++i) EXPECT_ERROR(pool.Next()->artifact, StatusCode::kInvalidArgument, "threw");
+                for (int i = 0; i < 2; ++i) EXPECT_ERROR(pool.Next()->artifact, StatusCode::kInternal, "threw");
                 EXPECT_FALSE(pool.Next().has_value());
               }),
               0)
