@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -29,7 +30,7 @@ void RemoveTree(const std::string& path) {
     std::remove(each);
     return 0;
   };
-  nftw(path.c_str(), remove, /*fd_limit=*/16, FTW_DEPTH | FTW_PHYS);
+  nftw(path.c_str(), remove, /*fd_limit=*/1, FTW_DEPTH | FTW_PHYS);  // There may be no more descriptors than that.
 }
 
 bool IsOurs(const FileDescriptor& file, mode_t type) {
@@ -81,11 +82,18 @@ Result<TemporaryFolder> TemporaryFolder::Create() {
                                                "; set TMPDIR to a folder with room that can be written"));
   }
   FileDescriptor owner = Mark(name);
+  if (!owner.is_open() && (errno == EMFILE || errno == ENFILE)) {
+    int error = errno;
+    rmdir(name.c_str());  // Now, since removing one with files in it takes a descriptor.
+    return ResourceExhaustedError(absl::StrCat("cannot make a temporary folder ", name, ": ", std::strerror(error)));
+  }
   return TemporaryFolder(std::move(name), std::move(owner));
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  if (!path_.empty()) RemoveTree(path_);
+  if (path_.empty()) return;
+  owner_.Close();  // The descriptor that removing takes; that others may remove it now does no harm.
+  RemoveTree(path_);
 }
 
 Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {

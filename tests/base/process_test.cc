@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "base/file.h"
@@ -293,6 +294,26 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   EXPECT_EQ(access((parent + "/other").c_str(), F_OK), 0);
   Environment::Set(saved);
   EXPECT_EQ(system(("rm -rf " + parent).c_str()), 0);
+}
+
+TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
+  Result<TemporaryFolder> outer = TemporaryFolder::Create();
+  Environment saved = Environment::Get();
+  Environment inside = saved;
+  inside.temporary_folder = outer->path();
+  Environment::Set(inside);
+  std::optional<TemporaryFolder> folder = *TemporaryFolder::Create();
+  ASSERT_EQ(mkdir((folder->path() + "/sub").c_str(), 0700), 0);
+  ASSERT_TRUE(folder->WriteFile("sub/file", "x").ok());
+  std::vector<int> taken;
+  for (int fd = dup(0); fd >= 0; fd = dup(0)) taken.push_back(fd);
+  bool was_made = TemporaryFolder::Create().ok();
+  folder.reset();
+  for (int fd : taken) close(fd);
+  Environment::Set(saved);
+  EXPECT_FALSE(was_made);
+  for (const std::string& name : NamesIn(outer->path()))
+    EXPECT_EQ(name.rfind("tuneonce-", 0), std::string::npos) << name;
 }
 
 TEST(TemporaryFolderTest, AFolderThatCannotBeMadeIsAnError) {
