@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -29,7 +30,7 @@ void RemoveTree(const std::string& path) {
     std::remove(each);
     return 0;
   };
-  nftw(path.c_str(), remove, /*fd_limit=*/16, FTW_DEPTH | FTW_PHYS);
+  nftw(path.c_str(), remove, /*fd_limit=*/1, FTW_DEPTH | FTW_PHYS);  // There may be no more descriptors than that.
 }
 
 bool IsOurs(const FileDescriptor& file, mode_t type) {

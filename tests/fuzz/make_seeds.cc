@@ -4,38 +4,22 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/temporary_folder.h"
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
+#include "testing/record_changes.h"
 #include "tuneonce/report/records_json.h"
 #include "tuneonce/store/sqlite_store.h"
 
 namespace tuneonce {
 namespace {
 
-TuningRecord Record(int i) {
-  TuningRecord record;
-  record.key.kernel = "rms_norm";
-  record.key.kernel_fingerprint = {1, static_cast<std::uint64_t>(i)};
-  record.key.key_words = {1024, 7};
-  record.key.key_text = "M<=1024, x:float16";
-  record.key.device_name = "NVIDIA H200";
-  record.key.capability = 90;
-  record.key.num_sms = 132;
-  record.key.driver_version = 13000;
-  record.config = "TILE_N=1024, occupancy=2";
-  record.variant = "tile";
-  record.measurement.mean_us = 4.25;
-  record.measurement.error_margin_us = 0.5;
-  record.measurement.num_samples = 20;
-  record.speedup_over_baseline = i == 0 ? std::optional<double>() : 1.5;
-  record.artifact = {1, 2};
-  record.tuned_at = "M=1024";
-  record.baseline = "TILE_N=4096, occupancy=1";
-  record.timer = "cupti";
-  record.host = "host";
-  record.toolchain = "tileiras 13.0";
-  record.unix_seconds = 1700000000;
-  return record;
+/// One with nothing but its key, and one with a value in every field.
+std::vector<TuningRecord> Records() {
+  std::vector<TuningRecord> records(2);
+  for (const testing::RecordChange& change : testing::RecordChanges()) change.apply(records[1]);
+  records[0].key.kernel = "rms_norm";
+  return records;
 }
 
 Result<Artifact> CubinArtifact(const std::string& name, const std::string& symbol) {
@@ -52,7 +36,7 @@ Status MakeStore(const std::string& path, const Artifact& artifact) {
   SqliteStoreOptions where;
   where.path = path;
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
-  for (int i = 0; i < 3; ++i) TUNEONCE_RETURN_IF_ERROR(store->Put(Record(i)));
+  for (const TuningRecord& record : Records()) TUNEONCE_RETURN_IF_ERROR(store->Put(record));
   return store->Put(Fingerprint{1, 2}, artifact);
 }
 
@@ -60,12 +44,13 @@ Status MakeAll(const std::string& folder) {
   for (const char* name : {"", "/record", "/artifact", "/records_json", "/store"}) {
     mkdir((folder + name).c_str(), 0700);
   }
-  for (int i = 0; i < 2; ++i) {
-    TUNEONCE_RETURN_IF_ERROR(
-        WriteFile(folder + "/record/" + std::to_string(i), WithoutChecksum(EncodeRecord(Record(i)))));
+  std::vector<TuningRecord> records = Records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    std::string name = std::to_string(i);
+    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/record/" + name, WithoutChecksum(EncodeRecord(records[i]))));
+    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/" + name, RecordsToJson({records[i]})));
   }
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/one", RecordsToJson({Record(0)})));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/two", RecordsToJson({Record(0), Record(1)})));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/all", RecordsToJson(records)));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact two_kernels, CubinArtifact("two_kernels.cubin", "add"));
   TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/artifact/cubin", WithoutChecksum(EncodeArtifact(two_kernels))));
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder temporary, TemporaryFolder::Create());
