@@ -57,6 +57,9 @@ Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& spa
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<TuningResult> result = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
                                             [&] { return engine.Run(std::move(planned)); });
+  // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
+  // the search's before.
+  (void)trial_stream.view().Synchronize();
   // A result has it in its notes.
   if (!result.ok() && !runner.damage().empty()) return result.status().WithPrefix(runner.damage());
   return result;
