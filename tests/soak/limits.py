@@ -55,8 +55,11 @@ def sweep(report, make_trial, short):
             check.add(f"{name}={value}", None if wrong == NOT_STARTED else wrong,
                       "not started" if wrong == NOT_STARTED else "tuned" if code == 0 else "error")
             if wrong is None:
-                after = trial.check_store([1000 + i] if code == 0 else []) if trial.store.exists() else None
-                check.add(f"{name}={value}, the store after it", after)
+                # Without the limit all goes on, on what the run has left.
+                kept = [1000 + i] if code == 0 else []
+                wrong, code, out = trial.run(trial.tune(2000))
+                wrong = wrong or (None if code == 0 else f"exit code {code}: {out}")
+                check.add(f"{name}={value}, the store after it", wrong or trial.check_store([*kept, 2000]))
 
 
 def closed_descriptors(report, make_trial):

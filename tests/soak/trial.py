@@ -79,15 +79,21 @@ class Trial:
     def tune(self, extent, *more):
         return ["tune", "vector_add", "--device", "cpu", "--shape", f"N={extent}", "--quiet", "--store", str(self.store), *more]
 
-    def left_behind(self):
-        """Processes and temporary files of runs that have ended, once they had time to go; they are removed."""
+    def folders(self):
+        """Temporary folders with something in them. A process killed in the moment between making one and marking it as its own
+        leaves an empty one, which nobody may then remove."""
+        return [path for path in self.temporary.iterdir() if not path.is_dir() or {each.name for each in path.iterdir()} - {".tuneonce-owner.new"}]
+
+    def left_behind(self, with_folders=True):
+        """Processes and temporary folders of runs that have ended, once they had time to go; they are removed. Those of a
+        killed process go with the next run: until then, without `with_folders`, they may stay."""
         deadline = time.monotonic() + CLEAN_UP_S
         while time.monotonic() < deadline:
             reap()
-            if not children() and not any(self.temporary.iterdir()):
+            if not children() and not (with_folders and self.folders()):
                 return None
             time.sleep(0.01)
-        left = [f"process {name_of(pid)}" for pid in children()] + [f"{path.name} in TMPDIR" for path in self.temporary.iterdir()]
+        left = [f"process {name_of(pid)}" for pid in children()] + [f"{path.name} in TMPDIR" for path in self.folders()]
         for pid in children():
             os.kill(pid, signal.SIGKILL)
         while children():
