@@ -126,7 +126,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
        ":7: parameters[0].warmup: its range for a warm-up, [1, 1), is empty"},
       {"\"access\": \"out\"", "\"access\": \"out\", \"warmup\": 1",
        ":8: parameters[1].warmup: an output that the kernel does not read"},
-      {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: only scalars, and tensors"},
+      {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"", ":13: guards[0].at_least: unknown axis 'T'"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
