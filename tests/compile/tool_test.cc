@@ -80,6 +80,7 @@ TEST_F(ToolTest, WhatIsNoVersionIsAnErrorInWords) {
 
 TEST_F(ToolTest, AVersionIsTheSameUnderALimitOnFiles) {
   EXPECT_EQ(testing::InChild([&] {
+              UseCxx("c++");
               std::string version = *HostToolchain().Version();
               std::string copy = Script("compiler", "exec c++ \"$@\"");  // Another file: it is asked again.
               EXPECT_EQ(chmod(folder_.c_str(), 0755) | chmod(copy.c_str(), 0755), 0);

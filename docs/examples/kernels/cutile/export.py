@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 here = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(here / "../../../../bindings/python"))
+sys.path.append(str(here / "../../../../bindings/python"))  # Behind a package that is built or installed.
 import cuda.tile as ct  # noqa: E402
 from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
