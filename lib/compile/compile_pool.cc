@@ -5,17 +5,21 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <numeric>
 #include <queue>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "base/callback.h"
+#include "base/file.h"
 #include "compile/compile_cached.h"
 #include "tuneonce/base/environment.h"
 
@@ -27,33 +31,43 @@ using Clock = std::chrono::steady_clock;
 /// Who is to blame for an exception.
 constexpr char kToolchain[] = "the toolchain or its artifact cache";
 
+/// The words of a file of the system's; none if it cannot be read. Not by streams: where libstdc++ is linked statically
+/// (portable wheels do), theirs break in a process that has another one.
+std::vector<std::string> WordsOf(const char* path) {
+  Result<std::string> text = ReadFile(path);
+  if (!text.ok()) return {};
+  return absl::StrSplit(*text, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+}
+
 int UsableCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   int allowed = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
   // A container's share of time (cgroup v2): "max 100000" or "150000 100000".
-  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  std::vector<std::string> share = WordsOf("/sys/fs/cgroup/cpu.max");
   double quota = 0;
   double period = 0;
-  if (file >> quota >> period && period > 0) allowed = std::min(allowed, std::max(1, static_cast<int>(quota / period)));
+  if (share.size() == 2 && absl::SimpleAtod(share[0], &quota) && absl::SimpleAtod(share[1], &period) && period > 0) {
+    allowed = std::min(allowed, std::max(1, static_cast<int>(quota / period)));
+  }
   return allowed;
 }
 
 /// Memory that can be had without swapping: the machine's, or what the container's limit leaves if that is less.
 std::int64_t AvailableMemoryBytes() {
   std::int64_t available = std::numeric_limits<std::int64_t>::max();
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string name, unit; meminfo >> name;) {
-    std::int64_t kib = 0;
-    meminfo >> kib;
-    std::getline(meminfo, unit);
-    if (name == "MemAvailable:") available = kib * 1024;
+  std::vector<std::string> memory = WordsOf("/proc/meminfo");
+  auto name = std::find(memory.begin(), memory.end(), "MemAvailable:");
+  std::int64_t kib = 0;
+  if (memory.end() - name > 1 && absl::SimpleAtoi(name[1], &kib)) available = kib * 1024;
+  std::vector<std::string> limit = WordsOf("/sys/fs/cgroup/memory.max");  // "max", or bytes.
+  std::vector<std::string> used = WordsOf("/sys/fs/cgroup/memory.current");
+  std::int64_t limit_bytes = 0;
+  std::int64_t used_bytes = 0;
+  if (!limit.empty() && !used.empty() && absl::SimpleAtoi(limit[0], &limit_bytes) &&
+      absl::SimpleAtoi(used[0], &used_bytes)) {
+    available = std::min(available, limit_bytes - used_bytes);
   }
-  std::int64_t limit = 0;
-  std::int64_t used = 0;
-  std::ifstream max_file("/sys/fs/cgroup/memory.max");
-  std::ifstream current_file("/sys/fs/cgroup/memory.current");
-  if (max_file >> limit && current_file >> used) available = std::min(available, limit - used);
   return available;
 }
 
