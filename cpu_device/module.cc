@@ -20,9 +20,11 @@ namespace {
 
 /// Size of the ELF file at `image`: linkers put the section headers at its end. 0 if it is not one of this machine.
 std::size_t ElfSize(const void* image) {
+  // What is no ELF file may be text that ends before a header would.
+  if (std::strncmp(static_cast<const char*>(image), ELFMAG, SELFMAG) != 0) return 0;
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_type != ET_DYN || header.e_shoff == 0) {
     return 0;
   }

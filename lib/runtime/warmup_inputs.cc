@@ -75,9 +75,9 @@ Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Paramet
     TUNEONCE_RETURN_IF_ERROR(buffer.Fill(0));
   } else {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> bytes, WarmupBytes(definition, parameter, dims, view));
-    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(bytes.data(), bytes.size()));
-    TUNEONCE_RETURN_IF_ERROR(buffer.Repeat(bytes.size()));
     host_.push_back(std::move(bytes));
+    TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(host_.back().data(), host_.back().size()));
+    TUNEONCE_RETURN_IF_ERROR(buffer.Repeat(host_.back().size()));
   }
   view.data = buffer.data();
   buffers_.push_back(std::move(buffer));
@@ -93,10 +93,10 @@ std::size_t WarmupInputs::bytes() const {
 
 Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, const Dims& dims,
                                           const std::vector<DType>& given, StreamView stream, Use use) {
-  auto create = [&]() -> Result<WarmupInputs> {
+  WarmupInputs inputs;
+  auto fill = [&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(CheckDims(definition, dims));
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, DTypesOf(definition, given));
-    WarmupInputs inputs;
     inputs.views_.reserve(definition.parameters().size());
     inputs.scalars_.reserve(definition.parameters().size());
     for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
@@ -115,13 +115,15 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
       }
       TUNEONCE_RETURN_IF_ERROR(inputs.AddTensor(definition, parameter, dims, dtypes[i], stream, use));
     }
-    TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
-    inputs.host_.clear();
-    return inputs;
+    return Status();
   };
-  Result<WarmupInputs> inputs = create();
-  return inputs.ok() ? std::move(inputs)
-                     : Result<WarmupInputs>(inputs.status().WithPrefix("kernel '" + definition.name() + "', warm-up"));
+  Status filled = fill();
+  // Also after a failure: the stream may still copy from `host_`.
+  Status finished = stream.Synchronize();
+  if (filled.ok()) filled = std::move(finished);
+  inputs.host_.clear();
+  if (!filled.ok()) return filled.WithPrefix("kernel '" + definition.name() + "', warm-up");
+  return inputs;
 }
 
 }  // namespace tuneonce

@@ -37,8 +37,10 @@ TEST_F(CallTest, DimsBindFromShapes) {
   EXPECT_EQ(call_.problem.dims[Dim{0}], 3);
   EXPECT_EQ(call_.problem.dims[Dim{1}], 8);
   EXPECT_EQ(call_.problem.dtype(0), DType::kFloat16);
-  std::uint64_t words[3];
-  CallBinder(definition_).KeyWords(call_, words);
+  CallBinder binder(definition_);
+  std::vector<std::uint64_t> words(binder.num_key_words());
+  binder.KeyWords(call_, words.data());
+  ASSERT_EQ(words.size(), 5u) << "the recipe's three, and the dtypes that it does not name";
   EXPECT_EQ(words[0], 4u);
   EXPECT_EQ(words[1], static_cast<std::uint64_t>(DType::kFloat16));
   EXPECT_EQ(words[2], 3u);
