@@ -1,6 +1,7 @@
 #include "store/sqlite_connection.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -191,7 +192,15 @@ Status SqliteConnection::ConnectUnderLock() {
     TUNEONCE_RETURN_IF_ERROR(SetAside(path_));
     result = OpenDatabase();
   }
-  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
+  Status opened = StatusOf(result, path_);
+  if (!opened.ok() && there == StoreFile::kMissing) {
+    // What was made just now and could not be written whole may bear no mark: it would be taken for somebody else's.
+    Close();
+    struct stat made {};
+    bool is_cut = stat(path_.c_str(), &made) == 0 && made.st_size > 0 && !ReadMark(path_).ok();
+    if (is_cut && truncate(path_.c_str(), 0) != 0) return opened;
+  }
+  TUNEONCE_RETURN_IF_ERROR(opened);
   TUNEONCE_RETURN_IF_ERROR(CheckVersion());
   WriteMark(path_);
   return Status();

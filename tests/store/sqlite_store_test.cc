@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "base/temporary_folder.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
+#include "testing/in_child.h"
 #include "testing/record_changes.h"
 #include "tuneonce/store/layered_store.h"
 #include "tuneonce/store/memory_store.h"
@@ -394,6 +396,21 @@ TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLosesNothing) {
     for (std::uint64_t i = 0; i + 1 < word; ++i) EXPECT_EQ(store->Lookup(Record(i).key)->match, RecordMatch::kExact);
   }
   EXPECT_EQ(umount(mount.c_str()), 0);
+}
+
+TEST_F(SqliteStoreTest, WhatCouldNotBeMadeWholeIsNotTakenForAForeignFileLater) {
+  SqliteStoreOptions options;
+  options.path = path_;
+  int cut = testing::InChild([&] {
+    const rlimit limit{1, 1};  // One byte of SQLite's header, and no mark in FILE.lock.
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    EXPECT_ERROR(SqliteStore::Open(options).status(), StatusCode::kUnavailable, path_);
+  });
+  EXPECT_EQ(cut, 0);
+  auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_OK(store->Put(Record(1)));
 }
 
 TEST_F(SqliteStoreTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
