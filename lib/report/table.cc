@@ -38,7 +38,7 @@ std::string RooflineLine(const Roofline& roofline) {
 
 std::string DifferenceLine(const OutputDifference& largest) {
   return absl::StrFormat("the best differs from the reference by %.3g at most in '%s', %.0f %% of the tolerance\n",
-                         largest.absolute, largest.output, 100 * largest.share_of_tolerance);
+                         largest.absolute, Printable(largest.output), 100 * largest.share_of_tolerance);
 }
 
 /// One line for each variant and reason, however many configs it is about.
