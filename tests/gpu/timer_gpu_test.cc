@@ -197,6 +197,8 @@ TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {
 }
 
 TEST_F(TimerGpuTest, AProgrammaticLaunchIsTimedOutsideOfTheFlush) {
+  // A flush takes tens of microseconds; the attribute itself costs up to 0.32 by CUPTI (H100: 0.31, H200: 0.16).
+  constexpr double kWithinUs = 1;
   CuptiTimer cupti;
   EventTimer events;
   for (Timer* timer : std::initializer_list<Timer*>{&cupti, &events}) {
@@ -205,7 +207,7 @@ TEST_F(TimerGpuTest, AProgrammaticLaunchIsTimedOutsideOfTheFlush) {
       double plain = Mean(*timer, CacheState::kCold, 1000, 100);
       double programmatic = Mean(*timer, CacheState::kCold, 1000, 100, /*programmatic=*/true);
       std::printf("%s: plain %.3f us, programmatic %.3f us\n", std::string(timer->name()).c_str(), plain, programmatic);
-      agree = std::abs(programmatic - plain) <= 0.3;
+      agree = std::abs(programmatic - plain) <= kWithinUs;
     }
     EXPECT_TRUE(agree) << timer->name();
   }
