@@ -11,9 +11,9 @@
 #include <new>
 #include <sstream>
 
-#include "tuneonce/compile/compile_pool.h"
-#include "tuneonce/kernel/tile_ir.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "compile/compile_pool.h"
+#include "tile_ir/tile_ir.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace {
 std::atomic<std::int64_t> num_allocations{0};

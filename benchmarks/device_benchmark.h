@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

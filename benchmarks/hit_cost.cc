@@ -16,11 +16,11 @@
 
 #include "device_benchmark.h"
 #include "matmul_bundle.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "measure/cupti_timer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 #include "vector_add.h"
 
 namespace tuneonce {

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selection_rules.h"
-#include "tuneonce/measure/race.h"
+#include "measure/race.h"
 
 namespace tuneonce {
 namespace {

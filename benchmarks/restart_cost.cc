@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "matmul.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/launch.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "launch/launch.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

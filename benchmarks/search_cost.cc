@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "measure/event_timer.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <random>
 
-#include "tuneonce/measure/race.h"
-#include "tuneonce/measure/statistics.h"
+#include "measure/race.h"
+#include "measure/statistics.h"
 
 namespace tuneonce {
 namespace {

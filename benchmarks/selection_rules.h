@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "trace.h"
-#include "tuneonce/measure/measurement.h"
+#include "tuneonce/measurement.h"
 
 namespace tuneonce {
 

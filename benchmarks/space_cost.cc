@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/space/search_space.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #include "base/temporary_folder.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce::cpu_device {
 namespace {

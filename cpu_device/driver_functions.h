@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "tuneonce/cuda/driver_functions.h"
+#include "cuda/driver_functions.h"
 
 /// The CPU device's version of every driver function, declared from the library's own list, so that none can be missing
 /// and none can have another signature. They are defined in driver_<subject>.cc.

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce::cpu_device {
 namespace {

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce::cli {
 

@@ -6,7 +6,7 @@
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
-#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "commands.h"
 #include "output.h"
-#include "tuneonce/report/json.h"
+#include "report/json.h"
 
 namespace tuneonce::cli {
 

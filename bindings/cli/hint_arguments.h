@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "numbers.h"
-#include "tuneonce/kernel/hints.h"
+#include "tuneonce/hints.h"
 
 namespace tuneonce::cli {
 

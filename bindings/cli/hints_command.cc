@@ -5,7 +5,7 @@
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
-#include "tuneonce/kernel/tile_ir.h"
+#include "tile_ir/tile_ir.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 namespace tuneonce::cli {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 // All that the commands say goes through here. Texts are made Printable: they hold what files, records and tools say. A
 // write that fails shows in CloseOutput.

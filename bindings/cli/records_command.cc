@@ -9,9 +9,9 @@
 #include "files.h"
 #include "numbers.h"
 #include "output.h"
-#include "tuneonce/cuda/device.h"
-#include "tuneonce/report/records_json.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/device.h"
+#include "report/records_json.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "numbers.h"
 #include "tuned_run.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/runtime/warmup_inputs.h"
+#include "tuneonce/context.h"
+#include "tuneonce/stream.h"
+#include "runtime/warmup_inputs.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "tuned_run.h"
-#include "tuneonce/cuda/device.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/device.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::cli {
 

@@ -7,12 +7,12 @@
 #include "example.h"
 #include "output.h"
 #include "tune_bundle.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/report/json.h"
-#include "tuneonce/report/table.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "measure/cupti_timer.h"
+#include "measure/event_timer.h"
+#include "report/json.h"
+#include "report/table.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

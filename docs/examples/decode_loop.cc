@@ -15,10 +15,10 @@
 #include "matmul_bundle.h"
 #include "rms_norm_bundle.h"
 #include "silu_and_mul_bundle.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "cuda/graph.h"
+#include "tuneonce/tuned_kernel.h"
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/cuda/device.h"
-#include "tuneonce/kernel/kernel_definition.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/search/tuning_result.h"
+#include "tuneonce/device.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::examples {
 

@@ -2,9 +2,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)
 

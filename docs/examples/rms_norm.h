@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tuneonce/kernel/kernel_definition.h"
+#include "tuneonce/kernel_definition.h"
 
 namespace tuneonce::examples {
 

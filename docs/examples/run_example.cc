@@ -6,10 +6,10 @@
 
 #include "example.h"
 #include "tuned_run.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/kernel/call_binder.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
+#include "launch/call_binder.h"
 
 namespace tuneonce::examples {
 namespace {

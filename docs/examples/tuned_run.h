@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/search/tuning_result.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::examples {
 

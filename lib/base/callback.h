@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

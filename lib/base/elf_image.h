@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/base/fingerprint.h"
-#include "tuneonce/base/result.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 #include <cstdlib>
 #include <mutex>

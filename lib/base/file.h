@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/base/api.h"
-#include "tuneonce/base/result.h"
+#include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 // Files and folders by POSIX calls, not by std::filesystem: torch's wheels up to at least 2.11 export parts of it from
 // libtorch.so, and a libtuneonce.so in an extension that links that would be bound to them; they crash.

@@ -1,4 +1,4 @@
-#include "tuneonce/base/fingerprint.h"
+#include "tuneonce/fingerprint.h"
 
 #include "absl/strings/str_format.h"
 

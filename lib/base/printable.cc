@@ -1,4 +1,4 @@
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 #include <algorithm>
 #include <cstdint>

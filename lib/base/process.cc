@@ -21,7 +21,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file_descriptor.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

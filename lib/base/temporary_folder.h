@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/file_descriptor.h"
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/artifact.h"
+#include "tuneonce/artifact.h"
 
 #include "base/encoding.h"
 

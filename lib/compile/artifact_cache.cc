@@ -1,8 +1,8 @@
-#include "tuneonce/compile/artifact_cache.h"
+#include "tuneonce/artifact_cache.h"
 
 #include <chrono>
 
-#include "compile/keyed_lock.h"
+#include "base/keyed_lock.h"
 
 namespace tuneonce {
 namespace {

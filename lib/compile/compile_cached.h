@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tuneonce/compile/artifact_cache.h"
-#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 

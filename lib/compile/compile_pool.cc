@@ -1,4 +1,4 @@
-#include "tuneonce/compile/compile_pool.h"
+#include "compile/compile_pool.h"
 
 #include <sched.h>
 
@@ -21,7 +21,7 @@
 #include "base/callback.h"
 #include "base/file.h"
 #include "compile/compile_cached.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_COMPILE_CUBIN_H_
 #define TUNEONCE_LIB_COMPILE_CUBIN_H_
 
-#include "tuneonce/compile/artifact.h"
+#include "tuneonce/artifact.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/cubin_toolchain.h"
+#include "compile/cubin_toolchain.h"
 
 #include "compile/cubin.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/base/result.h"
-#include "tuneonce/compile/artifact.h"
+#include "tuneonce/result.h"
+#include "tuneonce/artifact.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/host_toolchain.h"
+#include "compile/host_toolchain.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -14,7 +14,7 @@
 #include "compile/dependency_file.h"
 #include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/nvrtc_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
 
 #include <dlfcn.h>
 
@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "compile/cubin.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

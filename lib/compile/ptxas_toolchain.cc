@@ -1,11 +1,11 @@
-#include "tuneonce/compile/ptxas_toolchain.h"
+#include "compile/ptxas_toolchain.h"
 
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/tileiras_toolchain.h"
+#include "compile/tileiras_toolchain.h"
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/kernel/tile_ir.h"
+#include "base/environment.h"
+#include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
 namespace {

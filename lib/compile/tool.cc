@@ -16,9 +16,9 @@
 #include "absl/strings/strip.h"
 #include "base/file.h"
 #include "base/process.h"
-#include "compile/keyed_lock.h"
+#include "base/keyed_lock.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

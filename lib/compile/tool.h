@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "tuneonce/base/result.h"
-#include "tuneonce/compile/artifact.h"
-#include "tuneonce/compile/compile_limits.h"
+#include "tuneonce/result.h"
+#include "tuneonce/artifact.h"
+#include "compile/compile_limits.h"
 
 namespace tuneonce {
 

@@ -1,12 +1,12 @@
-#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/toolchain.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "tuneonce/compile/cubin_toolchain.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/compile/nvrtc_toolchain.h"
-#include "tuneonce/compile/ptxas_toolchain.h"
-#include "tuneonce/compile/tileiras_toolchain.h"
+#include "compile/cubin_toolchain.h"
+#include "compile/host_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
+#include "compile/ptxas_toolchain.h"
+#include "compile/tileiras_toolchain.h"
 
 namespace tuneonce {
 namespace {

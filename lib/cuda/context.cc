@@ -1,7 +1,7 @@
-#include "tuneonce/cuda/context.h"
+#include "tuneonce/context.h"
 
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

@@ -1,7 +1,7 @@
-#include "tuneonce/cuda/cuda_status.h"
+#include "cuda/cuda_status.h"
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/cupti_api.h"
+#include "base/environment.h"
+#include "cuda/cupti_api.h"
 
 namespace tuneonce {
 namespace {

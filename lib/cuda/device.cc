@@ -1,4 +1,4 @@
-#include "tuneonce/cuda/device.h"
+#include "tuneonce/device.h"
 
 #include <charconv>
 #include <cstring>
@@ -6,8 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

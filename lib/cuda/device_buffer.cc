@@ -1,11 +1,11 @@
-#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/device_buffer.h"
 
 #include <algorithm>
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 namespace {

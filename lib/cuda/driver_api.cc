@@ -1,4 +1,4 @@
-#include "tuneonce/cuda/driver_api.h"
+#include "cuda/driver_api.h"
 
 #include <utility>
 

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cuda/dynamic_library.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/driver_api.h"
+#include "base/environment.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

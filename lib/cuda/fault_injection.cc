@@ -1,4 +1,4 @@
-#include "tuneonce/cuda/fault_injection.h"
+#include "cuda/fault_injection.h"
 
 #include <array>
 #include <chrono>

@@ -1,10 +1,10 @@
-#include "tuneonce/cuda/library.h"
+#include "cuda/library.h"
 
 #include <elf.h>
 
 #include "base/elf_image.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

@@ -1,7 +1,7 @@
-#include "tuneonce/cuda/stream.h"
+#include "tuneonce/stream.h"
 
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

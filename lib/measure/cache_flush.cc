@@ -1,8 +1,8 @@
 #include "measure/cache_flush.h"
 
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/device.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "tuneonce/device.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/measure/timer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 

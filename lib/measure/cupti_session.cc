@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "tuneonce/context.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 namespace {

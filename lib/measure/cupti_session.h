@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/cuda/cupti_api.h"
-#include "tuneonce/cuda/driver_api.h"
-#include "tuneonce/cuda/stream.h"
+#include "cuda/cupti_api.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce {
 

@@ -1,10 +1,10 @@
-#include "tuneonce/measure/cupti_timer.h"
+#include "measure/cupti_timer.h"
 
 #include "absl/strings/str_cat.h"
 #include "measure/cache_flush.h"
 #include "measure/cupti_session.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/event.h"
+#include "base/environment.h"
+#include "cuda/event.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_
 #define TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_
 
-#include "tuneonce/cuda/library.h"
+#include "cuda/library.h"
 
 namespace tuneonce {
 

@@ -1,14 +1,14 @@
-#include "tuneonce/measure/event_timer.h"
+#include "measure/event_timer.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "measure/cache_flush.h"
 #include "measure/device_kernels.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/event.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/kernel/launch.h"
+#include "cuda/cuda_status.h"
+#include "cuda/event.h"
+#include "cuda/graph.h"
+#include "launch/launch.h"
 
 namespace tuneonce {
 namespace {

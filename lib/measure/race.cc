@@ -1,10 +1,10 @@
-#include "tuneonce/measure/race.h"
+#include "measure/race.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-#include "tuneonce/measure/statistics.h"
+#include "measure/statistics.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/measure/roofline.h"
+#include "measure/roofline.h"
 
 #include <algorithm>
 

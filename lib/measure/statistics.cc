@@ -1,4 +1,4 @@
-#include "tuneonce/measure/statistics.h"
+#include "measure/statistics.h"
 
 #include <algorithm>
 #include <cmath>

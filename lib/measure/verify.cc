@@ -1,4 +1,4 @@
-#include "tuneonce/measure/verify.h"
+#include "measure/verify.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@
 
 #include "measure/compare_element.h"
 #include "measure/device_kernels.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/launch.h"
+#include "cuda/cuda_status.h"
+#include "tuneonce/device_buffer.h"
+#include "launch/launch.h"
 
 namespace tuneonce {
 namespace {

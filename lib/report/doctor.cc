@@ -1,17 +1,17 @@
-#include "tuneonce/report/doctor.h"
+#include "report/doctor.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/base/printable.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/compile/nvrtc_toolchain.h"
-#include "tuneonce/compile/ptxas_toolchain.h"
-#include "tuneonce/compile/tileiras_toolchain.h"
-#include "tuneonce/cuda/cupti_api.h"
-#include "tuneonce/cuda/device.h"
+#include "base/environment.h"
+#include "base/printable.h"
+#include "compile/host_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
+#include "compile/ptxas_toolchain.h"
+#include "compile/tileiras_toolchain.h"
+#include "cuda/cupti_api.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/report/json.h"
+#include "report/json.h"
 
 #include <nlohmann/json.hpp>
 

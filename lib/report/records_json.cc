@@ -1,4 +1,4 @@
-#include "tuneonce/report/records_json.h"
+#include "report/records_json.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,11 +1,11 @@
-#include "tuneonce/report/table.h"
+#include "report/table.h"
 
 #include <algorithm>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 namespace tuneonce {
 namespace {

@@ -1,10 +1,10 @@
-#include "tuneonce/runtime/autotune_observer.h"
+#include "tuneonce/autotune_observer.h"
 
 #include <cstdio>
 #include <mutex>
 #include <set>
 
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 namespace tuneonce {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "search/trial_memory.h"
-#include "tuneonce/kernel/call_binder.h"
+#include "launch/call_binder.h"
 
 namespace tuneonce {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "tuneonce/store/record_store.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tuneonce/measure/race.h"
+#include "measure/race.h"
 
 namespace tuneonce {
 namespace {

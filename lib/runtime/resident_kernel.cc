@@ -1,8 +1,8 @@
 #include "runtime/resident_kernel.h"
 
 #include "runtime/context_status.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
 

@@ -10,10 +10,10 @@
 #include <optional>
 
 #include "base/callback.h"
-#include "tuneonce/kernel/assumption.h"
-#include "tuneonce/kernel/launch.h"
-#include "tuneonce/kernel/parameter_block.h"
-#include "tuneonce/search/candidate.h"
+#include "launch/assumption.h"
+#include "launch/launch.h"
+#include "launch/parameter_block.h"
+#include "search/candidate.h"
 
 namespace tuneonce {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tuneonce/kernel/problem.h"
+#include "tuneonce/problem.h"
 
 namespace tuneonce {
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 

@@ -1,5 +1,5 @@
 // The hot path: from arguments to a launch, when the key is resident.
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/tuned_kernel.h"
 
 #include <algorithm>
 #include <mutex>
@@ -9,9 +9,9 @@
 #include "base/callback.h"
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "base/environment.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 

@@ -17,7 +17,7 @@
 #include "runtime/hit_table.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 

@@ -13,10 +13,10 @@
 #include "runtime/tuned_kernel_impl.h"
 #include "search/search_in_memory.h"
 #include "search/trial_tensors.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/compile/compile_pool.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/runtime/warmup_inputs.h"
+#include "base/environment.h"
+#include "compile/compile_pool.h"
+#include "tuneonce/context.h"
+#include "runtime/warmup_inputs.h"
 
 namespace tuneonce {
 namespace {

@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/runtime/warmup_inputs.h"
+#include "measure/cupti_timer.h"
+#include "runtime/warmup_inputs.h"
 
 namespace tuneonce {
 namespace {

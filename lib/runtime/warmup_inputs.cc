@@ -1,9 +1,9 @@
-#include "tuneonce/runtime/warmup_inputs.h"
+#include "runtime/warmup_inputs.h"
 
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "kernel/fill_bytes.h"
+#include "definition/fill_bytes.h"
 
 namespace tuneonce {
 namespace {

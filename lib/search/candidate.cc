@@ -1,13 +1,13 @@
-#include "tuneonce/search/candidate.h"
+#include "search/candidate.h"
 
 #include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
-#include "kernel/source_parameters.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/kernel/assumption.h"
+#include "launch/source_parameters.h"
+#include "base/environment.h"
+#include "launch/assumption.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/exhaustive_search.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,8 +10,8 @@
 #include "search/search_engine.h"
 #include "search/search_in_memory.h"
 #include "search/trial_tensors.h"
-#include "tuneonce/cuda/device.h"
-#include "tuneonce/cuda/event.h"
+#include "tuneonce/device.h"
+#include "cuda/event.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/search/failure.h"
+#include "tuneonce/failure.h"
 
 namespace tuneonce {
 

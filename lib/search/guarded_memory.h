@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "search/trial_memory.h"
-#include "tuneonce/measure/verify.h"
+#include "measure/verify.h"
 
 namespace tuneonce {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/kernel/launch.h"
+#include "cuda/cuda_status.h"
+#include "launch/launch.h"
 
 namespace tuneonce {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "search/output_check.h"
 #include "search/trial_timer.h"
-#include "tuneonce/search/candidate_runner.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "search/candidate_runner.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 

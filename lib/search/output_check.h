@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "search/trial_tensors.h"
-#include "tuneonce/measure/verify.h"
-#include "tuneonce/search/failure.h"
-#include "tuneonce/search/tuning_result.h"
+#include "measure/verify.h"
+#include "tuneonce/failure.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 

@@ -1,10 +1,10 @@
-#include "tuneonce/search/progress.h"
+#include "tuneonce/progress.h"
 
 #include <unistd.h>
 
 #include <cstdio>
 
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 namespace tuneonce {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
-#include "tuneonce/measure/race.h"
-#include "tuneonce/measure/statistics.h"
+#include "measure/race.h"
+#include "measure/statistics.h"
 
 namespace tuneonce {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/measure/race.h"
-#include "tuneonce/search/candidate_runner.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "measure/race.h"
+#include "search/candidate_runner.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 

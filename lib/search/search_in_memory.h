@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "search/trial_memory.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 

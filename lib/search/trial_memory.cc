@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/cuda_status.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "tuneonce/cuda/device_buffer.h"
+#include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
 

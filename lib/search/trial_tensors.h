@@ -8,8 +8,8 @@
 
 #include "search/guarded_memory.h"
 #include "search/input_copies.h"
-#include "tuneonce/kernel/call_binder.h"
-#include "tuneonce/search/failure.h"
+#include "launch/call_binder.h"
+#include "tuneonce/failure.h"
 
 namespace tuneonce {
 

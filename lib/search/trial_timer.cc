@@ -1,7 +1,7 @@
 #include "search/trial_timer.h"
 
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
+#include "measure/cupti_timer.h"
+#include "measure/event_timer.h"
 
 namespace tuneonce {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "search/trial_memory.h"
-#include "tuneonce/measure/timer.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 

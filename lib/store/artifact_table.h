@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "store/sqlite_connection.h"
-#include "tuneonce/compile/artifact.h"
+#include "tuneonce/artifact.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/store/layered_store.h"
+#include "tuneonce/layered_store.h"
 
 namespace tuneonce {
 

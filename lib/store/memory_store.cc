@@ -1,4 +1,4 @@
-#include "tuneonce/store/memory_store.h"
+#include "store/memory_store.h"
 
 #include <algorithm>
 

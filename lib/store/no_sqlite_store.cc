@@ -1,6 +1,6 @@
 // Builds without SQLite (TUNEONCE_WITH_SQLITE=OFF): records stay in memory.
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 

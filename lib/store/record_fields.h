@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "tuneonce/store/tuning_record.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/store/record_store.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "store/sqlite_connection.h"
-#include "tuneonce/store/record_store.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 

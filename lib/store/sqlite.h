@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tuneonce/base/fingerprint.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 

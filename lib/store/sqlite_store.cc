@@ -1,17 +1,17 @@
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/sqlite_store.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "compile/keyed_lock.h"
+#include "base/keyed_lock.h"
 #include "store/artifact_table.h"
 #include "store/record_table.h"
 #include "store/sqlite_connection.h"
 #include "store/store_lock.h"
 #include "store/store_place.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/store/memory_store.h"
+#include "base/environment.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 

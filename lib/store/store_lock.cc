@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "tuneonce/base/result.h"
-#include "tuneonce/compile/artifact_cache.h"
+#include "tuneonce/result.h"
+#include "tuneonce/artifact_cache.h"
 
 namespace tuneonce {
 

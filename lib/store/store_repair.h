@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 

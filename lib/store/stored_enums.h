@@ -5,8 +5,8 @@
 #include <optional>
 #include <string_view>
 
-#include "tuneonce/space/axis.h"
-#include "tuneonce/store/tuning_record.h"
+#include "tuneonce/axis.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 

@@ -1,4 +1,4 @@
-#include "tuneonce/store/tuning_key.h"
+#include "tuneonce/tuning_key.h"
 
 #include "base/callback.h"
 

@@ -1,4 +1,4 @@
-#include "tuneonce/store/tuning_record.h"
+#include "tuneonce/tuning_record.h"
 
 #include "absl/strings/str_cat.h"
 #include "base/encoding.h"

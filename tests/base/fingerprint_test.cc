@@ -1,4 +1,4 @@
-#include "tuneonce/base/fingerprint.h"
+#include "tuneonce/fingerprint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Text from elsewhere, made fit for a terminal.
-#include "tuneonce/base/printable.h"
+#include "base/printable.h"
 
 #include <gtest/gtest.h>
 

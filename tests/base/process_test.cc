@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/in_child.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -1,9 +1,9 @@
-#include "tuneonce/base/status.h"
+#include "tuneonce/status.h"
 
 #include <gtest/gtest.h>
 
 #include "base/callback.h"
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/compile/compile_pool.h"
+#include "compile/compile_pool.h"
 
 #include <condition_variable>
 #include <mutex>

@@ -9,8 +9,8 @@
 #include "compile/compile_cached.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/compile/nvrtc_toolchain.h"
+#include "compile/host_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
 
 namespace tuneonce {
 namespace {

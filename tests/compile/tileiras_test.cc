@@ -10,9 +10,9 @@
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/compile/ptxas_toolchain.h"
-#include "tuneonce/compile/tileiras_toolchain.h"
+#include "base/environment.h"
+#include "compile/ptxas_toolchain.h"
+#include "compile/tileiras_toolchain.h"
 
 namespace tuneonce {
 namespace {

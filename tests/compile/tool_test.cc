@@ -11,7 +11,7 @@
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
-#include "tuneonce/compile/host_toolchain.h"
+#include "compile/host_toolchain.h"
 
 namespace tuneonce {
 namespace {

@@ -1,11 +1,11 @@
-#include "tuneonce/compile/toolchain.h"
+#include "tuneonce/toolchain.h"
 
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/compile/cubin_toolchain.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/compile/nvrtc_toolchain.h"
+#include "base/environment.h"
+#include "compile/cubin_toolchain.h"
+#include "compile/host_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
 
 namespace tuneonce {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tuneonce/compile/toolchain.h"
-#include "tuneonce/cuda/device.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce::conformance {
 namespace {

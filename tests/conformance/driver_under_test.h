@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tuneonce/cuda/driver_api.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce::conformance {
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 
 #include "testing/device_test.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/kernel/launch.h"
-#include "tuneonce/search/candidate.h"
+#include "compile/host_toolchain.h"
+#include "launch/launch.h"
+#include "search/candidate.h"
 
 namespace tuneonce {
 namespace {

@@ -16,9 +16,9 @@
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/cuda/library.h"
-#include "tuneonce/kernel/launch.h"
+#include "compile/host_toolchain.h"
+#include "cuda/library.h"
+#include "launch/launch.h"
 
 namespace tuneonce {
 namespace {

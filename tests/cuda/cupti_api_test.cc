@@ -1,5 +1,5 @@
 // Our own declarations of CUPTI against its headers, where they are installed.
-#include "tuneonce/cuda/cupti_api.h"
+#include "cuda/cupti_api.h"
 
 #include <gtest/gtest.h>
 

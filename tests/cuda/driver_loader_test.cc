@@ -1,9 +1,9 @@
 #include <set>
 
 #include "testing/device_test.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/cuda_status.h"
-#include "tuneonce/cuda/driver_api.h"
+#include "base/environment.h"
+#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 namespace {

@@ -2,10 +2,10 @@
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/cuda/fault_injection.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/cuda/library.h"
+#include "compile/host_toolchain.h"
+#include "cuda/fault_injection.h"
+#include "cuda/graph.h"
+#include "cuda/library.h"
 
 namespace tuneonce {
 namespace {

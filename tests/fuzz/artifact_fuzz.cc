@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "fuzz/checksum.h"
-#include "tuneonce/compile/artifact.h"
+#include "tuneonce/artifact.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "tuneonce/kernel/bundle.h"
+#include "tuneonce/bundle.h"
 
 namespace tuneonce {
 namespace {

@@ -8,8 +8,8 @@
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
 #include "testing/record_changes.h"
-#include "tuneonce/report/records_json.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "report/records_json.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

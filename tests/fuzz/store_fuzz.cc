@@ -2,7 +2,7 @@
 // its own.
 #include <cstdint>
 
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/sqlite_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto store = tuneonce::SqliteStore::FromBytes(data, size);

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

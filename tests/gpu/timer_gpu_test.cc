@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/kernel/launch.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/measure/statistics.h"
-#include "tuneonce/measure/verify.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "launch/launch.h"
+#include "measure/cupti_timer.h"
+#include "measure/event_timer.h"
+#include "measure/statistics.h"
+#include "measure/verify.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 namespace {

@@ -16,10 +16,10 @@ expect() {  # FILE LINE MESSAGE
   tr '\n' ' ' < "$work/log" | tr -s ' ' | grep -q "$3" || { echo "wrong message for $1:"; cat "$work/log"; exit 1; }
 }
 
-expect lib/base/status.cc '#include "tuneonce/cuda/event.h"' 'base may not include cuda'
+expect lib/base/status.cc '#include "cuda/event.h"' 'base may not include cuda'
 expect lib/space/config.cc '#include "runtime/hit_table.h"' 'space may not include runtime'
-expect lib/search/candidate.cc '#include "tuneonce/store/record_store.h"' 'search may not include store'
-expect lib/store/memory_store.cc '#include "tuneonce/search/failure.h"' 'store does not know search'
+expect lib/search/candidate.cc '#include "tuneonce/record_store.h"' 'search may not include store'
+expect lib/store/memory_store.cc '#include "tuneonce/failure.h"' 'store does not know search'
 expect include/tuneonce/base/status.h '#include "absl/strings/str_cat.h"' 'may not include a third-party library'
 expect lib/search/candidate.cc 'auto x = UnguardedTable(api);' 'round the capture guard'
 expect lib/report/doctor.cc '#include <filesystem>' 'use base/file.h'

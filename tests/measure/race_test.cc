@@ -1,4 +1,4 @@
-#include "tuneonce/measure/race.h"
+#include "measure/race.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "../../benchmarks/selection_rules.h"
-#include "tuneonce/measure/statistics.h"
+#include "measure/statistics.h"
 
 namespace tuneonce {
 namespace {

@@ -1,10 +1,10 @@
-#include "tuneonce/measure/statistics.h"
+#include "measure/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "tuneonce/measure/roofline.h"
+#include "measure/roofline.h"
 
 namespace tuneonce {
 namespace {

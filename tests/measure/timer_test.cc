@@ -3,9 +3,9 @@
 #include <map>
 
 #include "testing/device_test.h"
-#include "tuneonce/cuda/event.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
+#include "cuda/event.h"
+#include "measure/cupti_timer.h"
+#include "measure/event_timer.h"
 
 namespace tuneonce {
 namespace {

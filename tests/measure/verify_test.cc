@@ -1,4 +1,4 @@
-#include "tuneonce/measure/verify.h"
+#include "measure/verify.h"
 
 #include <cmath>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "measure/compare_element.h"
 #include "testing/device_test.h"
-#include "tuneonce/compile/ptxas_toolchain.h"
+#include "compile/ptxas_toolchain.h"
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {

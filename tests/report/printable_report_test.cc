@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "testing/device_test.h"
-#include "tuneonce/report/json.h"
-#include "tuneonce/report/table.h"
-#include "tuneonce/runtime/autotune_observer.h"
+#include "report/json.h"
+#include "report/table.h"
+#include "tuneonce/autotune_observer.h"
 
 namespace tuneonce {
 namespace {

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "testing/device_test.h"
-#include "tuneonce/report/json.h"
-#include "tuneonce/report/table.h"
+#include "report/json.h"
+#include "report/table.h"
 
 namespace tuneonce {
 namespace {

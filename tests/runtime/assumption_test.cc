@@ -1,7 +1,7 @@
 // Variants that are compiled for some arguments only: searching, launching and remembering with them.
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,8 +1,8 @@
 // A kernel that takes a bare pointer computes on contiguous memory; what it is not given such is refused.
 #include "testing/device_test.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

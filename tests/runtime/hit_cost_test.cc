@@ -14,8 +14,8 @@
 #include <optional>
 
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace {
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 #include "vector_add.h"
 
 namespace tuneonce {

@@ -9,9 +9,9 @@
 
 #include "base/process.h"
 #include "testing/device_test.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "cuda/graph.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

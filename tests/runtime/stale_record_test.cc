@@ -3,8 +3,8 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -10,10 +10,10 @@
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/cuda/fault_injection.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "cuda/fault_injection.h"
+#include "measure/event_timer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

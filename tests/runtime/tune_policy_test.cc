@@ -7,11 +7,11 @@
 
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
-#include "tuneonce/compile/host_toolchain.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "compile/host_toolchain.h"
+#include "measure/event_timer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,14 +1,14 @@
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/tuned_kernel.h"
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/fault_injection.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/store/memory_store.h"
+#include "base/environment.h"
+#include "cuda/fault_injection.h"
+#include "cuda/graph.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

@@ -10,10 +10,10 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "cuda/graph.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

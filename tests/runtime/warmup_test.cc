@@ -2,11 +2,11 @@
 #include <mutex>
 
 #include "testing/device_test.h"
-#include "tuneonce/cuda/fault_injection.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/runtime/warmup_inputs.h"
-#include "tuneonce/store/memory_store.h"
+#include "cuda/fault_injection.h"
+#include "cuda/graph.h"
+#include "tuneonce/tuned_kernel.h"
+#include "runtime/warmup_inputs.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

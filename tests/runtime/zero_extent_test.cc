@@ -1,7 +1,7 @@
 // A launch with nothing to do: it succeeds, and nothing else happens.
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,11 +1,11 @@
 // Real searches on the CPU device.
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/exhaustive_search.h"
 
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/fault_injection.h"
+#include "base/environment.h"
+#include "cuda/fault_injection.h"
 
 namespace tuneonce {
 namespace {

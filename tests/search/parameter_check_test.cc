@@ -1,6 +1,6 @@
 // What a kernel takes against what a definition passes, on the CPU device.
 #include "testing/device_test.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "testing/device_test.h"
-#include "tuneonce/base/environment.h"
+#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

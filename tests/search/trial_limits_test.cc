@@ -4,9 +4,9 @@
 #include <map>
 
 #include "testing/device_test.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/search/exhaustive_search.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/exhaustive_search.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,7 @@
 #include "search/trial_tensors.h"
 
 #include "testing/device_test.h"
-#include "tuneonce/cuda/fault_injection.h"
+#include "cuda/fault_injection.h"
 
 namespace tuneonce {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "testing/device_test.h"
-#include "tuneonce/search/exhaustive_search.h"
+#include "tuneonce/exhaustive_search.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/sqlite_store.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -22,8 +22,8 @@
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
-#include "tuneonce/store/layered_store.h"
-#include "tuneonce/store/memory_store.h"
+#include "tuneonce/layered_store.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {

@@ -1,6 +1,6 @@
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
-#include "tuneonce/store/memory_store.h"
+#include "store/memory_store.h"
 
 namespace tuneonce {
 namespace {

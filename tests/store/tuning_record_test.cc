@@ -1,5 +1,5 @@
 // A record as bytes: every field comes back, and what is no record of a known format is refused.
-#include "tuneonce/store/tuning_record.h"
+#include "tuneonce/tuning_record.h"
 
 #include <set>
 

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "testing/expect_status.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/relaxed_driver.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/kernel/kernel_definition.h"
-#include "tuneonce/kernel/tensor_view.h"
+#include "base/environment.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "cuda/relaxed_driver.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce::testing {
 

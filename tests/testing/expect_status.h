@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::testing {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/store/tuning_record.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
 

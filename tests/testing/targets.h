@@ -1,7 +1,7 @@
 #ifndef TUNEONCE_TESTS_TESTING_TARGETS_H_
 #define TUNEONCE_TESTS_TESTING_TARGETS_H_
 
-#include "tuneonce/space/target.h"
+#include "tuneonce/target.h"
 
 namespace tuneonce::testing {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/kernel/tile_ir.h"
+#include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
 

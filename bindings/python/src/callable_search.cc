@@ -8,10 +8,10 @@
 
 #include "python_status.h"
 #include "tuned_kernel_type.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/measure/race.h"
-#include "tuneonce/measure/statistics.h"
+#include "tuneonce/context.h"
+#include "tuneonce/stream.h"
+#include "measure/race.h"
+#include "measure/statistics.h"
 
 namespace tuneonce::python {
 namespace {

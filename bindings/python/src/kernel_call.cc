@@ -6,7 +6,7 @@
 
 #include "python_status.h"
 #include "staged_tensors.h"
-#include "tuneonce/cuda/relaxed_driver.h"
+#include "cuda/relaxed_driver.h"
 
 namespace tuneonce::python {
 namespace {

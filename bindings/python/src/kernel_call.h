@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "tensor_reader.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/cuda/stream.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::python {
 

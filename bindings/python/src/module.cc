@@ -9,13 +9,13 @@
 #include "callable_search.h"
 #include "python_status.h"
 #include "tuned_kernel_type.h"
-#include "tuneonce/base/environment.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/kernel/grid.h"
-#include "tuneonce/report/doctor.h"
-#include "tuneonce/report/json.h"
-#include "tuneonce/report/records_json.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "base/environment.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/grid.h"
+#include "report/doctor.h"
+#include "report/json.h"
+#include "report/records_json.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::python {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "tuneonce/base/result.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce::python {
 

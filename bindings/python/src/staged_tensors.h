@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/tensor_view.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce::python {
 

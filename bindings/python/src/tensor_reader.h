@@ -4,7 +4,7 @@
 #include <Python.h>
 
 #include "dlpack_abi.h"
-#include "tuneonce/kernel/tensor_view.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce::python {
 

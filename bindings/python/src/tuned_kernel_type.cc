@@ -9,11 +9,11 @@
 
 #include "kernel_call.h"
 #include "python_status.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/bundle.h"
+#include "measure/cupti_timer.h"
+#include "measure/event_timer.h"
+#include "store/memory_store.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::python {
 namespace {

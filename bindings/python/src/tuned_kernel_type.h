@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "tuneonce/measure/timer.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce::python {
 

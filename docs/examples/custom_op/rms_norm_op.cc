@@ -9,7 +9,7 @@
 #include <torch/library.h>
 
 #include "rms_norm_bundle.h"
-#include "tuneonce/runtime/tuned_kernel.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace {
 

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "own_absl.h"
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/device_buffer.h"
-#include "tuneonce/kernel/bundle.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace {
 

@@ -1,0 +1,58 @@
+#ifndef TUNEONCE_ARGUMENT_H_
+#define TUNEONCE_ARGUMENT_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "tuneonce/tensor_view.h"
+
+namespace tuneonce {
+
+/// The dtype with which a C++ scalar is passed to a kernel.
+template <typename T>
+constexpr DType ScalarDType() {
+  static_assert(std::is_arithmetic_v<T>, "a kernel's scalar is an int, float or bool");
+  static_assert(sizeof(T) <= 8, "a kernel's scalar has at most 8 bytes");
+  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
+  if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64;
+  constexpr bool kSigned = std::is_signed_v<T>;
+  if constexpr (sizeof(T) == 1) return kSigned ? DType::kInt8 : DType::kUInt8;
+  if constexpr (sizeof(T) == 2) return kSigned ? DType::kInt16 : DType::kUInt16;
+  if constexpr (sizeof(T) == 4) return kSigned ? DType::kInt32 : DType::kUInt32;
+  return kSigned ? DType::kInt64 : DType::kUInt64;
+}
+
+/// A reference to one thing that the caller passes to Launch: a TensorView, or a scalar. Made on the stack by
+/// TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare.
+/// REQUIRES: the referred value outlives the call.
+class Argument {
+ public:
+  /// A scalar's kind is its DType; a tensor's is this.
+  static constexpr std::uint32_t kTensor = 0x100;
+
+  Argument(const TensorView& tensor) : kind_(kTensor), value_(&tensor) {}  // NOLINT(google-explicit-constructor)
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
+      : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
+
+  /// A scalar whose dtype is known at run time only. `value`: DTypeBytes(dtype) bytes.
+  static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
+
+  std::uint32_t kind() const { return kind_; }
+  bool is_tensor() const { return kind_ == kTensor; }
+  /// REQUIRES: is_tensor().
+  const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
+  /// The TensorView, or the scalar's DTypeBytes(dtype()) bytes.
+  const void* value() const { return value_; }
+  DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
+
+ private:
+  Argument(std::uint32_t kind, const void* value) : kind_(kind), value_(value) {}
+
+  std::uint32_t kind_;
+  const void* value_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_ARGUMENT_H_

@@ -1,0 +1,59 @@
+#ifndef TUNEONCE_ARTIFACT_H_
+#define TUNEONCE_ARTIFACT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+
+/// What a kernel takes of the device, as its cubin says; all 0 for the CPU device.
+struct ResourceUse {
+  int registers = 0;              ///< Per thread.
+  std::int64_t shared_bytes = 0;  ///< Static shared memory per block, without what the system reserves.
+  /// Local memory per thread: what the registers spilled, and arrays that live in memory. The driver's
+  /// CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, which peers report as spills.
+  std::int64_t local_bytes = 0;
+};
+
+/// A file that a compile read beside its source.
+struct Dependency {
+  std::string path;     ///< As the compiler names it; a relative one is relative to the working directory.
+  Fingerprint content;  ///< Of its bytes.
+};
+
+/// What a toolchain makes of a source: an image that the driver can load. A value.
+struct Artifact {
+  std::string image;                 ///< A cubin, or the CPU device's shared object.
+  std::string symbol;                ///< The kernel's name in the image.
+  std::vector<std::string> kernels;  ///< All kernels of a cubin, in the image's order.
+  std::string log;                   ///< What the tool said, warnings included.
+  double seconds = 0;                ///< Wall time of the compile.
+  std::string toolchain;             ///< Toolchain::Version of what made it.
+  ResourceUse resources;             ///< Of `symbol`.
+  /// The files that it was made of beside its source, as the compiler lists them (headers): a cached artifact is served
+  /// only while all of them are there with the same content. Not covered: a file that was not there, and would now be
+  /// found before one of these.
+  std::vector<Dependency> dependencies;
+  /// False if nobody can say all that it was made of: then no cache keeps it. Not part of its encoded form.
+  bool cacheable = true;
+  /// Of the code, its constants, resources and launch metadata; not of debug or line sections, notes or names: two
+  /// artifacts with the same one do the same in the same time.
+  Fingerprint code_fingerprint;
+  /// Under which an ArtifactCache keeps it; zero if it cannot be kept. Not part of its encoded form.
+  Fingerprint key;
+};
+
+/// An artifact as bytes with a version and a checksum, for caches.
+TUNEONCE_API std::string EncodeArtifact(const Artifact& artifact);
+/// Errors: InvalidArgument if the bytes are of another version, cut or changed.
+TUNEONCE_API Result<Artifact> DecodeArtifact(std::string_view bytes);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_ARTIFACT_H_

@@ -1,0 +1,62 @@
+#ifndef TUNEONCE_BUNDLE_H_
+#define TUNEONCE_BUNDLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "tuneonce/result.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// One file of a bundle that was embedded into a program (CMake: tuneonce_add_bundle).
+struct EmbeddedFile {
+  const char* name;  ///< Relative to the bundle's folder.
+  const unsigned char* bytes;
+  std::size_t size;
+};
+/// A whole bundle in a program: what tuneonce_add_bundle's header declares.
+struct EmbeddedBundle {
+  const char* name;  ///< Of its folder, for messages.
+  const EmbeddedFile* files;
+  std::size_t num_files;
+};
+
+/// A KernelDefinition in serialized form: a folder with manifest.json and the artifacts it names (Tile IR bytecode,
+/// PTX, cubins, C++ for the CPU device, CUDA C++). docs/bundles.md describes the format, docs/bundle.schema.json is its
+/// schema.
+///
+/// Loading reads every artifact and checks all that can be checked without a device: fields, names, that each config
+/// has exactly one artifact in each variant, that kernels have the symbols and (Tile IR, PTX) the parameters that the
+/// manifest declares. A value. Thread rule: immutable; any thread.
+class TUNEONCE_API Bundle {
+ public:
+  /// Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for anything that is wrong with it;
+  /// NotFound for a folder or artifact that is not there; Unimplemented in a build without JSON.
+  static Result<Bundle> Load(const std::string& folder);
+  static Result<Bundle> Load(const EmbeddedBundle& embedded);
+
+  const KernelDefinition& definition() const { return definition_; }
+  /// What the manifest gives as an example: values of the dims, dtypes of tensors that are declared without one, and
+  /// values of scalars. For tools that tune on random data.
+  struct Example {
+    std::map<std::string, std::int64_t> dims;
+    std::map<std::string, DType> dtypes;
+    std::map<std::string, double> scalars;
+  };
+  const Example& example() const { return example_; }
+
+ private:
+  friend class BundleReader;
+  explicit Bundle(KernelDefinition definition) : definition_(std::move(definition)) {}
+
+  KernelDefinition definition_;
+  Example example_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_BUNDLE_H_

@@ -1,0 +1,80 @@
+#ifndef TUNEONCE_CONTEXT_H_
+#define TUNEONCE_CONTEXT_H_
+
+#include <cuda.h>
+
+#include <utility>
+
+#include "tuneonce/result.h"
+#include "tuneonce/device.h"
+
+namespace tuneonce {
+
+/// A context that somebody else owns. Copyable. Thread rule: a value.
+class TUNEONCE_API ContextView {
+ public:
+  ContextView(const DriverApi& api, CUcontext context) : api_(&api), context_(context) {}
+  /// The calling thread's current context. Errors: FailedPrecondition if there is none.
+  static Result<ContextView> Current(const DriverApi& api);
+
+  const DriverApi& api() const { return *api_; }
+  CUcontext get() const { return context_; }
+
+ private:
+  const DriverApi* api_;
+  CUcontext context_;
+};
+
+/// Owns a context: a reference to a device's primary context, or a context of its own. Move-only. Does not make it
+/// current; see ScopedContext. Thread rule: one owner; the context itself may be used from any thread.
+class TUNEONCE_API Context {
+ public:
+  /// The device's primary context, which the CUDA runtime and frameworks share.
+  static Result<Context> RetainPrimary(const Device& device);
+  /// A new context (cuCtxCreate). It is not left current.
+  static Result<Context> Create(const Device& device);
+
+  ~Context() { Reset(); }
+  Context(Context&& other) noexcept
+      : device_(other.device_), context_(std::exchange(other.context_, nullptr)), is_primary_(other.is_primary_) {}
+  Context& operator=(Context&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(context_, other.context_);
+    std::swap(is_primary_, other.is_primary_);
+    return *this;
+  }
+
+  CUcontext get() const { return context_; }
+  const Device& device() const { return device_; }
+  ContextView view() const { return ContextView(device_.api(), context_); }
+
+ private:
+  Context(const Device& device, CUcontext context, bool is_primary)
+      : device_(device), context_(context), is_primary_(is_primary) {}
+  void Reset();
+
+  Device device_;
+  CUcontext context_;
+  bool is_primary_;
+};
+
+/// Makes a context current on this thread for its lifetime, and the previous one after it. Thread rule: stays on the
+/// thread that made it.
+class TUNEONCE_API ScopedContext {
+ public:
+  explicit ScopedContext(ContextView context);
+  ~ScopedContext();
+  ScopedContext(const ScopedContext&) = delete;
+  ScopedContext& operator=(const ScopedContext&) = delete;
+
+  /// OK, or why the context could not be made current (it was destroyed, say).
+  const Status& status() const { return status_; }
+
+ private:
+  const DriverApi& api_;
+  Status status_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_CONTEXT_H_

@@ -1,0 +1,50 @@
+#ifndef TUNEONCE_DIMS_H_
+#define TUNEONCE_DIMS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tuneonce {
+
+/// Most named dims that a kernel can have.
+inline constexpr int kMaxDims = 12;
+
+/// A typed handle of one named dim: `dims[M]` is an array index. The n-th name given to KernelDefinition::Dims is
+/// Dim{n}: `constexpr Dim M{0}, N{1};`.
+struct Dim {
+  int index = 0;
+};
+
+/// The values of a kernel's named dims at one launch, in the order in which the definition names them. A plain value on
+/// the stack: the hot path makes one per launch.
+class Dims {
+ public:
+  Dims() = default;
+  explicit Dims(int count) { Reset(count); }
+
+  /// `count` dims, not initialized: the hot path sets each of them anyway.
+  void SetCount(int count) { count_ = count; }
+  /// `count` dims, all 0.
+  void Reset(int count) {
+    count_ = count;
+    for (int i = 0; i < count; ++i) values_[static_cast<std::size_t>(i)] = 0;
+  }
+
+  int count() const { return count_; }
+  const std::int64_t& operator[](Dim dim) const { return values_[static_cast<std::size_t>(dim.index)]; }
+  std::int64_t& operator[](Dim dim) { return values_[static_cast<std::size_t>(dim.index)]; }
+
+  friend bool operator==(const Dims& a, const Dims& b) {
+    return a.count_ == b.count_ && std::equal(a.values_.begin(), a.values_.begin() + a.count_, b.values_.begin());
+  }
+
+ private:
+  int count_ = 0;
+  std::array<std::int64_t, kMaxDims> values_;  // The first count_ are set.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_DIMS_H_

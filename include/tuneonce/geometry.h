@@ -1,0 +1,81 @@
+#ifndef TUNEONCE_GEOMETRY_H_
+#define TUNEONCE_GEOMETRY_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/grid.h"
+
+namespace tuneonce {
+
+/// The shape of one launch.
+struct TUNEONCE_API Geometry {
+  Dim3 grid;                             ///< In blocks; for Tile IR with num_ctas > 1, in clusters.
+  Dim3 block;                            ///< In threads. Tile IR kernels: (1, 1, 1), always.
+  Dim3 cluster;                          ///< In blocks; (1, 1, 1): no cluster attribute.
+  std::int64_t shared_memory_bytes = 0;  ///< Dynamic.
+  bool programmatic_launch = false;      ///< CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
+
+  /// OK if every extent is at least 1 and fits the driver's types (grid < 2^31, 65536, 65536).
+  Status Check() const;
+  /// True for what Check accepts. For the hot path.
+  bool IsLaunchable() const {
+    auto in = [](std::int64_t v, std::int64_t most) { return v >= 1 && v <= most; };
+    return in(grid.x, 0x7fffffff) && in(grid.y, 65535) && in(grid.z, 65535) && in(block.x, 1024) && in(block.y, 1024) &&
+           in(block.z, 1024) && in(cluster.x, 16) && in(cluster.y, 16) && in(cluster.z, 16) &&
+           shared_memory_bytes >= 0 && shared_memory_bytes <= 0x7fffffff;
+  }
+  /// "grid (8, 4, 1), block (256, 1, 1)".
+  std::string ToString() const;
+  friend bool operator==(const Geometry& a, const Geometry& b) {
+    return a.grid == b.grid && a.block == b.block && a.cluster == b.cluster &&
+           a.shared_memory_bytes == b.shared_memory_bytes && a.programmatic_launch == b.programmatic_launch;
+  }
+};
+
+/// Geometry as a function of config and problem: a grid pattern with terms for the rest, which a bundle can carry, or a
+/// function of the caller's.
+class TUNEONCE_API GeometryFn {
+ public:
+  GeometryFn() : GeometryFn(Grid::Fixed(1)) {}
+  GeometryFn(Grid grid) : grid_(std::move(grid)) {}  // NOLINT(google-explicit-constructor)
+  /// Any callable of (const Config&, const Problem&) that returns a Geometry.
+  template <typename Function, typename = std::enable_if_t<std::is_convertible_v<
+                                   std::invoke_result_t<Function, const Config&, const Problem&>, Geometry>>>
+  GeometryFn(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+
+  GeometryFn& Block(Term x, Term y = 1, Term z = 1);
+  GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
+  GeometryFn& SharedMemory(Term bytes);
+  GeometryFn& ProgrammaticLaunch();
+  /// `adjust` is called last, and may change what the terms gave.
+  GeometryFn& Adjust(std::function<void(const Config&, Geometry*)> adjust);
+
+  /// Errors: InvalidArgument for an unknown dim or a constant that no launch can have.
+  Status Resolve(const std::vector<std::string>& dim_names);
+  Geometry operator()(const Config& config, const Problem& problem) const;
+  /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
+  Status Check(const Config& config, const Problem& problem) const;
+
+ private:
+  void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
+
+  std::optional<Grid> grid_;
+  std::vector<Term> block_{1, 1, 1};
+  std::vector<Term> cluster_{1, 1, 1};
+  Term shared_memory_{0};
+  bool programmatic_launch_ = false;
+  Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case); set by Resolve.
+  bool is_constant_ = false;
+  std::function<void(const Config&, Geometry*)> adjust_;
+  std::function<Geometry(const Config&, const Problem&)> function_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_GEOMETRY_H_

@@ -1,0 +1,202 @@
+#ifndef TUNEONCE_KERNEL_DEFINITION_H_
+#define TUNEONCE_KERNEL_DEFINITION_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/hints.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/key.h"
+#include "tuneonce/parameters.h"
+#include "tuneonce/problem.h"
+#include "tuneonce/tolerance.h"
+#include "tuneonce/search_space.h"
+
+namespace tuneonce {
+
+/// How logical parameters become a kernel's parameters.
+enum class CallingConvention {
+  /// One kernel parameter per logical one, in order: a tensor is a pointer, so that its memory must be what the kernel
+  /// computes addresses for. Of a tensor with dims that is row-major and dense, or by the strides that the kernel takes
+  /// (StrideValue): a dimension whose stride it does not take has the stride of the one inside it times that one's
+  /// extent, the innermost 1. Checked at each launch. A tensor without dims is as the caller has it.
+  kPlain,
+  /// cutile_python_v1: a tensor of rank n is base, n extents, n strides (in elements), int32 each.
+  kCutilePython,
+  /// As kPlain, and two null pointers behind: the global and profile scratch that kernels compiled by Triton 3.4 and
+  /// newer take, for kernels that use neither.
+  kTriton,
+};
+
+/// Something that code was compiled for, and that a launch's arguments must therefore be.
+struct Assumption {
+  enum class Kind : std::uint8_t {
+    kAligned,
+    kStrideIs,
+    kStrideDivisibleBy,
+    kExtentDivisibleBy,
+    kNoOverlap,
+    kContiguous,
+    // Implied by how the kernel takes its parameters, so that they need not be declared:
+    kStrideFitsInt32,    ///< Where it takes a stride as an int32.
+    kStrideNotNegative,  ///< Where it takes one as an int64.
+    kExtentFitsInt32,
+  };
+
+  Kind kind = Kind::kAligned;
+  std::string tensor;
+  int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap and kContiguous.
+  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides and divisors.
+  std::string other;       ///< kNoOverlap: the other tensor.
+};
+/// The tensor's address is a multiple of `bytes`.
+inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
+  return Assumption{Assumption::Kind::kAligned, std::move(tensor), 0, bytes, ""};
+}
+/// The stride of a dimension is this, or its extent is 1.
+inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t elements) {
+  return Assumption{Assumption::Kind::kStrideIs, std::move(tensor), dimension, elements, ""};
+}
+inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
+  return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
+  return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+/// The tensor is row-major without gaps; the stride of a dimension of extent 1 may be any. Goes without saying where
+/// the kernel takes a bare pointer (CallingConvention).
+inline Assumption Contiguous(std::string tensor) {
+  return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
+}
+/// The memory of the two tensors does not overlap.
+inline Assumption NoOverlap(std::string tensor, std::string other) {
+  return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
+}
+
+/// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
+/// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
+/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
+/// names and by no other, so that two back ends race.
+struct Variant {
+  using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
+  using HintsFn = std::function<Hints(const Config&)>;
+
+  std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
+  TargetFilter runs_on;  ///< Empty: everywhere.
+  SourceFn source;
+  HintsFn hints;  ///< Empty: Hints::OfConfig.
+  GeometryFn geometry;
+  CallingConvention convention = CallingConvention::kPlain;
+  /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors
+  /// where it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that
+  /// does not suit runs the baseline, by a variant that suits, or is an error.
+  std::vector<Assumption> assumptions;
+  /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
+  std::vector<std::string> parameters;
+};
+
+/// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
+///
+/// Built by chained calls; mistakes are kept and returned by Validate, so that building needs no error handling.
+/// Copyable. Thread rule: build on one thread; const use from any. Its functions run on the caller's thread. They must
+/// depend on their arguments only: where a key decides dims and dtypes, geometry and guards are computed once per key.
+class TUNEONCE_API KernelDefinition {
+ public:
+  /// `name` identifies the kernel in keys and records; `version` must change when a function below changes meaning in
+  /// a way that sources do not show, since functions cannot be hashed.
+  KernelDefinition(std::string name, std::string version);
+
+  /// The names of the dims; `Dim{i}` is the i-th.
+  KernelDefinition& Dims(std::vector<std::string> names);
+  /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part
+  /// of it too, whether named or not.
+  template <typename... Parts>
+  KernelDefinition& Key(Parts... parts) {
+    key_ = {std::move(parts)...};
+    has_key_ = true;
+    return *this;
+  }
+  KernelDefinition& Key(std::vector<KeyPart> parts) {
+    key_ = std::move(parts);
+    has_key_ = true;
+    return *this;
+  }
+  KernelDefinition& Parameters(std::vector<Parameter> parameters);
+  KernelDefinition& Space(SearchSpace space);
+  /// The common case: one variant. `hints` may be null.
+  KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
+  KernelDefinition& Variant(struct Variant variant);
+  /// By how much outputs may differ from the baseline's when candidates are verified, but for those that say it
+  /// themselves (Parameter::Within). Default: Tolerance::Of each output's dtype.
+  KernelDefinition& VerifyWithin(Tolerance tolerance);
+  /// The order in which the kernel adds up its results is not fixed (split-K, atomics): one right run does not show
+  /// that the next one is right, so candidates are verified three times.
+  KernelDefinition& Unordered();
+  /// What one run must move and compute at least, for the roofline: bytes of memory traffic, and operations (a fused
+  /// multiply-add is two). Either may be null.
+  using WorkFn = std::function<double(const Problem&)>;
+  KernelDefinition& Work(WorkFn bytes, WorkFn operations);
+
+  /// Checks everything that can be checked without a device, and resolves names to indices. Errors: InvalidArgument,
+  /// starting with the kernel's name. Must be called before the functions below (TunedKernel and search do it).
+  Status Validate();
+
+  const std::string& name() const { return name_; }
+  const std::string& version() const { return version_; }
+  const std::vector<std::string>& dims() const { return dims_; }
+  const std::vector<KeyPart>& key() const { return key_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  const SearchSpace& space() const { return space_; }
+  const std::vector<struct Variant>& variants() const { return variants_; }
+  /// For an output that has this dtype in a call.
+  Tolerance ToleranceOf(const Parameter& output, DType dtype) const {
+    if (output.tolerance) return *output.tolerance;
+    return has_tolerance_ ? tolerance_ : Tolerance::Of(dtype);
+  }
+  bool is_unordered() const { return is_unordered_; }
+  /// Of one run; 0 where it was not given.
+  double WorkBytes(const Problem& problem) const { return work_bytes_ ? work_bytes_(problem) : 0; }
+  double WorkOperations(const Problem& problem) const { return work_operations_ ? work_operations_(problem) : 0; }
+
+  /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
+  /// there are.
+  Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
+  /// The handle of the dim `name`. REQUIRES: it is one of dims().
+  Dim DimOf(const std::string& name) const;
+  /// The index of the parameter `name`; empty if there is none.
+  std::optional<std::size_t> FindParameter(const std::string& name) const;
+  /// "M=4096, N=1024".
+  std::string DimsString(const tuneonce::Dims& dims) const;
+
+ private:
+  Status CheckNames() const;
+  Status CheckParameters() const;
+  Status CheckStrides() const;
+  Status ResolveDTypes();
+  void CompleteKey();
+  Status CheckKey() const;
+
+  std::string name_;
+  std::string version_;
+  std::vector<std::string> dims_;
+  bool has_key_ = false;
+  std::vector<KeyPart> key_;
+  std::vector<Parameter> parameters_;
+  SearchSpace space_;
+  std::vector<struct Variant> variants_;
+  bool has_tolerance_ = false;
+  Tolerance tolerance_;
+  bool is_unordered_ = false;
+  WorkFn work_bytes_;
+  WorkFn work_operations_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_DEFINITION_H_

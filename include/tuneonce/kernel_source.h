@@ -1,0 +1,110 @@
+#ifndef TUNEONCE_KERNEL_SOURCE_H_
+#define TUNEONCE_KERNEL_SOURCE_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/status.h"
+#include "tuneonce/config.h"
+
+namespace tuneonce {
+
+enum class SourceKind {
+  kCubin,    ///< Machine code for one GPU architecture, as is.
+  kTileIr,   ///< CUDA Tile IR bytecode, for tileiras.
+  kPtx,      ///< PTX text, for ptxas.
+  kCudaCpp,  ///< CUDA C++, for NVRTC.
+  kHostCpp,  ///< C++ for the CPU device (tuneonce/cpu_device/kernel.h).
+};
+
+/// "cubin", "tile_ir", "ptx", "cuda_cpp", "host_cpp".
+TUNEONCE_API std::string_view SourceKindName(SourceKind kind);
+/// The kind that SourceKindName calls so; empty if there is none.
+TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
+
+/// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
+struct TUNEONCE_API KernelSource {
+  SourceKind kind = SourceKind::kCudaCpp;
+  std::string content;               ///< Text, or bytes.
+  std::string symbol;                ///< The kernel's unmangled name (`extern "C"` in CUDA C++).
+  std::vector<std::string> defines;  ///< "TILE_M=64": macros of kCudaCpp and kHostCpp.
+  /// Further compiler options, as the tool takes them: whatever they make the tool do (write files, load plugins) is
+  /// the host's own business. Those of a bundle's manifest are limited to what changes the code (docs/bundles.md).
+  std::vector<std::string> options;
+
+  static KernelSource CudaCpp(std::string content, std::string symbol) {
+    return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
+  }
+  static KernelSource HostCpp(std::string content, std::string symbol) {
+    return Make(SourceKind::kHostCpp, std::move(content), std::move(symbol));
+  }
+  static KernelSource Cubin(std::string content, std::string symbol) {
+    return Make(SourceKind::kCubin, std::move(content), std::move(symbol));
+  }
+  static KernelSource TileIr(std::string content, std::string symbol) {
+    return Make(SourceKind::kTileIr, std::move(content), std::move(symbol));
+  }
+  static KernelSource Ptx(std::string content, std::string symbol) {
+    return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
+  }
+
+  /// Adds the macro `name` as the literal that is exactly `value`: `64`; `0.5`, or `0.5f` of a float, with as many
+  /// digits as that takes; 1 or 0 for a truth value; a string as it is (a type's name, say). `value` may be an
+  /// AxisValue.
+  ///
+  /// What cannot be one is kept for Check, so that a source is built in one expression: a name that is no identifier,
+  /// NaN and infinities, text with control characters.
+  template <typename T>
+  KernelSource& Define(const std::string& name, const T& value) {
+    if constexpr (std::is_same_v<T, AxisValue>) {
+      return std::visit([&](const auto& held) -> KernelSource& { return Define(name, held); }, value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return DefineText(name, value ? "1" : "0");
+    } else if constexpr (std::is_floating_point_v<T>) {
+      static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>, "a float or a double");
+      return DefineReal(name, value);
+    } else if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(std::uint64_t)) {
+      constexpr std::uint64_t kMostSigned = std::numeric_limits<std::int64_t>::max();
+      return value <= kMostSigned ? DefineWhole(name, static_cast<std::int64_t>(value))
+                                  : DefineText(name, std::to_string(value) + "u");
+    } else if constexpr (std::is_convertible_v<const T&, std::int64_t>) {
+      static_assert(std::is_integral_v<T> || std::is_enum_v<T>, "a whole number");
+      return DefineWhole(name, static_cast<std::int64_t>(value));
+    } else {
+      static_assert(std::is_convertible_v<const T&, std::string_view>, "a number, a truth value or a text");
+      return DefineText(name, value);
+    }
+  }
+  /// The first mistake of a Define: InvalidArgument, naming the macro. Compiling asks.
+  const Status& Check() const { return mistake_; }
+
+  /// Of everything above.
+  tuneonce::Fingerprint Fingerprint() const;
+
+ private:
+  static KernelSource Make(SourceKind kind, std::string content, std::string symbol) {
+    KernelSource source;
+    source.kind = kind;
+    source.content = std::move(content);
+    source.symbol = std::move(symbol);
+    return source;
+  }
+  KernelSource& DefineWhole(const std::string& name, std::int64_t value);
+  KernelSource& DefineReal(const std::string& name, float value);
+  KernelSource& DefineReal(const std::string& name, double value);
+  KernelSource& DefineText(const std::string& name, std::string_view text);
+
+  Status mistake_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_KERNEL_SOURCE_H_

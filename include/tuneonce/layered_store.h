@@ -1,0 +1,38 @@
+#ifndef TUNEONCE_LAYERED_STORE_H_
+#define TUNEONCE_LAYERED_STORE_H_
+
+#include <memory>
+#include <vector>
+
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+
+/// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
+/// store's among equals; what is written goes to the user's. Thread rule: any thread.
+class TUNEONCE_API LayeredStore final : public RecordStore, public ArtifactCache {
+ public:
+  /// `shipped`: the first lies over the others.
+  LayeredStore(std::shared_ptr<RecordStore> user, std::vector<std::shared_ptr<RecordStore>> shipped);
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override;
+  Status Put(const TuningRecord& record) override { return layers_.front()->Put(record); }
+  /// Of all layers, the user's first.
+  Result<std::vector<TuningRecord>> List() const override;
+  Status Remove(const TuningKey& key) override { return layers_.front()->Remove(key); }
+  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override {
+    return layers_.front()->Lease(key, limits);
+  }
+  ArtifactCache* artifacts() override;
+
+  Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
+  Status Put(const Fingerprint& key, const Artifact& artifact) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+
+ private:
+  std::vector<std::shared_ptr<RecordStore>> layers_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LAYERED_STORE_H_

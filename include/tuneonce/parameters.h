@@ -1,0 +1,184 @@
+#ifndef TUNEONCE_PARAMETERS_H_
+#define TUNEONCE_PARAMETERS_H_
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/argument.h"
+#include "tuneonce/problem.h"
+#include "tuneonce/tolerance.h"
+#include "tuneonce/warmup_fill.h"
+#include "tuneonce/config.h"
+
+namespace tuneonce {
+
+/// How a kernel uses a tensor. A search runs outputs on scratch memory, and starts each trial of an kInOut from the
+/// original bytes, so the caller's data stays untouched.
+enum class Access { kIn, kOut, kInOut };
+
+enum class ParameterKind {
+  kTensor,      ///< Passed by the caller.
+  kScalar,      ///< Passed by the caller.
+  kDim,         ///< The value of a named dim.
+  kStride,      ///< The stride of a tensor's dimension.
+  kDerived,     ///< A scalar computed from config and dims.
+  kWorkspace,   ///< Scratch memory, its size computed from config and dims; allocated in stream order per launch.
+  kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
+};
+
+/// Most bytes of one descriptor parameter; that of a CUtensorMap.
+inline constexpr std::size_t kMaxDescriptorBytes = 128;
+
+/// One logical parameter of a kernel. Made by the functions below.
+struct Parameter {
+  ParameterKind kind = ParameterKind::kTensor;
+  std::string name;
+  DType dtype = DType::kAny;
+  Access access = Access::kIn;    ///< kTensor
+  std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  std::string same_dtype_as;      ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
+  std::string dim;                ///< kDim
+  std::string tensor;             ///< kStride
+  int dimension = 0;              ///< kStride: of `tensor`.
+  /// kDerived: the value's bytes, in the low bytes of the word.
+  std::function<std::uint64_t(const Config&, const Problem&)> derive;
+  /// kWorkspace: size in bytes; 0 passes a null pointer.
+  std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
+  std::size_t descriptor_bytes = 0;  ///< kDescriptor
+  /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
+  std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
+  bool may_be_partial = false;         ///< An output: see MayBePartial.
+  std::optional<WarmupFill> warmup;    ///< An input: see ForWarmup.
+  std::optional<Tolerance> tolerance;  ///< An output: see Within.
+
+  /// The kernel leaves elements of this output unwritten on purpose (padding, variable lengths). What the baseline
+  /// writes must then be written by all; what it leaves is not compared. Without this an element that is left unwritten
+  /// is a failure, the baseline's too.
+  Parameter MayBePartial() && {
+    may_be_partial = true;
+    return std::move(*this);
+  }
+  /// By how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.
+  Parameter Within(Tolerance its_tolerance) && {
+    tolerance = its_tolerance;
+    return std::move(*this);
+  }
+  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar("eps", kFloat32).ForWarmup(1e-5).
+  /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is refused.
+  Parameter ForWarmup(WarmupFill fill) && {
+    warmup = std::move(fill);
+    return std::move(*this);
+  }
+};
+
+/// For a tensor whose dtype must be that of the tensor parameter `tensor`, which says its own or takes any: checked at
+/// each launch.
+struct SameDTypeAs {
+  explicit SameDTypeAs(std::string its_tensor) : tensor(std::move(its_tensor)) {}
+  std::string tensor;
+};
+
+/// What a tensor parameter declares of its dtype: one, any, or that of another tensor.
+struct DeclaredDType {
+  DeclaredDType(DType its_dtype) : dtype(its_dtype) {}                    // NOLINT(google-explicit-constructor)
+  DeclaredDType(SameDTypeAs other) : same_as(std::move(other.tensor)) {}  // NOLINT(google-explicit-constructor)
+  DType dtype = DType::kAny;
+  std::string same_as;
+};
+
+/// A tensor that the kernel only reads. `dims`: one name per dimension, outermost first; a name that occurs twice must
+/// have the same extent. A `dtype` other than kAny is checked at each launch; kAny is part of the key.
+inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.dims = std::move(dims);
+  parameter.dtype = dtype.dtype;
+  parameter.same_dtype_as = std::move(dtype.same_as);
+  return parameter;
+}
+/// A tensor that the kernel writes and does not read.
+inline Parameter Out(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
+  parameter.access = Access::kOut;
+  return parameter;
+}
+/// A tensor that the kernel reads and writes.
+inline Parameter InOut(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
+  parameter.access = Access::kInOut;
+  return parameter;
+}
+/// A number that the caller passes; exactly this dtype.
+inline Parameter Scalar(std::string name, DType dtype) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kScalar;
+  parameter.name = std::move(name);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// The value of the dim `dim`, as int32 (checked to fit) or int64.
+inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDim;
+  parameter.name = dim;
+  parameter.dim = std::move(dim);
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// The stride of a dimension of the tensor parameter `tensor`, in elements, as int32 (checked to fit) or int64; it is
+/// not negative. Under the plain and Triton conventions a dimension whose stride the kernel does not take must lie
+/// dense around the one inside it: CallingConvention says how. The parameter is named "x_stride_0", say.
+inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DType::kInt32) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kStride;
+  parameter.name = tensor + "_stride_" + std::to_string(dimension);
+  parameter.tensor = std::move(tensor);
+  parameter.dimension = dimension;
+  parameter.dtype = dtype;
+  return parameter;
+}
+/// A scalar `compute(config, problem)`; its C++ type decides what the kernel gets.
+template <typename Function>
+Parameter Derived(std::string name, Function compute) {
+  using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDerived;
+  parameter.name = std::move(name);
+  parameter.dtype = ScalarDType<Value>();
+  parameter.derive = [compute = std::move(compute)](const Config& config, const Problem& problem) {
+    Value value = compute(config, problem);
+    std::uint64_t word = 0;
+    std::memcpy(&word, &value, sizeof(value));
+    return word;
+  };
+  return parameter;
+}
+/// Scratch memory of `bytes(config, problem)`, aligned to 256 bytes, contents undefined.
+inline Parameter Workspace(std::string name, std::function<std::size_t(const Config&, const Problem&)> bytes) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kWorkspace;
+  parameter.name = std::move(name);
+  parameter.workspace_bytes = std::move(bytes);
+  return parameter;
+}
+/// `bytes` (at most kMaxDescriptorBytes) passed by value, filled by `describe`.
+inline Parameter Descriptor(
+    std::string name, std::size_t bytes,
+    std::function<Status(const Config&, const Problem&, const TensorView* const*, void*)> describe) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDescriptor;
+  parameter.name = std::move(name);
+  parameter.descriptor_bytes = bytes;
+  parameter.describe = std::move(describe);
+  return parameter;
+}
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_PARAMETERS_H_

@@ -1,0 +1,66 @@
+#ifndef TUNEONCE_RECORD_STORE_H_
+#define TUNEONCE_RECORD_STORE_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce {
+
+/// How well a stored record fits a key. Policy says which of these may be used.
+enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
+
+/// How a record of `stored` fits `wanted`.
+TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
+
+struct RecordLookup {
+  RecordMatch match = RecordMatch::kNotFound;
+  std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
+};
+
+/// The right to tune one key, until it is destroyed. May be held and released on different threads.
+using TuningLease = std::shared_ptr<void>;
+
+/// Remembers tuning records. Thread rule: any thread.
+class TUNEONCE_API RecordStore {
+ public:
+  virtual ~RecordStore() = default;
+
+  /// The best fitting record: of the same device and driver, else device, else any device. What cannot be read back
+  /// whole counts as missing. Errors: the store cannot be read.
+  virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
+  /// Adds a record, in place of one with exactly the same key. OK means that the record is there for every later
+  /// Lookup, also of other processes, and after this process is killed. Errors: it is not kept; nothing else is lost.
+  virtual Status Put(const TuningRecord& record) = 0;
+  /// All records, in the order in which they were put.
+  virtual Result<std::vector<TuningRecord>> List() const = 0;
+  /// Removes the record with exactly this key, if there is one.
+  virtual Status Remove(const TuningKey& key) = 0;
+
+  /// Waits until no other process that shares this store tunes `key`, and keeps others from it while the lease lives.
+  /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded, if another process still tunes it
+  /// after `limits.timeout_ms` (0: asked once); Cancelled; Unavailable, soon, if nobody can be kept out: no lock to be
+  /// had.
+  virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const CompileLimits& /*limits*/) { return TuningLease(); }
+  /// Where the store keeps artifacts; null if it does not.
+  virtual ArtifactCache* artifacts() { return nullptr; }
+
+  /// True the first time that these words are asked about: who warns of a failing store says it once, not for each key
+  /// of each kernel.
+  bool IsNews(const std::string& warning) const;
+
+ private:
+  mutable std::mutex said_mutex_;
+  mutable std::set<std::string> said_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_RECORD_STORE_H_

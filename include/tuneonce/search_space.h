@@ -1,0 +1,143 @@
+#ifndef TUNEONCE_SEARCH_SPACE_H_
+#define TUNEONCE_SEARCH_SPACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/axis.h"
+#include "tuneonce/config.h"
+#include "tuneonce/dims.h"
+#include "tuneonce/target.h"
+
+namespace tuneonce {
+
+/// One `axis = value` of a baseline or fallback.
+struct AxisAssignment {
+  /// Not for a number with a fraction on an axis of whole numbers.
+  template <typename T, typename V,
+            typename = std::enable_if_t<!std::is_same_v<T, std::int64_t> || std::is_integral_v<std::decay_t<V>>>>
+  AxisAssignment(const Axis<T>& axis, V&& its_value)  // NOLINT(google-explicit-constructor)
+      : index(axis.index()), space_id(axis.space_id()), value(T(std::forward<V>(its_value))) {}
+
+  int index;
+  std::uint64_t space_id;
+  AxisValue value;
+};
+
+/// Axes, named constraints, target filters, size guards, and an optional baseline and fallback.
+///
+/// The space's order is the odometer's: the last axis added turns fastest. It is the same on every run and rank, and
+/// ties between candidates are decided by it. Mistakes made while building (a name twice, an empty axis, an axis of
+/// another space) are kept and returned by Enumerate, so that building needs no error handling of its own.
+///
+/// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread;
+/// const use from any.
+class TUNEONCE_API SearchSpace {
+ public:
+  /// A space with more configs than this is refused, unless the caller raises the limit in words.
+  static constexpr int kDefaultMaxConfigs = 30;
+
+  SearchSpace();
+  SearchSpace(const SearchSpace& other);
+  SearchSpace(SearchSpace&& other) noexcept = default;
+  SearchSpace& operator=(SearchSpace other) noexcept;
+  ~SearchSpace();
+
+  /// Structural axes. Values keep their order.
+  IntAxis AddAxis(const std::string& name, std::initializer_list<std::int64_t> values);
+  IntAxis AddAxis(const std::string& name, std::vector<std::int64_t> values);
+  Axis<double> AddDoubleAxis(const std::string& name, std::vector<double> values);
+  Axis<bool> AddBoolAxis(const std::string& name);  ///< false, true
+  Axis<std::string> AddStringAxis(const std::string& name, std::vector<std::string> values);
+  /// `first`, 2 * `first`, ... up to `last`. REQUIRES: both are powers of two.
+  IntAxis AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last);
+  /// A hint axis: `name` is the hint that each value sets.
+  IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
+
+  /// A config is kept only if `holds(config)`. The name appears in messages: "fits in shared memory".
+  SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
+  /// A config for which `holds(config, target)` is false is left out on that target.
+  SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
+  /// A config may run only for dims with `holds(config, dims)`. Checked when tuning and again at each launch, since a
+  /// bucket's winner need not suit every shape in it.
+  SearchSpace& AddGuard(const std::string& name, std::function<bool(const Config&, const Dims&)> holds);
+
+  /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
+  SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
+  /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
+  SearchSpace& SetFallback(std::vector<AxisAssignment> values);
+  /// Allows this many configs. More candidates cost compile and GPU time in proportion.
+  SearchSpace& AllowConfigs(int max_configs);
+
+  /// All configs for `target` and (if given) `dims`, in the space's order; the baseline takes part even if a guard
+  /// drops it. Errors: InvalidArgument for anything wrong with the space, among them: a baseline that breaks a
+  /// constraint or target filter (named); more configs than allowed; no config left and no fallback (naming the
+  /// constraint that emptied it). User callbacks' exceptions become a Status.
+  Result<std::vector<Config>> Enumerate(const Target& target, const Dims* dims = nullptr) const;
+
+  /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
+  Status CheckGuards(const Config& config, const Dims& dims) const;
+  /// The hot path's form of CheckGuards.
+  bool GuardsHold(const Config& config, const Dims& dims) const {
+    for (const Guard& guard : guards_) {
+      if (!guard.holds(config, dims)) return false;
+    }
+    return true;
+  }
+
+  bool has_guards() const { return !guards_.empty(); }
+  const std::optional<Config>& baseline() const { return baseline_; }
+  const std::optional<Config>& fallback() const { return fallback_; }
+  /// Number of points before constraints and filters. Saturates at INT64_MAX.
+  std::int64_t NumPoints() const;
+  int max_configs() const { return max_configs_; }
+  std::uint64_t id() const;
+
+  /// The first thing that was wrong while building, or OK.
+  const Status& status() const { return status_; }
+  /// InvalidArgument if a config of this space was asked for an axis of another one since the last call; else OK.
+  Status TakeMisuse() const;
+  /// "TILE_M in {64, 128} x occupancy (hint) in {1, 2}; constraint ..." on one line.
+  std::string ToString() const;
+
+ private:
+  struct Constraint {
+    std::string name;
+    std::function<bool(const Config&)> holds;
+  };
+  struct Filter {
+    std::string name;
+    std::function<bool(const Config&, const Target&)> holds;
+  };
+  struct Guard {
+    std::string name;
+    std::function<bool(const Config&, const Dims&)> holds;
+  };
+
+  int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
+  std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
+  void NoteError(Status status);
+  /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.
+  Result<std::string> DroppedBy(const Config& config, const Target& target) const;
+
+  std::shared_ptr<struct AxisTable> axes_;
+  std::vector<Constraint> constraints_;
+  std::vector<Filter> filters_;
+  std::vector<Guard> guards_;
+  std::optional<Config> baseline_;
+  std::optional<Config> fallback_;
+  int max_configs_ = kDefaultMaxConfigs;
+  Status status_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_SEARCH_SPACE_H_

@@ -1,0 +1,85 @@
+#ifndef TUNEONCE_STATUS_H_
+#define TUNEONCE_STATUS_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "tuneonce/api.h"
+
+namespace tuneonce {
+
+/// Kinds of error. The names and meanings follow gRPC's canonical codes, so that hosts with an Abseil or gRPC
+/// Status map them one to one.
+enum class StatusCode {
+  kOk,
+  kCancelled,
+  kInvalidArgument,  ///< The caller's input is wrong; trying again unchanged cannot help.
+  kDeadlineExceeded,
+  kNotFound,
+  kResourceExhausted,   ///< Out of memory or out of a device resource.
+  kFailedPrecondition,  ///< The system's state forbids it (no current context, a capturing stream).
+  kUnimplemented,
+  kInternal,     ///< A driver or tool failed in a way that the caller did not cause.
+  kUnavailable,  ///< A driver, library or tool is missing; the message says where we looked.
+};
+
+/// "InvalidArgument", "Unavailable", ...
+TUNEONCE_API std::string_view StatusCodeName(StatusCode code);
+/// True for errors that may be gone when the same is tried again later: memory, processes, threads or time were short, a
+/// tool or a lock was not to be had, it was cancelled.
+TUNEONCE_API bool IsTransient(StatusCode code);
+
+/// The outcome of a call: success, or an error with a code and one clear line of text.
+///
+/// A success is a null pointer, so returning one on the hot path costs nothing. An error that came from the driver
+/// keeps its CUresult number. Copies share the text. Thread rule: a value; distinct objects need no locking.
+class TUNEONCE_API [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message);
+
+  /// An error reported by the driver. `driver_code` is the CUresult; `sticky` says that the context is lost: every
+  /// later call on it fails with the same code (CUDA driver API, "sticky" errors such as 700).
+  static Status FromDriver(StatusCode code, std::string message, int driver_code, bool sticky);
+
+  bool ok() const { return error_ == nullptr; }
+  StatusCode code() const;
+  const std::string& message() const;
+  /// The CUresult behind this error, or 0 if it did not come from the driver.
+  int driver_code() const;
+  /// True if the CUDA context can no longer be used.
+  bool sticky() const;
+
+  /// The same error with "`prefix`: " before its message. A success stays a success.
+  Status WithPrefix(std::string_view prefix) const;
+  /// "OK", or "InvalidArgument: message".
+  std::string ToString() const;
+
+ private:
+  struct Error;
+  std::shared_ptr<const Error> error_;
+};
+
+TUNEONCE_API Status CancelledError(std::string message);
+TUNEONCE_API Status InvalidArgumentError(std::string message);
+TUNEONCE_API Status DeadlineExceededError(std::string message);
+TUNEONCE_API Status NotFoundError(std::string message);
+TUNEONCE_API Status ResourceExhaustedError(std::string message);
+TUNEONCE_API Status FailedPreconditionError(std::string message);
+TUNEONCE_API Status UnimplementedError(std::string message);
+TUNEONCE_API Status InternalError(std::string message);
+TUNEONCE_API Status UnavailableError(std::string message);
+
+}  // namespace tuneonce
+
+/// Returns from the enclosing function if `expression` (a Status) is an error.
+#define TUNEONCE_RETURN_IF_ERROR(expression)                                        \
+  do {                                                                              \
+    if (::tuneonce::Status tuneonce_status = (expression); !tuneonce_status.ok()) { \
+      return tuneonce_status;                                                       \
+    }                                                                               \
+  } while (false)
+
+#endif  // TUNEONCE_STATUS_H_

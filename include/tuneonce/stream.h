@@ -1,0 +1,59 @@
+#ifndef TUNEONCE_STREAM_H_
+#define TUNEONCE_STREAM_H_
+
+#include <cuda.h>
+
+#include <utility>
+
+#include "tuneonce/result.h"
+#include "tuneonce/context.h"
+#include "cuda/event.h"
+
+namespace tuneonce {
+
+/// A stream that somebody else owns; nullptr is the legacy default stream. Copyable. Thread rule: a value.
+class TUNEONCE_API StreamView {
+ public:
+  StreamView(const DriverApi& api, CUstream stream) : api_(&api), stream_(stream) {}
+
+  const DriverApi& api() const { return *api_; }
+  CUstream get() const { return stream_; }
+
+  Status Synchronize() const;
+  /// Work put into this stream from now on waits for `event`.
+  Status Wait(const Event& event) const;
+  Result<CUcontext> Context() const;
+  /// True while this stream captures into a graph, also if that capture was invalidated meanwhile.
+  Result<bool> IsCapturing() const;
+
+ private:
+  const DriverApi* api_;
+  CUstream stream_;
+};
+
+/// Owns a stream of the current context that never synchronizes with the legacy stream. Move-only. Destroying it does
+/// not wait for its work. Thread rule: one owner; any thread may put work into the stream.
+class TUNEONCE_API Stream {
+ public:
+  static Result<Stream> Create(const DriverApi& api);
+  ~Stream();
+  Stream(Stream&& other) noexcept : api_(other.api_), stream_(std::exchange(other.stream_, nullptr)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(stream_, other.stream_);
+    return *this;
+  }
+
+  CUstream get() const { return stream_; }
+  StreamView view() const { return StreamView(*api_, stream_); }
+
+ private:
+  Stream(const DriverApi& api, CUstream stream) : api_(&api), stream_(stream) {}
+
+  const DriverApi* api_;
+  CUstream stream_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_STREAM_H_

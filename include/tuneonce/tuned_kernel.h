@@ -1,0 +1,126 @@
+#ifndef TUNEONCE_TUNED_KERNEL_H_
+#define TUNEONCE_TUNED_KERNEL_H_
+
+#include <cuda.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/device.h"
+#include "tuneonce/argument.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/counters.h"
+
+namespace tuneonce {
+
+/// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
+///
+/// Duty: from a launch's arguments to the config that was found best for their key, in the current context. The first
+/// launch of a key searches (or takes a stored record) on the calling thread; others that ask for the same key
+/// meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system call of its own.
+///
+/// Move-only. Thread rule: Launch, IsTuned and counters from any thread at once. Destroying it unloads its kernels:
+/// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
+class TUNEONCE_API TunedKernel {
+ public:
+  /// Checks the definition. `device` names the driver and a device the kernel must have a variant for; launches use the
+  /// calling thread's current context, whichever device of that driver it is on. A further context of a device needs no
+  /// tuning: at a kernel's first launch there the driver loads it, behind what runs in that context.
+  static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
+  /// Bundle::Load, then Create.
+  static Result<TunedKernel> FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy = {});
+  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, const Device& device, AutotunePolicy policy = {});
+  ~TunedKernel();
+  TunedKernel(TunedKernel&&) noexcept;
+  TunedKernel& operator=(TunedKernel&&) noexcept;
+
+  /// Puts one launch into `stream`. Arguments: a TensorView or scalar for each tensor and scalar parameter of the
+  /// definition, in its order.
+  ///
+  /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the baseline); what
+  /// the policy says when tuning is disabled; a stored record's config; on a capturing stream the baseline if it is
+  /// loaded; else a search is made now. Where the arguments are not what the config's code is for (a strided tensor, say),
+  /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
+  /// launched, tuned or counted.
+  /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the parameter;
+  /// FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the baseline cannot
+  /// run either both reasons; a lost context; the driver's, for a launch that it refuses.
+  template <typename... Arguments>
+  Status Launch(CUstream stream, const Arguments&... arguments) {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return LaunchArguments(stream, packed.data(), packed.size());
+  }
+  /// The same, with the arguments in an array.
+  Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
+
+  /// Launches if what is to run (the fallback, where that takes the config's place) is resident. Else does nothing,
+  /// returns OK and sets `*missed`, so that a caller who must not wait (or who holds a lock that others need, as
+  /// Python's) can prepare for a search first.
+  Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
+
+  /// True if the next Launch with such arguments in the current context is a hit, so that a caller may free what it
+  /// keeps for tuning. Errors: those of arguments, and FailedPrecondition without a context.
+  template <typename... Arguments>
+  Result<bool> IsTuned(const Arguments&... arguments) const {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return IsTunedArguments(packed.data(), packed.size());
+  }
+  Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
+
+  /// One shape to be ready for, without the tensors: all that decides a key, and what a trial needs.
+  struct Shape {
+    std::vector<std::int64_t> dims;  ///< By dim, in the definition's order.
+    /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny. Empty:
+    /// all kAny.
+    std::vector<DType> dtypes;
+  };
+  /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
+  /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
+  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The fallback is loaded, too,
+  /// so that captures have something to run; where tuning is disabled only that is done. A shape of which nothing would be launched is
+  /// done at once. `on_done` (may be null) is
+  /// called after each with how many are done and its outcome.
+  /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
+  /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
+  /// nothing else. A key that failed is tried again by each Warmup. DeadlineExceeded: another process tunes it, for
+  /// longer than AutotunePolicy::longest_wait_ms.
+  Status Warmup(CUstream stream, const std::vector<Shape>& shapes,
+                const std::function<void(std::size_t done, const Status& outcome)>& on_done = nullptr);
+
+  /// The same for the key of one launch, on its arguments, which are not launched on: for a kernel whose speed depends
+  /// on its data. Nothing is written to them. Errors: as above, and those of Launch's arguments.
+  template <typename... Arguments, typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
+  Status Warmup(CUstream stream, const Arguments&... arguments) {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return WarmupArguments(stream, packed.data(), packed.size());
+  }
+  Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
+
+  /// From now on nothing is tuned, compiled for a search, or served from the store: a launch whose key is not resident
+  /// runs the fallback, and is counted and listed. Call it after Warmup, before captures and steady operation.
+  void Seal();
+  /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
+  std::vector<std::string> sealed_misses() const;
+
+  Counters counters() const;
+  const KernelDefinition& definition() const;
+
+ private:
+  struct Impl;
+  explicit TunedKernel(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TUNED_KERNEL_H_

@@ -1,0 +1,137 @@
+#ifndef TUNEONCE_TUNING_RECORD_H_
+#define TUNEONCE_TUNING_RECORD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/measurement.h"
+#include "tuneonce/config.h"
+#include "tuneonce/tuning_key.h"
+
+namespace tuneonce {
+
+// The enums below are kept by the numbers and words of lib/store/stored_enums.h: add a value there too.
+
+/// What the tensors held when the choice was measured.
+enum class TunedInputs {
+  kUnknown,
+  kCaller,    ///< What the caller launched with.
+  kRepeated,  ///< A bucket's scratch, filled by repeating what the caller launched with.
+  kFill,      ///< What the definition declares for warm-ups.
+  kRecorded,  ///< Inputs that were recorded earlier.
+};
+
+/// What decided for the chosen config.
+enum class ChoiceReason {
+  kUnknown,
+  kFastest,              ///< Nothing else was as fast.
+  kTieStoredWinner,      ///< Others were as fast; it had been chosen before.
+  kTieBaseline,          ///< Others were as fast; it is the baseline.
+  kTieSmallerWorkspace,  ///< Others were as fast; it needs less memory.
+  kTieEarliest,          ///< Others were as fast; it is the first of them in the space's order.
+  kBaselineByMargin,     ///< The baseline: something was faster, but not by the margin.
+};
+
+/// What became of one candidate of a search.
+struct CandidateOutcome {
+  enum class Kind {
+    kMeasured,
+    kDuplicate,    ///< Its code is `same_as`'s, which stands for it.
+    kNotMeasured,  ///< The search was cut short before it.
+    // It failed: see FailureKind.
+    kCompile,
+    kLoad,
+    kResources,
+    kLaunch,
+    kRun,
+    kWrongResult,
+    kOutOfBounds,
+    kNotWritten,
+    kWroteInput,
+    kNotVerified,
+  };
+
+  Config config;
+  Kind kind = Kind::kNotMeasured;
+  std::string variant;                    ///< What it was built by; empty if it was not measured.
+  double mean_us = 0;                     ///< kMeasured.
+  std::optional<double> error_margin_us;  ///< kMeasured: half of the 95 % confidence interval.
+  int num_samples = 0;                    ///< kMeasured.
+  std::string message;                    ///< Of a failure: the tool's or driver's own words.
+  std::optional<Config> same_as;          ///< kDuplicate.
+
+  bool failed() const { return kind >= Kind::kCompile; }
+};
+
+/// The config that a choice was compared with, and what loads it without a compiler.
+struct RecordedBaseline {
+  Config config;
+  std::string variant;
+  Fingerprint artifact;  ///< As TuningRecord::artifact.
+};
+
+/// A candidate that ended the process it was tried in.
+struct LethalCandidate {
+  Config config;
+  std::string reason;
+};
+
+/// What the device was doing while it measured, as far as it is known.
+struct DeviceConditions {
+  std::optional<std::int64_t> sm_clock_mhz;
+  std::optional<std::int64_t> memory_clock_mhz;
+  std::optional<std::int64_t> power_limit_mw;
+  std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bits.
+  std::string mig_profile;                        ///< "1g.18gb"; empty for a whole device.
+};
+
+/// What is remembered of a search: for this key, this config. A value. Its configs belong to no space: they are found
+/// in one by Config::IsSame.
+struct TuningRecord {
+  TuningKey key;
+  Config config;        ///< The winner.
+  std::string variant;  ///< What it was built by.
+  Measurement measurement;
+  std::optional<double> speedup_over_baseline;
+  /// Under which an ArtifactCache keeps the winner's code, so that it is served without a compiler; zero if it is not
+  /// kept.
+  Fingerprint artifact;
+  std::optional<RecordedBaseline> baseline;  ///< Empty if there was none, or it failed.
+  ChoiceReason reason = ChoiceReason::kUnknown;
+  std::int64_t workspace_bytes = 0;  ///< That the winner needs beside its tensors.
+
+  std::string tuned_at;  ///< The dims measured: a bucket's bound, or the shape at hand.
+  TunedInputs inputs = TunedInputs::kUnknown;
+
+  /// Every candidate of the space: those measured, fastest first, then the failed, the duplicates and those not
+  /// measured, each in the space's order. Empty if that is not known.
+  std::vector<CandidateOutcome> candidates;
+  bool is_complete = true;   ///< False if the search was cut short: AutotunePolicy says whether it is served.
+  int num_not_measured = 0;  ///< Candidates that it did not come to.
+  std::vector<LethalCandidate> lethal;
+  bool is_certain = true;  ///< TuningResult::is_certain.
+
+  bool is_pinned = false;           ///< Chosen by a person: no search replaces it.
+  std::uint64_t fencing_token = 0;  ///< Of a fleet's write-once cell, the higher one wins; 0 without one.
+  std::string signature;            ///< Bytes; empty for a record that nobody signed.
+
+  // Provenance: not part of the key.
+  std::string timer;              ///< "cupti", "events".
+  std::string host;               ///< Name of the machine.
+  std::string toolchain;          ///< What compiled the winner, with its version.
+  std::int64_t unix_seconds = 0;  ///< When.
+  DeviceConditions conditions;
+};
+
+/// A record as bytes with a version and a checksum, for stores.
+TUNEONCE_API std::string EncodeRecord(const TuningRecord& record);
+/// Errors: InvalidArgument if the bytes are of another version (a newer one is said to be newer), cut or changed.
+TUNEONCE_API Result<TuningRecord> DecodeRecord(std::string_view bytes);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TUNING_RECORD_H_

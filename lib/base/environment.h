@@ -1,0 +1,67 @@
+#ifndef TUNEONCE_LIB_BASE_ENVIRONMENT_H_
+#define TUNEONCE_LIB_BASE_ENVIRONMENT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tuneonce/api.h"
+
+namespace tuneonce {
+
+/// What the process's environment says, read once at first use. This is the library's only getenv: everything else
+/// takes its defaults from here, so that a host can overrule the environment by `Environment::Set`.
+struct TUNEONCE_API Environment {
+  /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels made from now on neither measure nor
+  /// store; they launch the baseline, else the fallback, else the first valid config. Default false.
+  bool disable_autotune = false;
+  /// `TUNEONCE_CUDA_DRIVER`: the library to load instead of "libcuda.so.1". Default empty.
+  std::string cuda_driver;
+  /// `TUNEONCE_CPU_DRIVER`: the CPU device's library, where it does not lie beside the program or this library.
+  std::string cpu_driver;
+  /// `TUNEONCE_NVRTC`: the NVRTC library. Default empty: see NvrtcToolchain for the places searched.
+  std::string nvrtc;
+  /// `TUNEONCE_CUPTI`: the CUPTI library. Default empty: see LoadCupti for the places searched.
+  std::string cupti;
+  /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu);
+  /// CUPTI is left to it. Default empty.
+  std::string profiler;
+  /// `TUNEONCE_TILEIRAS`, `TUNEONCE_PTXAS`: the compilers for Tile IR and PTX. Default empty: see TileirasToolchain for
+  /// the places searched.
+  std::string tileiras;
+  std::string ptxas;
+  /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX,
+  /// say) is used instead. Default true.
+  bool enable_tile = true;
+  /// `VIRTUAL_ENV` and `HOME`: where PyPI's wheels may have put a compiler.
+  std::string virtual_env;
+  std::string home;
+  /// `TUNEONCE_STORE`: the file of the default store, or "memory". Default empty: see SqliteStoreOptions::path.
+  std::string store;
+  /// `XDG_CACHE_HOME`.
+  std::string cache_folder;
+  /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompilePool.
+  int compile_workers = 0;
+  /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.
+  std::string cxx;
+  /// `CUDA_HOME`, else `CUDA_PATH`: the CUDA toolkit's folder. Default empty: /usr/local/cuda.
+  std::string cuda_home;
+  /// `PATH`: where tools without a folder in their name are looked for.
+  std::string path;
+  /// `TMPDIR`, else "/tmp": folder for short-lived files.
+  std::string temporary_folder = "/tmp";
+  /// `TUNEONCE_CPU_DEVICES`: how many devices the CPU driver offers, 1 to 8. Default 1. Read at its cuInit.
+  int cpu_devices = 1;
+  /// `TUNEONCE_CPU_MEMORY_MIB`: memory of each CPU device in MiB. Default 0: half of the machine's memory.
+  std::int64_t cpu_memory_mib = 0;
+
+  /// A copy of the current values. Thread-safe.
+  static Environment Get();
+  /// Replaces the values for the whole process. Objects already made keep what they read. Thread-safe.
+  static void Set(const Environment& environment);
+  /// Sets only `disable_autotune`. Thread-safe.
+  static void SetDisableAutotune(bool disable);
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BASE_ENVIRONMENT_H_

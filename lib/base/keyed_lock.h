@@ -1,0 +1,31 @@
+#ifndef TUNEONCE_LIB_BASE_KEYED_LOCK_H_
+#define TUNEONCE_LIB_BASE_KEYED_LOCK_H_
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/artifact_cache.h"
+
+namespace tuneonce {
+
+/// A mutual exclusion per key among this process's threads. Different keys do not wait for each other.
+class KeyedLock {
+ public:
+  /// Errors: DeadlineExceeded, Cancelled.
+  Result<ArtifactLease> Acquire(const Fingerprint& key, const CompileLimits& limits);
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable released;
+    std::set<Fingerprint> held;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();  // Leases outlive the lock.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BASE_KEYED_LOCK_H_

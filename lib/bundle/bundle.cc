@@ -1,0 +1,335 @@
+#include "tuneonce/bundle.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "bundle/bundle_artifacts.h"
+#include "bundle/bundle_files.h"
+#include "bundle/bundle_fill.h"
+#include "bundle/bundle_space.h"
+#include "bundle/bundle_variant.h"
+#include "definition/fill_bytes.h"
+#include "bundle/manifest.h"
+
+namespace tuneonce {
+
+/// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
+class BundleReader {
+ public:
+  explicit BundleReader(BundleFiles files) : files_(std::move(files)) {}
+
+  Result<Bundle> Read(const ManifestNode& root) {
+    TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
+                                               "axes", "configs", "max_configs", "baseline", "guards", "variants",
+                                               "tolerance", "unordered", "work", "example"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
+    if (version != kFormat) {
+      return format->Error(absl::StrCat("this is format ", version, "; this tuneonce reads format ", kFormat,
+                                        version > kFormat ? ": update tuneonce" : ": export the bundle again"));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name, root.Get("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string kernel, name->String());
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kernel_version, root.Get("version"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
+    KernelDefinition definition(kernel, version_text);
+    TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
+    definition.Dims(space_.dims()).Space(space_.space());
+    TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
+    for (const ManifestNode& each : *list) {
+      TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
+      definition.Variant(variant.variant);
+      variants_.push_back(std::move(variant));
+    }
+    TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
+    if (Status valid = definition.Validate(); !valid.ok()) return root.Error(valid.message());
+    TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(definition));
+    Bundle bundle(std::move(definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
+    return bundle;
+  }
+
+ private:
+  static constexpr std::int64_t kFormat = 1;
+  // Beyond what a kernel has; a key part is at most each dim, dtype and value.
+  static constexpr std::size_t kMostVariants = 32;
+  static constexpr std::size_t kMostKeyParts = kMaxDims + 2 * kMaxParameters;
+
+  static Result<DType> ReadDType(const ManifestNode& node) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+    std::optional<DType> dtype = DTypeNamed(name);
+    if (!dtype) return node.Error("unknown dtype '" + name + "'; dtypes are called float16, bfloat16, int32, ...");
+    return *dtype;
+  }
+
+  // --- parameters and key
+
+  Status ReadParameters(const ManifestNode& root, KernelDefinition* definition) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* node, root.Get("parameters"));
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMaxParameters));
+    std::vector<Parameter> parameters;
+    for (const ManifestNode& each : *list) {
+      TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameter(each));
+      parameters.push_back(std::move(parameter));
+    }
+    definition->Parameters(std::move(parameters));
+    return Status();
+  }
+
+  static Status RefuseOutputFields(const ManifestNode& node) {
+    for (const char* field : {"may_be_partial", "tolerance"}) {
+      if (const ManifestNode* given = node.Find(field)) {
+        return given->Error(std::string(field) + " is for outputs: tensors with access out or inout");
+      }
+    }
+    return Status();
+  }
+
+  Result<Parameter> ReadParameter(const ManifestNode& node) const {
+    TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameterItself(node));
+    const ManifestNode* warmup = node.Find("warmup");
+    if (warmup == nullptr) return parameter;
+    TUNEONCE_ASSIGN_OR_RETURN(parameter.warmup, ReadWarmupFill(space_, *warmup));
+    if (Status fits = CheckWarmupFill(parameter, space_.dims()); !fits.ok()) return warmup->Error(fits.message());
+    return parameter;
+  }
+
+  Result<Parameter> ReadParameterItself(const ManifestNode& node) const {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind_node, node.Get("kind"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string kind, kind_node->String());
+    DType dtype = DType::kAny;
+    if (const ManifestNode* dtype_node = node.Find("dtype")) {
+      TUNEONCE_ASSIGN_OR_RETURN(dtype, ReadDType(*dtype_node));
+    }
+    if (kind == "tensor") return ReadTensor(node, dtype);
+    TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
+    if (kind == "dim") {
+      TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"kind", "dim", "dtype"}));
+      TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, node.Get("dim"));
+      TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space_.FindDim(*dim_node));
+      return DimValue(space_.dims()[static_cast<std::size_t>(dim.index)], dtype == DType::kAny ? DType::kInt32 : dtype);
+    }
+    if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
+    if (kind != "scalar") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
+    if (dtype == DType::kAny) return node.Error("a scalar needs a dtype");
+    return Scalar(name, dtype);
+  }
+
+  Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
+        {"name", "kind", "access", "dtype", "same_dtype_as", "dims", "may_be_partial", "tolerance", "warmup"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> dims, dims_node->Strings(kMaxRank));
+    if (dims.empty()) return dims_node->Error("a tensor has at least one dim");
+    for (const std::string& dim : dims) TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dims_node, dim).status());
+    DeclaredDType declared = dtype;
+    if (const ManifestNode* same = node.Find("same_dtype_as")) {
+      if (dtype != DType::kAny) return same->Error("a tensor has a dtype or another's, not both");
+      TUNEONCE_ASSIGN_OR_RETURN(std::string other, same->String());
+      declared = SameDTypeAs(other);
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* access_node, node.Get("access"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
+    if (access == "in") {
+      TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
+      return In(name, dims, declared);
+    }
+    if (access != "out" && access != "inout") {
+      return access_node->Error("expected in, out or inout, got '" + access + "'");
+    }
+    Parameter output = access == "out" ? Out(name, dims, declared) : InOut(name, dims, declared);
+    if (const ManifestNode* partial = node.Find("may_be_partial")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
+    }
+    if (const ManifestNode* tolerance = node.Find("tolerance")) {
+      TUNEONCE_ASSIGN_OR_RETURN(output.tolerance, ReadTolerance(*tolerance));
+    }
+    return output;
+  }
+
+  /// {"kind": "stride", "tensor": "x", "dimension": 0}, and perhaps a name and a dtype.
+  static Result<Parameter> ReadStride(const ManifestNode& node, DType dtype) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "tensor", "dimension", "dtype"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dimension_node, node.Get("dimension"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t dimension, dimension_node->Int());
+    if (dimension < 0 || dimension >= kMaxRank) return dimension_node->Error("a tensor has no such dimension");
+    Parameter parameter = StrideValue(std::move(tensor), static_cast<int>(dimension), dtype);
+    if (const ManifestNode* name = node.Find("name")) {
+      TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
+    }
+    return parameter;
+  }
+
+  Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {
+    const ManifestNode* node = root.Find("key");
+    if (node == nullptr) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMostKeyParts));
+    std::vector<KeyPart> parts;
+    for (const ManifestNode& each : *list) {
+      TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket", "dtype_of", "value_of"}));
+      if (const ManifestNode* dim = each.Find("dim")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket"}));
+        TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dim).status());
+        TUNEONCE_ASSIGN_OR_RETURN(std::string name, dim->String());
+        KeyPart part = KeyOf(std::move(name));
+        if (const ManifestNode* bucket = each.Find("bucket")) {
+          TUNEONCE_ASSIGN_OR_RETURN(std::string text, bucket->String());
+          if (text != "next_pow2") return bucket->Error("expected next_pow2, got '" + text + "'");
+          part = std::move(part).NextPow2();
+        }
+        parts.push_back(std::move(part));
+      } else if (const ManifestNode* dtype_of = each.Find("dtype_of")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dtype_of"}));
+        TUNEONCE_ASSIGN_OR_RETURN(std::string name, dtype_of->String());
+        parts.push_back(DTypeOf(name));
+      } else if (const ManifestNode* value_of = each.Find("value_of")) {
+        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"value_of"}));
+        TUNEONCE_ASSIGN_OR_RETURN(std::string name, value_of->String());
+        parts.push_back(ValueOf(name));
+      } else {
+        return each.Error("expected one of the fields dim, dtype_of and value_of");
+      }
+    }
+    definition->Key(std::move(parts));
+    return Status();
+  }
+
+  /// Each config has exactly one artifact in each variant that may build it, and that has the right kernel.
+  Status CheckArtifacts(const KernelDefinition& definition) {
+    // Without target filters and guards of one device: every config that there is anywhere.
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(Target()));
+    for (const BundleVariant& variant : variants_) {
+      for (const Config& config : configs) {
+        const AxisValue* backend = config.Find("backend");
+        const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
+        if (named != nullptr && *named != variant.variant.name) continue;
+        KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
+        if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
+        std::size_t matching = variant.artifacts->Count(config);
+        if (matching != 1) {
+          return variant.node->Error(
+              absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
+        }
+      }
+      for (const BundleArtifact& artifact : variant.artifacts->list()) {
+        Status fits = CheckKernel(definition, variant.variant, *variant.artifacts, artifact);
+        if (!fits.ok()) return artifact.node->Error(fits.message());
+      }
+    }
+    return Status();
+  }
+
+  // --- verification, work, example
+
+  static Result<Tolerance> ReadTolerance(const ManifestNode& node) {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"absolute", "relative", "ulps"}));
+    Tolerance tolerance;
+    for (auto [field, value] : {std::pair("absolute", &tolerance.absolute), std::pair("relative", &tolerance.relative),
+                                std::pair("ulps", &tolerance.ulps)}) {
+      const ManifestNode* given = node.Find(field);
+      if (given == nullptr) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(*value, given->Number());
+      if (!(*value >= 0)) return given->Error("a tolerance is not negative");
+    }
+    return tolerance;
+  }
+
+  static Status ReadVerification(const ManifestNode& root, KernelDefinition* definition) {
+    if (const ManifestNode* node = root.Find("tolerance")) {
+      TUNEONCE_ASSIGN_OR_RETURN(Tolerance tolerance, ReadTolerance(*node));
+      definition->VerifyWithin(tolerance);
+    }
+    if (const ManifestNode* node = root.Find("unordered")) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool unordered, node->Bool());
+      if (unordered) definition->Unordered();
+    }
+    return Status();
+  }
+
+  Result<KernelDefinition::WorkFn> ReadWorkField(const ManifestNode& work, std::string_view field) const {
+    const ManifestNode* node = work.Find(field);
+    if (node == nullptr) return KernelDefinition::WorkFn();
+    TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, space_.ReadSum(*node));
+    return KernelDefinition::WorkFn([formula](const Problem& problem) { return formula.Value(problem.dims); });
+  }
+  Status ReadWork(const ManifestNode& root, KernelDefinition* definition) const {
+    const ManifestNode* node = root.Find("work");
+    if (node == nullptr) return Status();
+    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"bytes", "operations"}));
+    TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn bytes, ReadWorkField(*node, "bytes"));
+    TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn operations, ReadWorkField(*node, "operations"));
+    definition->Work(std::move(bytes), std::move(operations));
+    return Status();
+  }
+
+  Status ReadExample(const ManifestNode& root, const KernelDefinition& definition, Bundle::Example* example) const {
+    auto check_parameter = [&](const ManifestNode& value, const std::string& name) -> Status {
+      return definition.FindParameter(name) ? Status() : value.Error("the bundle has no parameter '" + name + "'");
+    };
+    const ManifestNode* node = root.Find("example");
+    if (node == nullptr) return Status();
+    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"dims", "dtypes", "scalars"}));
+    if (const ManifestNode* dims = node->Find("dims")) {
+      TUNEONCE_ASSIGN_OR_RETURN(auto members, dims->Object());
+      for (const auto& [name, value] : *members) {
+        TUNEONCE_RETURN_IF_ERROR(space_.FindDim(value, name).status());
+        TUNEONCE_ASSIGN_OR_RETURN(example->dims[name], value.Int());
+      }
+    }
+    if (const ManifestNode* dtypes = node->Find("dtypes")) {
+      TUNEONCE_ASSIGN_OR_RETURN(auto members, dtypes->Object());
+      for (const auto& [name, value] : *members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
+        TUNEONCE_ASSIGN_OR_RETURN(example->dtypes[name], ReadDType(value));
+      }
+    }
+    if (const ManifestNode* scalars = node->Find("scalars")) {
+      TUNEONCE_ASSIGN_OR_RETURN(auto members, scalars->Object());
+      for (const auto& [name, value] : *members) {
+        TUNEONCE_RETURN_IF_ERROR(check_parameter(value, name));
+        TUNEONCE_ASSIGN_OR_RETURN(example->scalars[name], value.Number());
+      }
+    }
+    return Status();
+  }
+
+  BundleFiles files_;
+  BundleSpace space_;
+  std::vector<BundleVariant> variants_;
+};
+
+Result<Bundle> Bundle::Load(const std::string& folder) {
+  std::string manifest = folder + "/manifest.json";
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
+  Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);
+  if (text.status().code() == StatusCode::kNotFound) {
+    return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
+  }
+  TUNEONCE_RETURN_IF_ERROR(text.status());
+  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(*text, manifest));
+  return BundleReader(std::move(files)).Read(node);
+}
+
+Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
+  BundleFiles files(embedded);
+  std::string where = std::string("(embedded ") + embedded.name + ")/manifest.json";
+  auto text = files.Read("manifest.json", ManifestNode::kMostBytes);
+  if (text.status().code() == StatusCode::kNotFound) return NotFoundError(where + ": it was not embedded");
+  TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
+  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(**text, where));
+  return BundleReader(std::move(files)).Read(node);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,87 @@
+#include "bundle/bundle_artifacts.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "launch/source_parameters.h"
+#include "launch/parameter_block.h"
+
+namespace tuneonce {
+namespace {
+
+/// Most different sets of axes that a variant's artifacts are for: each is one look-up per config.
+constexpr std::size_t kMostAxisSets = 64;
+
+std::vector<AxisValue> ValuesAt(const Config& config, const std::vector<std::size_t>& axes) {
+  std::vector<AxisValue> values;
+  for (std::size_t axis : axes) values.push_back(config.values()[axis]);
+  return values;
+}
+
+}  // namespace
+
+Status BundleArtifacts::Add(BundleArtifact artifact) {
+  by_axes_[artifact.pattern.Axes()][artifact.pattern.Values()].push_back(list_.size());
+  if (by_axes_.size() > kMostAxisSets) {
+    return InvalidArgumentError(
+        absl::StrCat("the artifacts name more than ", kMostAxisSets, " different sets of axes in `config`"));
+  }
+  list_.push_back(std::move(artifact));
+  return Status();
+}
+
+const BundleArtifact* BundleArtifacts::Find(const Config& config) const {
+  for (const auto& [axes, by_values] : by_axes_) {
+    auto it = by_values.find(ValuesAt(config, axes));
+    if (it != by_values.end()) return &list_[it->second.front()];
+  }
+  return nullptr;
+}
+
+std::size_t BundleArtifacts::Count(const Config& config) const {
+  std::size_t count = 0;
+  for (const auto& [axes, by_values] : by_axes_) {
+    auto it = by_values.find(ValuesAt(config, axes));
+    if (it != by_values.end()) count += it->second.size();
+  }
+  return count;
+}
+
+bool BundleArtifacts::HasLaunchFields() const {
+  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& a) { return a.block || a.shared_memory; });
+}
+
+KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
+  KernelSource source;
+  source.kind = kind;
+  source.content = *artifact.content;
+  source.symbol = artifact.symbol;
+  source.options = options;
+  return source;
+}
+
+KernelSource BundleArtifacts::SourceOf(const Config& config) const {
+  const BundleArtifact* artifact = Find(config);
+  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
+  return WithDefines(SourceOf(*artifact), config);
+}
+
+KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& config) const {
+  for (const auto& [name, axis] : defines) source.Define(name, config.values()[axis]);
+  return source;
+}
+
+Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
+                   const BundleArtifact& artifact) {
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  // A cubin is checked when it is loaded, C++ when it is compiled; a symbol that occurs nowhere is wrong for sure.
+  bool is_read = artifacts.kind == SourceKind::kTileIr || artifacts.kind == SourceKind::kPtx;
+  if (!is_read && artifact.content->find(artifact.symbol) == std::string::npos) {
+    return InvalidArgumentError("it has no kernel '" + artifact.symbol + "'");
+  }
+  return CheckSource(layout, artifacts.SourceOf(artifact));
+}
+
+}  // namespace tuneonce

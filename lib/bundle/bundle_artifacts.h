@@ -1,0 +1,69 @@
+#ifndef TUNEONCE_LIB_BUNDLE_BUNDLE_ARTIFACTS_H_
+#define TUNEONCE_LIB_BUNDLE_BUNDLE_ARTIFACTS_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bundle/bundle_space.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// One file of a variant, and the configs that it is for.
+struct BundleArtifact {
+  ConfigPattern pattern;
+  std::string symbol;
+  std::optional<std::int64_t> block;          ///< Threads, instead of the variant's.
+  std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
+  std::shared_ptr<const std::string> content;
+  const ManifestNode* node = nullptr;  ///< While the bundle is read.
+
+  void Apply(Geometry* geometry) const {
+    if (block) geometry->block = Dim3{*block, 1, 1};
+    if (shared_memory) geometry->shared_memory_bytes = *shared_memory;
+  }
+};
+
+/// The files of one variant: what its source function looks into.
+class BundleArtifacts {
+ public:
+  SourceKind kind = SourceKind::kTileIr;
+  std::vector<std::pair<std::string, std::size_t>> defines;  ///< Name and index of an axis.
+  std::vector<std::string> options;
+
+  /// Errors: InvalidArgument for an artifact that is for other axes than too many before it.
+  Status Add(BundleArtifact artifact);
+  const std::vector<BundleArtifact>& list() const { return list_; }
+  /// The artifact for `config`; null if there is none.
+  const BundleArtifact* Find(const Config& config) const;
+  /// How many artifacts are for `config`.
+  std::size_t Count(const Config& config) const;
+  bool HasLaunchFields() const;
+  /// REQUIRES: Find(config) is not null.
+  KernelSource SourceOf(const Config& config) const;
+  /// Of one artifact, without macros.
+  KernelSource SourceOf(const BundleArtifact& artifact) const;
+  /// `source` with the macros of `config`, which KernelSource::Check knows of.
+  KernelSource WithDefines(KernelSource source, const Config& config) const;
+
+ private:
+  /// Artifacts by the axes that their patterns name, then by the values there: a config is looked up once per set of
+  /// axes, not compared with each artifact.
+  using ByValues = std::map<std::vector<AxisValue>, std::vector<std::size_t>, AxisValueOrder>;
+
+  std::vector<BundleArtifact> list_;
+  std::map<std::vector<std::size_t>, ByValues> by_axes_;
+};
+
+/// Checks that the artifact has the symbol, and the parameters that `variant` passes, as far as it shows them.
+/// Errors: InvalidArgument, naming what differs.
+Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
+                   const BundleArtifact& artifact);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_ARTIFACTS_H_

@@ -1,0 +1,65 @@
+#include "bundle/bundle_files.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/file.h"
+
+namespace tuneonce {
+
+Result<BundleFiles> BundleFiles::Open(const std::string& folder) {
+  if (!IsDirectory(folder)) return NotFoundError("there is no bundle folder '" + folder + "'");
+  BundleFiles files;
+  files.root_ = RealPath(folder);
+  return files;
+}
+
+Result<std::string> BundleFiles::PathOf(const std::string& name) const {
+  auto outside = [&] {
+    return InvalidArgumentError("'" + name + "' lies outside the bundle: give a path relative to its folder");
+  };
+  if (name.empty() || name.front() == '/' || name.find('\\') != std::string::npos ||
+      name.find('\0') != std::string::npos || absl::StrCat("/", name, "/").find("/../") != std::string::npos) {
+    return outside();
+  }
+  if (embedded_ != nullptr) return name;
+  std::string path = RealPath(absl::StrCat(root_, "/", name));
+  if (path.empty()) return NotFoundError("'" + name + "' is not there");
+  if (path != root_ && path.compare(0, root_.size() + 1, root_ + "/") != 0) return outside();  // By a symbolic link.
+  return path;
+}
+
+Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
+  if (embedded_ != nullptr) return FailedPreconditionError("'" + name + "': an embedded bundle has no folders");
+  return IsDirectory(path) ? Result<std::string>(path) : NotFoundError("'" + name + "' is no folder");
+}
+
+Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t most_bytes) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
+  if (embedded_ == nullptr) return ReadFile(path, most_bytes);
+  const EmbeddedFile* end = embedded_->files + embedded_->num_files;
+  const EmbeddedFile* file = std::find_if(embedded_->files, end, [&](const EmbeddedFile& f) { return name == f.name; });
+  if (file == end) return NotFoundError("'" + name + "' is not there");
+  if (file->size > most_bytes) {
+    return InvalidArgumentError(
+        absl::StrCat("'", name, "' has ", file->size, " bytes; at most ", most_bytes, " are possible"));
+  }
+  return std::string(reinterpret_cast<const char*>(file->bytes), file->size);
+}
+
+Result<std::shared_ptr<const std::string>> BundleFiles::Read(const std::string& name, std::size_t most_bytes) {
+  std::shared_ptr<const std::string>& content = read_[name];
+  if (content == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string now, ReadNow(name, std::min(most_bytes, kMostBytes - bytes_)));
+    content = std::make_shared<const std::string>(std::move(now));
+  }
+  if (content->size() > kMostBytes - bytes_) {
+    return InvalidArgumentError(
+        absl::StrCat("with '", name, "' the bundle's artifacts have more than ", kMostBytes, " bytes"));
+  }
+  bytes_ += content->size();
+  return content;
+}
+
+}  // namespace tuneonce

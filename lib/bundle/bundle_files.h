@@ -1,0 +1,49 @@
+#ifndef TUNEONCE_LIB_BUNDLE_BUNDLE_FILES_H_
+#define TUNEONCE_LIB_BUNDLE_BUNDLE_FILES_H_
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tuneonce/result.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce {
+
+/// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
+/// once. Thread rule: one thread.
+class BundleFiles {
+ public:
+  /// Most bytes of one file: a cubin has a few MiB.
+  static constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
+  /// Most bytes of all artifacts, one that is named twice counted twice: each is searched for its kernel.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+  /// Errors: NotFound if there is no such folder.
+  static Result<BundleFiles> Open(const std::string& folder);
+  explicit BundleFiles(const EmbeddedBundle& embedded) : embedded_(&embedded) {}
+
+  /// The file `name`, relative to the bundle's folder. Errors: NotFound; InvalidArgument for a name that leads out of
+  /// the folder, by ".." or a symbolic link, for what is no regular file, and for too many bytes.
+  Result<std::shared_ptr<const std::string>> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
+  /// The full path of a folder of the bundle: for a compiler to look for headers. Errors: as Read; FailedPrecondition
+  /// for an embedded bundle, which has no folders.
+  Result<std::string> FolderPath(const std::string& name) const;
+
+ private:
+  BundleFiles() = default;
+  Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes) const;
+  /// The full path without links. Errors: InvalidArgument if it is not in the folder, NotFound.
+  Result<std::string> PathOf(const std::string& name) const;
+
+  std::string root_;  // Without links; empty for an embedded one.
+  const EmbeddedBundle* embedded_ = nullptr;
+  std::map<std::string, std::shared_ptr<const std::string>> read_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_FILES_H_

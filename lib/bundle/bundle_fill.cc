@@ -1,0 +1,45 @@
+#include "bundle/bundle_fill.h"
+
+namespace tuneonce {
+namespace {
+
+Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node) {
+  if (node.kind() == ManifestNode::Kind::kString) {
+    TUNEONCE_RETURN_IF_ERROR(space.FindDim(node).status());
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dim, node.String());
+    return FillNumber(std::move(dim));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(double value, node.Number());
+  return FillNumber(value);
+}
+
+/// `node`: [first, second].
+Result<std::pair<FillNumber, FillNumber>> ReadPair(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
+  if (list->size() != 2) return node.Error("expected two numbers, or dims' names");
+  TUNEONCE_ASSIGN_OR_RETURN(FillNumber first, ReadNumber(space, (*list)[0]));
+  TUNEONCE_ASSIGN_OR_RETURN(FillNumber second, ReadNumber(space, (*list)[1]));
+  return std::pair<FillNumber, FillNumber>(std::move(first), std::move(second));
+}
+
+}  // namespace
+
+Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& node) {
+  if (node.kind() == ManifestNode::Kind::kBool) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool truth, node.Bool());
+    return WarmupFill(truth ? 1 : 0);
+  }
+  if (node.kind() != ManifestNode::Kind::kObject) {
+    TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadNumber(space, node));
+    return WarmupFill::Constant(std::move(number));
+  }
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform"}));
+  const ManifestNode* iota = node.Find("iota");
+  const ManifestNode* uniform = node.Find("uniform");
+  if ((iota == nullptr) == (uniform == nullptr)) return node.Error("expected one of the fields iota and uniform");
+  TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ReadPair(space, iota != nullptr ? *iota : *uniform));
+  return iota != nullptr ? WarmupFill::Iota(std::move(numbers.first), std::move(numbers.second))
+                         : WarmupFill::Uniform(std::move(numbers.first), std::move(numbers.second));
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,79 @@
+#ifndef TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_
+#define TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bundle/manifest.h"
+#include "tuneonce/result.h"
+#include "tuneonce/search_space.h"
+
+namespace tuneonce {
+
+/// Values of some axes.
+struct ConfigPattern {
+  std::vector<std::pair<std::size_t, AxisValue>> values;  ///< By the axis's index, ascending.
+
+  std::vector<std::size_t> Axes() const {
+    std::vector<std::size_t> axes;
+    for (const auto& [index, value] : values) axes.push_back(index);
+    return axes;
+  }
+  std::vector<AxisValue> Values() const {
+    std::vector<AxisValue> list;
+    for (const auto& [index, value] : values) list.push_back(value);
+    return list;
+  }
+};
+
+/// A sum of products: [[2, "M", "N"], [4, "M"]] is 2 M N + 4 M.
+struct SumOfProducts {
+  std::vector<std::pair<double, std::vector<Dim>>> products;
+
+  double Value(const Dims& dims) const;
+};
+
+/// What a manifest's other parts refer to by name, dims and axes, and the space that they span. A value.
+class BundleSpace {
+ public:
+  /// Reads the fields dims, axes, configs, max_configs, baseline and guards.
+  static Result<BundleSpace> Read(const ManifestNode& root);
+
+  const std::vector<std::string>& dims() const { return dims_; }
+  const SearchSpace& space() const { return space_; }
+
+  /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
+  Result<Dim> FindDim(const ManifestNode& node) const;
+  Result<Dim> FindDim(const ManifestNode& node, const std::string& name) const;
+  /// The index of the axis that is named by the string `node`.
+  Result<std::size_t> FindAxis(const ManifestNode& node) const;
+  /// The axis of whole numbers that is named by the string `node`.
+  Result<IntAxis> FindIntAxis(const ManifestNode& node) const;
+  /// {"TILE_M": 64, ...}. `whole`: it must name every axis.
+  Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
+  Result<SumOfProducts> ReadSum(const ManifestNode& node) const;
+
+ private:
+  /// A space's axis by its type.
+  using AxisHandle = std::variant<IntAxis, Axis<double>, Axis<bool>, Axis<std::string>>;
+  struct NamedAxis {
+    std::string name;
+    AxisHandle handle;
+  };
+
+  Status ReadAxis(const ManifestNode& node);
+  Status ReadConfigs(const ManifestNode& root);
+  Status ReadBaseline(const ManifestNode& root);
+  Status ReadGuards(const ManifestNode& root);
+  Result<std::size_t> FindAxis(const ManifestNode& node, const std::string& name) const;
+
+  std::vector<std::string> dims_;
+  SearchSpace space_;
+  std::vector<NamedAxis> axes_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_

@@ -1,0 +1,211 @@
+#include "bundle/bundle_variant.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "bundle/bundle_geometry.h"
+#include "bundle/bundle_options.h"
+
+namespace tuneonce {
+namespace {
+
+/// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
+constexpr std::size_t kMostAssumptions = 1024;
+constexpr std::size_t kMostOptions = 256;
+/// Beyond any capability: 90 is 9.0.
+constexpr std::int64_t kMostCapability = 10000;
+
+Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind kind) {
+  const ManifestNode* node = variant.Find("convention");
+  if (node == nullptr) {
+    return kind == SourceKind::kTileIr ? CallingConvention::kCutilePython : CallingConvention::kPlain;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::string convention, node->String());
+  if (convention == "plain") return CallingConvention::kPlain;
+  if (convention == "cutile_python_v1") return CallingConvention::kCutilePython;
+  if (convention == "triton") return CallingConvention::kTriton;
+  return node->Error("expected plain, cutile_python_v1 or triton, got '" + convention + "'");
+}
+
+/// {"min_capability": 80, "max_capability": 129}.
+Status ReadTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
+  variant->runs_on = kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
+  const ManifestNode* targets = node.Find("targets");
+  if (targets == nullptr) return Status();
+  TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
+  std::int64_t from = 0, to = kMostCapability;
+  if (const ManifestNode* least = targets->Find("min_capability")) {
+    TUNEONCE_ASSIGN_OR_RETURN(from, least->Int());
+  }
+  if (const ManifestNode* most = targets->Find("max_capability")) {
+    TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
+  }
+  if (from < 0 || to < from || to > kMostCapability) {
+    return targets->Error(absl::StrCat("no capability is within ", from, " to ", to, "; 9.0 is 90"));
+  }
+  if (kind == SourceKind::kHostCpp) return targets->Error("the CPU device has no compute capability");
+  variant->runs_on = CapabilityRange(static_cast<int>(from), static_cast<int>(to));
+  return Status();
+}
+
+Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
+  const ManifestNode* assumptions = node.Find("assumptions");
+  if (assumptions == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
+                                               "stride_divisible_by", "extent_divisible_by", "no_overlap"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+    int dimension = 0;
+    bool is_of_dimension = each.Find("stride") != nullptr || each.Find("stride_divisible_by") != nullptr ||
+                           each.Find("extent_divisible_by") != nullptr;
+    const ManifestNode* dimension_node = each.Find("dimension");
+    if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
+    if (is_of_dimension) {
+      TUNEONCE_ASSIGN_OR_RETURN(dimension_node, each.Get("dimension"));
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());
+      dimension = static_cast<int>(std::clamp<std::int64_t>(value, -1, kMaxRank));
+    }
+    std::size_t before = variant->assumptions.size();
+    auto add = [&](const char* field, auto make) -> Status {
+      const ManifestNode* value_node = each.Find(field);
+      if (value_node == nullptr) return Status();
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, value_node->Int());
+      variant->assumptions.push_back(make(value));
+      return Status();
+    };
+    TUNEONCE_RETURN_IF_ERROR(add("aligned", [&](std::int64_t v) { return Aligned(tensor, v); }));
+    TUNEONCE_RETURN_IF_ERROR(add("stride", [&](std::int64_t v) { return StrideIs(tensor, dimension, v); }));
+    TUNEONCE_RETURN_IF_ERROR(
+        add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
+    TUNEONCE_RETURN_IF_ERROR(
+        add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
+    if (const ManifestNode* contiguous_node = each.Find("contiguous")) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
+      if (is_contiguous) variant->assumptions.push_back(Contiguous(tensor));
+    }
+    if (const ManifestNode* other_node = each.Find("no_overlap")) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string other, other_node->String());
+      variant->assumptions.push_back(NoOverlap(tensor, other));
+    }
+    if (variant->assumptions.size() == before) return each.Error("it assumes nothing");
+  }
+  return Status();
+}
+
+/// A name that tools take as it is: of letters, digits and _ $ . @.
+Result<std::string> ReadSymbol(const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
+  auto fits = [](unsigned char c) { return absl::ascii_isalnum(c) || c == '_' || c == '$' || c == '.' || c == '@'; };
+  if (!symbol.empty() && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
+  return node.Error("'" + symbol + "' is no symbol: a kernel's unmangled name is expected");
+}
+
+Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
+                                    BundleFiles* files) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory"}));
+  BundleArtifact artifact;
+  if (const ManifestNode* config = node.Find("config")) {
+    TUNEONCE_ASSIGN_OR_RETURN(artifact.pattern, space.ReadPattern(*config, /*whole=*/false));
+  }
+  const ManifestNode* symbol = node.Find("symbol");
+  if (symbol == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(symbol, variant.Get("symbol"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, ReadSymbol(*symbol));
+  auto read_size = [&](const char* field, std::int64_t least, std::optional<std::int64_t>* value) -> Status {
+    const ManifestNode* given = node.Find(field);
+    if (given == nullptr) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(*value, given->Int());
+    return **value >= least ? Status() : given->Error(absl::StrCat("at least ", least, " is possible"));
+  };
+  TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.block));
+  TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.shared_memory));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string file, file_node->String());
+  Result<std::shared_ptr<const std::string>> content = files->Read(file);
+  if (!content.ok()) {
+    return Status(content.status().code(), file_node->Error("the artifact " + content.status().message()).message());
+  }
+  artifact.content = *std::move(content);
+  artifact.node = &node;
+  return artifact;
+}
+
+Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, BundleFiles* files,
+                     BundleArtifacts* artifacts) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* list_node, node.Get("artifacts"));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, list_node->Array());
+  if (list->empty()) return list_node->Error("a variant needs at least one artifact");
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(BundleArtifact artifact, ReadArtifact(space, node, each, files));
+    if (Status added = artifacts->Add(std::move(artifact)); !added.ok()) return each.Error(added.message());
+  }
+  return Status();
+}
+
+Status ReadOptions(const ManifestNode& node, const BundleFiles& files, BundleArtifacts* artifacts) {
+  const ManifestNode* options = node.Find("options");
+  if (options == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, options->Array(kMostOptions));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, each.String());
+    Result<std::string> option = BundleOption(artifacts->kind, text, files);
+    if (!option.ok()) return Status(option.status().code(), each.Error(option.status().message()).message());
+    artifacts->options.push_back(*std::move(option));
+  }
+  return Status();
+}
+
+Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArtifacts* artifacts) {
+  const ManifestNode* defines = node.Find("defines");
+  if (defines == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, defines->Array(kMostOptions));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::size_t axis, space.FindAxis(each));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, each.String());
+    artifacts->defines.emplace_back(std::move(name), axis);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "source", "convention", "targets", "grid", "block", "cluster",
+                                             "shared_memory", "programmatic_launch", "parameters", "assumptions",
+                                             "symbol", "artifacts", "defines", "options"}));
+  Variant variant;
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
+  TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());
+  auto artifacts = std::make_shared<BundleArtifacts>();
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());
+  std::optional<SourceKind> kind = SourceKindNamed(source);
+  if (!kind) return source_node->Error("expected tile_ir, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
+  artifacts->kind = *kind;
+  TUNEONCE_ASSIGN_OR_RETURN(variant.convention, ReadConvention(node, *kind));
+  TUNEONCE_RETURN_IF_ERROR(ReadTargets(node, *kind, &variant));
+  if (const ManifestNode* names = node.Find("parameters")) {
+    TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
+  }
+  TUNEONCE_RETURN_IF_ERROR(ReadAssumptions(node, &variant));
+  TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, files, artifacts.get()));
+  TUNEONCE_ASSIGN_OR_RETURN(GeometryFn geometry, ReadGeometry(space, node));
+  if (artifacts->HasLaunchFields()) {
+    geometry.Adjust([artifacts](const Config& config, Geometry* of_call) {
+      if (const BundleArtifact* artifact = artifacts->Find(config)) artifact->Apply(of_call);
+    });
+  }
+  variant.geometry = std::move(geometry);
+  if (*kind != SourceKind::kTileIr) variant.hints = [](const Config&) { return Hints(); };
+  variant.source = [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); };
+  return BundleVariant{&node, std::move(variant), std::move(artifacts)};
+}
+
+}  // namespace tuneonce

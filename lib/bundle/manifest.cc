@@ -1,0 +1,269 @@
+#include "bundle/manifest.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/printable.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr std::size_t kMaxDepth = 32;
+/// Bytes of an error's text: what it quotes may be as long as the document.
+constexpr std::size_t kMaxErrorBytes = 1000;
+constexpr std::size_t kMaxPathBytes = 200;
+
+std::string OneLine(std::string_view text) {
+  bool is_whole = text.size() <= kMaxErrorBytes;
+  return Printable(text.substr(0, kMaxErrorBytes)) + (is_whole ? "" : " ...");
+}
+
+/// Reads a text and counts what was read, so that the parser's events can be placed.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, std::size_t* count) : at_(at), count_(count) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*count_;
+    return *this;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* count_;
+};
+
+}  // namespace
+
+/// Builds nodes from the parser's events.
+class ManifestReader : public nlohmann::json::json_sax_t {
+ public:
+  ManifestReader(std::string_view text, const std::string& file)
+      : text_(text), file_(std::make_shared<const std::string>(file)) {}
+
+  std::size_t* count() { return &count_; }
+  const Status& status() const { return status_; }
+  ManifestNode Take() { return std::move(root_); }
+
+  bool null() override {
+    return Scalar(ManifestNode::Kind::kNull, [](ManifestNode&) {});
+  }
+  bool boolean(bool value) override {
+    return Scalar(ManifestNode::Kind::kBool, [&](ManifestNode& node) { node.bool_ = value; });
+  }
+  bool number_integer(number_integer_t value) override {
+    return Scalar(ManifestNode::Kind::kInt, [&](ManifestNode& node) { node.int_ = value; });
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
+      return Fail("a number is too large");
+    }
+    return number_integer(static_cast<number_integer_t>(value));
+  }
+  bool number_float(number_float_t value, const string_t&) override {
+    return Scalar(ManifestNode::Kind::kDouble, [&](ManifestNode& node) { node.double_ = value; });
+  }
+  bool string(string_t& value) override {
+    return Scalar(ManifestNode::Kind::kString, [&](ManifestNode& node) { node.string_ = std::move(value); });
+  }
+  bool binary(binary_t&) override { return Fail("binary values are not JSON"); }
+  bool start_object(std::size_t) override { return Open(ManifestNode::Kind::kObject); }
+  bool key(string_t& name) override {
+    if (!open_.back().keys.insert(name).second) return Fail("the key '" + name + "' stands twice in one object");
+    open_.back().node->members_.emplace_back(std::move(name), ManifestNode());
+    return true;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool start_array(std::size_t) override { return Open(ManifestNode::Kind::kArray); }
+  bool end_array() override { return end_object(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& e) override {
+    // "[json.exception.parse_error.101] parse error at line 3, column 7: ...": the line is ours already.
+    std::string what = e.what();
+    std::size_t colon = what.find(": ");
+    return Fail("this is not JSON: " + (colon == std::string::npos ? what : what.substr(colon + 2)));
+  }
+
+ private:
+  /// Where the parser is. The lines passed since the last call are counted: all calls together read the text once.
+  int Line() {
+    // The last character read may be one that only ended a number.
+    std::size_t read = std::min(text_.size(), count_ == 0 ? 0 : count_ - 1);
+    for (; counted_ < read; ++counted_) line_ += text_[counted_] == '\n' ? 1 : 0;
+    return line_;
+  }
+  bool Fail(const std::string& what) {
+    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(*file_, ":", Line(), ": ", what)));
+    return false;
+  }
+  /// Room for the value that comes now; null if there were too many.
+  ManifestNode* Next() {
+    if (++num_values_ > ManifestNode::kMostValues) {
+      Fail(absl::StrCat("it has more than ", ManifestNode::kMostValues, " values"));
+      return nullptr;
+    }
+    ManifestNode* node = &root_;
+    if (!open_.empty()) {
+      ManifestNode& parent = *open_.back().node;
+      if (parent.kind_ == ManifestNode::Kind::kArray) {
+        parent.elements_.emplace_back();
+        node = &parent.elements_.back();
+        node->path_ = absl::StrCat(parent.path_, "[", parent.elements_.size() - 1, "]");
+      } else {
+        node = &parent.members_.back().second;
+        node->path_ = absl::StrCat(parent.path_, parent.path_.empty() ? "" : ".", parent.members_.back().first);
+      }
+      // A path is as long as the names above it, in each of the values below: without a bound, a square.
+      if (node->path_.size() > kMaxPathBytes) {
+        node->path_.resize(kMaxPathBytes);
+        node->path_ += "...";
+      }
+    }
+    node->file_ = file_;
+    node->line_ = Line();
+    return node;
+  }
+  template <typename Set>
+  bool Scalar(ManifestNode::Kind kind, Set set) {
+    ManifestNode* node = Next();
+    if (node == nullptr) return false;
+    node->kind_ = kind;
+    set(*node);
+    return true;
+  }
+  bool Open(ManifestNode::Kind kind) {
+    if (open_.size() == kMaxDepth) return Fail("nested too deep");
+    ManifestNode* node = Next();
+    if (node == nullptr) return false;
+    node->kind_ = kind;
+    open_.push_back(OpenNode{node, {}});
+    return true;
+  }
+
+  struct OpenNode {
+    ManifestNode* node;  // Stays where it is: its parent grows no further while it is open.
+    std::unordered_set<std::string> keys;
+  };
+
+  std::string_view text_;
+  std::shared_ptr<const std::string> file_;
+  std::size_t count_ = 0;
+  std::size_t counted_ = 0;  // Of `text_`, for Line.
+  int line_ = 1;
+  std::size_t num_values_ = 0;
+  Status status_;
+  ManifestNode root_;
+  std::vector<OpenNode> open_;
+};
+
+Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::string& file) {
+  if (text.size() > kMostBytes) {
+    return InvalidArgumentError(
+        absl::StrCat(file, ": it has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
+  }
+  ManifestReader reader(text, file);
+  // The parser throws nothing with its own handler; running out of memory apart, which is an exception everywhere.
+  bool whole = nlohmann::json::sax_parse(CountingIterator(text.data(), reader.count()),
+                                         CountingIterator(text.data() + text.size(), reader.count()), &reader);
+  if (!reader.status().ok()) return reader.status();
+  if (!whole) return InvalidArgumentError(file + ": this is not JSON");
+  return reader.Take();
+}
+
+Status ManifestNode::Error(std::string_view what) const {
+  std::string place = absl::StrCat(*file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ");
+  return InvalidArgumentError(OneLine(place.append(what.data(), what.size())));
+}
+
+Result<std::int64_t> ManifestNode::Int() const {
+  if (kind_ != Kind::kInt) return Error("expected a whole number");
+  return int_;
+}
+
+Result<double> ManifestNode::Number() const {
+  if (kind_ == Kind::kInt) {
+    // Beyond 2^53 not every whole number is a double.
+    constexpr std::int64_t kExact = std::int64_t{1} << 53;
+    if (int_ < -kExact || int_ > kExact) return Error(absl::StrCat(int_, " is more than a double holds exactly"));
+    return static_cast<double>(int_);
+  }
+  if (kind_ != Kind::kDouble) return Error("expected a number");
+  return double_;
+}
+
+Result<bool> ManifestNode::Bool() const {
+  if (kind_ != Kind::kBool) return Error("expected true or false");
+  return bool_;
+}
+
+Result<std::string> ManifestNode::String() const {
+  if (kind_ != Kind::kString) return Error("expected a string");
+  return string_;
+}
+
+Result<const std::vector<ManifestNode>*> ManifestNode::Array(std::size_t most) const {
+  if (kind_ != Kind::kArray) return Error("expected a list");
+  if (elements_.size() > most) {
+    return Error(absl::StrCat("it has ", elements_.size(), " values; at most ", most, " are possible"));
+  }
+  return &elements_;
+}
+
+Result<std::vector<std::string>> ManifestNode::Strings(std::size_t most) const {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* elements, Array(most));
+  std::vector<std::string> strings;
+  for (const ManifestNode& element : *elements) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, element.String());
+    strings.push_back(std::move(text));
+  }
+  return strings;
+}
+
+Result<const std::vector<std::pair<std::string, ManifestNode>>*> ManifestNode::Object() const {
+  if (kind_ != Kind::kObject) return Error("expected an object");
+  return &members_;
+}
+
+const ManifestNode* ManifestNode::Find(std::string_view name) const {
+  for (const auto& [key, value] : members_) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+Result<const ManifestNode*> ManifestNode::Get(std::string_view name) const {
+  if (kind_ != Kind::kObject) return Error("expected an object");
+  if (const ManifestNode* found = Find(name)) return found;
+  return Error(absl::StrCat("the field '", std::string(name), "' is missing"));
+}
+
+Status ManifestNode::CheckFields(const std::vector<std::string_view>& known) const {
+  if (kind_ != Kind::kObject) return Error("expected an object");
+  for (const auto& [name, value] : members_) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return value.Error(absl::StrCat("unknown field; possible are: ",
+                                      absl::StrJoin(known, ", ", [](std::string* out, std::string_view field) {
+                                        out->append(field.data(), field.size());
+                                      })));
+    }
+  }
+  return Status();
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,72 @@
+#ifndef TUNEONCE_LIB_BUNDLE_MANIFEST_H_
+#define TUNEONCE_LIB_BUNDLE_MANIFEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+
+/// A value of a JSON document that knows its line, so that an error can name it. Reading goes through the getters,
+/// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
+class ManifestNode {
+ public:
+  enum class Kind { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
+
+  /// Most bytes of a document.
+  static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  /// Most values in it: a config listed with its artifact is about 15.
+  static constexpr std::size_t kMostValues = 500'000;
+
+  /// Parses strict JSON, in one pass. Errors: InvalidArgument with file and line: not JSON, a key twice in one object,
+  /// nested deeper than 32, more than kMostBytes or kMostValues.
+  static Result<ManifestNode> Parse(std::string_view text, const std::string& file);
+
+  Kind kind() const { return kind_; }
+  /// "manifest.json:12: axes[0].name: `what`", InvalidArgument: one line, without control characters, since names in a
+  /// document can hold them.
+  Status Error(std::string_view what) const;
+
+  Result<std::int64_t> Int() const;
+  /// Error: a whole number that no double is.
+  Result<double> Number() const;
+  Result<bool> Bool() const;
+  Result<std::string> String() const;
+  /// The elements. Error: no array, or more than `most`.
+  Result<const std::vector<ManifestNode>*> Array(std::size_t most = kMostValues) const;
+  /// The elements, which must be strings.
+  Result<std::vector<std::string>> Strings(std::size_t most = kMostValues) const;
+  /// The members in the file's order, as (name, value). Error: no object.
+  Result<const std::vector<std::pair<std::string, ManifestNode>>*> Object() const;
+
+  /// The member `name`, or null.
+  const ManifestNode* Find(std::string_view name) const;
+  /// The member `name`. Error: it is missing.
+  Result<const ManifestNode*> Get(std::string_view name) const;
+  /// Error: a member that is none of `known`; a misspelt field must not be passed over.
+  Status CheckFields(const std::vector<std::string_view>& known) const;
+
+ private:
+  friend class ManifestReader;
+
+  Kind kind_ = Kind::kNull;
+  bool bool_ = false;
+  std::int64_t int_ = 0;
+  double double_ = 0;
+  std::string string_;
+  std::vector<ManifestNode> elements_;
+  std::vector<std::pair<std::string, ManifestNode>> members_;
+  std::shared_ptr<const std::string> file_;  // Of the document.
+  std::string path_;
+  int line_ = 0;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BUNDLE_MANIFEST_H_

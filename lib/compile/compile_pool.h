@@ -1,0 +1,84 @@
+#ifndef TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+#define TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+
+struct CompileOptions {
+  /// Candidates compiled at a time. Default 0: `Environment::compile_workers`, else the cores that this process may use
+  /// less one (for the thread that measures), and no more than free memory holds at `memory_per_worker_bytes`.
+  int num_workers = 0;
+  /// What one compile may take. Default 400 MiB: tileiras was seen to take 115 to 250 MiB, g++ on a small kernel less.
+  std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
+  /// For one candidate. Default two minutes (see CompileLimits).
+  int timeout_ms = CompileLimits().timeout_ms;
+  /// For all together, from the start: what is not compiled by then fails. Default 0: no limit.
+  int total_timeout_ms = 0;
+  /// Where artifacts are kept. Null (default): MemoryArtifactCache::Process().
+  ArtifactCache* cache = nullptr;
+  /// Stops all compiles soon after it becomes true. Null (default): never.
+  const std::atomic<bool>* cancelled = nullptr;
+  /// The same, asked on the thread that waits in Next, every 10 ms: true stops all. Null (default): never.
+  std::function<bool()> interrupted;
+};
+
+/// One thing to compile: by the first of the sources that compiles.
+struct CompileJob {
+  struct Alternative {
+    KernelSource source;
+    Hints hints;
+  };
+  std::vector<Alternative> alternatives;
+  /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
+  /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
+  /// worker starts jobs of equal cost in their order.
+  double cost = 0;
+};
+
+/// The outcome of one job.
+struct CompiledJob {
+  std::size_t job = 0;          ///< Its place in the list that was given.
+  std::size_t alternative = 0;  ///< Which source compiled; the last one if none did.
+  Result<Artifact> artifact;    ///< Errors: as Toolchain::Compile, the last source's.
+  /// Why the sources before `alternative` did not compile.
+  std::vector<Status> passed_over;
+  bool from_cache = false;
+  /// No verdict on the source: the time for all ended, or the compiles were cancelled, before it was compiled.
+  bool was_cut_short = false;
+};
+
+/// Compiles a list of jobs on several threads and hands out each result when it is there, so that measuring can begin
+/// while others compile. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
+/// compiles. A toolchain that throws has failed to compile. Its destructor stops what still runs.
+/// Thread rule: one thread uses it.
+class TUNEONCE_API CompilePool {
+ public:
+  /// Starts compiling. `toolchains` and what `options` points to outlive the pool.
+  CompilePool(const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
+              const CompileOptions& options);
+  ~CompilePool();
+
+  /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.
+  std::optional<CompiledJob> Next();
+
+  int num_workers() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_

@@ -1,0 +1,25 @@
+#ifndef TUNEONCE_LIB_COMPILE_CUBIN_TOOLCHAIN_H_
+#define TUNEONCE_LIB_COMPILE_CUBIN_TOOLCHAIN_H_
+
+#include <string>
+
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+
+/// Passes machine code through as it is. Errors of Compile: InvalidArgument if the content is no cubin, or the target
+/// is the CPU device.
+class TUNEONCE_API CubinToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kCubin; }
+  Result<std::string> Version() const override { return std::string("cubin"); }
+  std::string Description() const override { return "cubin, as is"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_CUBIN_TOOLCHAIN_H_

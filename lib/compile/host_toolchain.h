@@ -1,0 +1,29 @@
+#ifndef TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
+#define TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
+
+#include <string>
+
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+
+/// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
+/// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so
+/// that tile sizes do not change the sum of a product by rounding), then the source's own. Hints do not apply. The text
+/// of tuneonce/cpu_device/kernel.h comes before every source. An artifact is cacheable if its options are such that the
+/// compiler can list all that it read: none that hands over libraries, plugins, profiles or files of options; and if
+/// the source does not ask __has_include.
+class TUNEONCE_API HostToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override;
+  std::string Description() const override;
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_

@@ -1,0 +1,32 @@
+#ifndef TUNEONCE_LIB_CUDA_CUDA_STATUS_H_
+#define TUNEONCE_LIB_CUDA_CUDA_STATUS_H_
+
+#include <cuda.h>
+
+#include <string_view>
+
+#include "tuneonce/status.h"
+#include "cuda/driver_api.h"
+
+namespace tuneonce {
+
+/// True if `result` leaves the context unusable: every later call on it fails the same way until the context, or the
+/// process, is gone (CUDA driver API, descriptions of 700, 702, 714-719 and 710).
+TUNEONCE_API bool IsSticky(CUresult result);
+
+/// The one way from a driver's result to a Status: keeps the number, marks sticky errors, and says which call failed:
+/// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
+TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
+
+}  // namespace tuneonce
+
+/// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,
+/// EventQuery(e)). `driver` is a RelaxedDriver; the call's name goes into the message.
+#define TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, call)                              \
+  do {                                                                                \
+    if (CUresult tuneonce_result = (driver)->call; tuneonce_result != CUDA_SUCCESS) { \
+      return ::tuneonce::CudaStatus((api), tuneonce_result, "cu" #call);              \
+    }                                                                                 \
+  } while (false)
+
+#endif  // TUNEONCE_LIB_CUDA_CUDA_STATUS_H_

@@ -1,0 +1,45 @@
+#ifndef TUNEONCE_LIB_CUDA_EVENT_H_
+#define TUNEONCE_LIB_CUDA_EVENT_H_
+
+#include <cuda.h>
+
+#include <utility>
+
+#include "tuneonce/result.h"
+#include "cuda/driver_api.h"
+
+namespace tuneonce {
+
+/// Owns an event of the current context. Move-only. Thread rule: one owner.
+class TUNEONCE_API Event {
+ public:
+  enum class Timing { kEnabled, kDisabled };  ///< Disabled is cheaper, for ordering alone.
+
+  static Result<Event> Create(const DriverApi& api, Timing timing);
+  ~Event();
+  Event(Event&& other) noexcept : api_(other.api_), event_(std::exchange(other.event_, nullptr)) {}
+  Event& operator=(Event&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(event_, other.event_);
+    return *this;
+  }
+
+  CUevent get() const { return event_; }
+
+  Status Record(CUstream stream) const;
+  /// The same, but while `stream` captures the recording becomes part of the graph, so that each replay records anew.
+  Status RecordInGraph(CUstream stream) const;
+  Status Synchronize() const;
+  /// Microseconds from `start` to this event. REQUIRES: both were recorded with timing and are complete.
+  Result<double> MicrosecondsSince(const Event& start) const;
+
+ private:
+  Event(const DriverApi& api, CUevent event) : api_(&api), event_(event) {}
+
+  const DriverApi* api_;
+  CUevent event_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_CUDA_EVENT_H_

@@ -1,0 +1,71 @@
+#ifndef TUNEONCE_LIB_CUDA_LIBRARY_H_
+#define TUNEONCE_LIB_CUDA_LIBRARY_H_
+
+#include <cuda.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "cuda/driver_api.h"
+
+namespace tuneonce {
+
+/// One kernel of a loaded Library, loaded for real in the context that was current when it was got. Copyable view:
+/// valid while its Library lives. Thread rule: a value; launches from any thread.
+class TUNEONCE_API KernelHandle {
+ public:
+  KernelHandle(const DriverApi& api, CUkernel kernel, CUfunction function)
+      : api_(&api), kernel_(kernel), function_(function) {}
+
+  /// What cuLaunchKernelEx takes, in every context of every device: the CUkernel, which outlives contexts. In a context
+  /// other than the one it was got in, the driver loads it at the first launch, behind the kernels that run there.
+  CUfunction get() const { return reinterpret_cast<CUfunction>(kernel_); }
+
+  /// In the context in which it was got.
+  Result<int> Attribute(CUfunction_attribute attribute) const;
+  /// In all contexts of the current one's device.
+  Status SetAttribute(CUfunction_attribute attribute, int value) const;
+  /// Size in bytes of each parameter, in order. Errors: Unimplemented where the driver cannot tell (before 12.4).
+  Result<std::vector<std::size_t>> ParameterSizes() const;
+
+ private:
+  const DriverApi* api_;
+  CUkernel kernel_;
+  CUfunction function_;  // Of the context.
+};
+
+/// Owns a loaded image (cubin, or the CPU device's shared object). Move-only.
+///
+/// Loaded as a CUlibrary, which does not wait for running kernels.
+/// The first GetKernel of a library does wait for them (DRIVER_RULES), so it belongs to warm-up.
+/// Unloading while a graph may be instantiated again from a capture of its kernels crashes inside the driver: whoever
+/// owns a Library keeps it until no graph uses it. Thread rule: one owner.
+class TUNEONCE_API Library {
+ public:
+  /// `image` is needed only during the call. Errors: InvalidArgument (not an image for this device), ResourceExhausted.
+  static Result<Library> Load(const DriverApi& api, const std::string& image);
+  ~Library() { Reset(); }
+  Library(Library&& other) noexcept : api_(other.api_), library_(std::exchange(other.library_, nullptr)) {}
+  Library& operator=(Library&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(library_, other.library_);
+    return *this;
+  }
+
+  /// The kernel `symbol`, loaded for real into the current context. Errors: NotFound.
+  Result<KernelHandle> GetKernel(const std::string& symbol) const;
+
+ private:
+  Library(const DriverApi& api, CUlibrary library) : api_(&api), library_(library) {}
+  void Reset();
+
+  const DriverApi* api_;
+  CUlibrary library_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_CUDA_LIBRARY_H_

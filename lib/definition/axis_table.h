@@ -1,0 +1,28 @@
+#ifndef TUNEONCE_LIB_DEFINITION_AXIS_TABLE_H_
+#define TUNEONCE_LIB_DEFINITION_AXIS_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tuneonce/config.h"
+
+namespace tuneonce {
+
+struct AxisDefinition {
+  std::string name;
+  AxisKind kind;
+  std::vector<AxisValue> values;
+};
+
+struct AxisTable {
+  std::uint64_t space_id = 0;
+  std::vector<AxisDefinition> axes;
+  /// Id of a space whose axis was used on a config of this one; 0 if that did not happen. ~0: of no space at all.
+  std::atomic<std::uint64_t> misused_by{0};
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_AXIS_TABLE_H_

@@ -1,0 +1,169 @@
+#include "tuneonce/config.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/encoding.h"
+#include "definition/axis_table.h"
+
+namespace tuneonce {
+namespace {
+
+// What Canonical writes. These numbers are on disk: none is changed or used again.
+constexpr std::uint64_t kCanonicalVersion = 1;
+enum ValueType : std::uint64_t { kInt64 = 1, kDouble = 2, kBool = 3, kString = 4 };
+enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2 };
+
+/// The fewest digits that read back as the same double.
+std::string ShortestText(double value) {
+  constexpr int kMostDigits = 17;
+  for (int digits = 6; digits < kMostDigits; ++digits) {
+    std::string text = absl::StrFormat("%.*g", digits, value);
+    double again = 0;
+    if (absl::SimpleAtod(text, &again) && again == value) return text;
+  }
+  return absl::StrFormat("%.*g", kMostDigits, value);
+}
+
+void AddValue(const AxisValue& value, Encoder* encoder) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    encoder->Add(kInt64).Add(*integer);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    encoder->Add(kDouble).Add(*real);
+  } else if (const auto* flag = std::get_if<bool>(&value)) {
+    encoder->Add(kBool).Add(std::uint64_t{*flag ? 1u : 0u});
+  } else {
+    encoder->Add(kString).Add(std::string_view(std::get<std::string>(value)));
+  }
+}
+
+/// Nothing if the type or the value is none that AddValue writes.
+std::optional<AxisValue> ReadValue(Decoder* decoder) {
+  switch (decoder->Word()) {
+    case kInt64:
+      return AxisValue(decoder->Int());
+    case kDouble:
+      return AxisValue(decoder->Double());
+    case kBool: {
+      std::uint64_t flag = decoder->Word();
+      if (flag > 1) return std::nullopt;
+      return AxisValue(flag == 1);
+    }
+    case kString:
+      return AxisValue(decoder->Text());
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string AxisValueString(const AxisValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return absl::StrCat(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return ShortestText(*real);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  return std::get<std::string>(value);
+}
+
+bool IsSameValue(const AxisValue& a, const AxisValue& b) {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  if (x != nullptr && y != nullptr) return std::memcmp(x, y, sizeof(*x)) == 0;
+  return a == b;
+}
+
+bool AxisValueOrder::operator()(const AxisValue& a, const AxisValue& b) const {
+  const auto* x = std::get_if<double>(&a);
+  const auto* y = std::get_if<double>(&b);
+  if (x == nullptr || y == nullptr) return a < b;
+  std::uint64_t bits[2];
+  std::memcpy(&bits[0], x, sizeof(*x));
+  std::memcpy(&bits[1], y, sizeof(*y));
+  return bits[0] < bits[1];
+}
+
+bool AxisValueOrder::operator()(const std::vector<AxisValue>& a, const std::vector<AxisValue>& b) const {
+  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), *this);
+}
+
+Config::Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values)
+    : axes_(std::move(axes)), space_id_(axes_->space_id), values_(std::move(values)) {}
+
+Config Config::Of(std::vector<Setting> settings) {
+  if (settings.empty()) return Config();
+  auto axes = std::make_shared<AxisTable>();
+  std::vector<AxisValue> values;
+  for (Setting& setting : settings) {
+    axes->axes.push_back(AxisDefinition{std::move(setting.axis), setting.kind, {setting.value}});
+    values.push_back(std::move(setting.value));
+  }
+  return Config(std::move(axes), std::move(values));
+}
+
+const AxisValue* Config::Find(std::string_view name) const {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (axes_->axes[i].name == name) return &values_[i];
+  }
+  return nullptr;
+}
+
+const std::string& Config::AxisName(std::size_t index) const { return axes_->axes[index].name; }
+
+AxisKind Config::Kind(std::size_t index) const { return axes_->axes[index].kind; }
+
+std::string Config::ToString() const {
+  if (values_.empty()) return "(no axes)";
+  std::string text;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", AxisName(i), "=", AxisValueString(values_[i]));
+  }
+  return text;
+}
+
+std::string Config::Canonical() const {
+  Encoder encoder;
+  encoder.Add(kCanonicalVersion).Add(static_cast<std::uint64_t>(values_.size()));
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    encoder.Add(std::string_view(AxisName(i))).Add(Kind(i) == AxisKind::kHint ? StoredKind::kHint : kStructural);
+    AddValue(values_[i], &encoder);
+  }
+  return encoder.Bytes();
+}
+
+Result<Config> Config::FromCanonical(std::string_view bytes) {
+  Decoder decoder = Decoder::OfPart(bytes);
+  Status malformed = InvalidArgumentError("a stored config is not well formed");
+  if (decoder.Word() != kCanonicalVersion) return malformed;
+  std::vector<Setting> settings;
+  for (std::uint64_t left = decoder.Word(); left > 0; --left) {
+    Setting setting;
+    setting.axis = decoder.Text();
+    std::uint64_t kind = decoder.Word();
+    std::optional<AxisValue> value = ReadValue(&decoder);
+    if ((kind != StoredKind::kHint && kind != kStructural) || !value) return malformed;
+    setting.kind = kind == StoredKind::kHint ? AxisKind::kHint : AxisKind::kStructural;
+    setting.value = *std::move(value);
+    settings.push_back(std::move(setting));
+  }
+  if (!decoder.Ended()) return malformed;
+  return Config::Of(std::move(settings));
+}
+
+bool Config::IsSame(const Config& other) const {
+  if (values_.size() != other.values_.size()) return false;
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (!IsSameValue(values_[i], other.values_[i])) return false;
+    if (axes_ != other.axes_ && (AxisName(i) != other.AxisName(i) || Kind(i) != other.Kind(i))) return false;
+  }
+  return true;
+}
+
+void Config::NoteForeignAxis(std::uint64_t foreign_space) const {
+  if (axes_ != nullptr) axes_->misused_by.store(foreign_space == 0 ? ~std::uint64_t{0} : foreign_space);
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,230 @@
+#include "definition/fill_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+
+namespace tuneonce {
+namespace {
+
+/// Random numbers made for one tensor at most: more than any cache line or row cares for, made in milliseconds.
+constexpr std::size_t kMostRandomBytes = std::size_t{4} << 20;
+
+/// What floating-point tensors get that declare nothing: as normalized activations and weights are.
+WarmupFill DefaultFill() { return WarmupFill::Uniform(-1, 1); }
+
+/// The layout of a floating-point type of 8 or 16 bits, and its largest number.
+struct SmallFloat {
+  int exponent_bits;
+  int mantissa_bits;
+  double largest;
+};
+
+template <typename Word>
+bool EncodeSmallFloat(const SmallFloat& format, double value, void* to) {
+  double size = std::fabs(value);
+  if (!(size <= format.largest)) return false;
+  int bias = (1 << (format.exponent_bits - 1)) - 1;
+  int exponent = 0;
+  (void)std::frexp(size, &exponent);  // size = [0.5, 1) * 2^exponent,
+  exponent = size == 0 ? 1 - bias : std::max(exponent - 1, 1 - bias);  // [1, 2) * 2^exponent, or subnormal.
+  auto mantissa = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, format.mantissa_bits - exponent)));
+  // A mantissa that was rounded up to 2 carries into the exponent by itself.
+  auto biased = static_cast<std::uint32_t>(exponent + bias - 1) << format.mantissa_bits;
+  auto bits = static_cast<Word>(biased + mantissa);
+  if (std::signbit(value)) bits = static_cast<Word>(bits | Word{1} << (8 * sizeof(Word) - 1));
+  std::memcpy(to, &bits, sizeof(bits));
+  return true;
+}
+
+template <typename Integer>
+bool EncodeInteger(double value, void* to) {
+  constexpr int kDigits = std::numeric_limits<Integer>::digits;
+  double end = std::ldexp(1.0, kDigits);  // The first that is too large; exact as a double.
+  double least = std::is_signed_v<Integer> ? -end : 0;
+  if (!(value >= least && value < end) || value != std::trunc(value)) return false;
+  auto integer = static_cast<Integer>(value);
+  std::memcpy(to, &integer, sizeof(integer));
+  return true;
+}
+
+double ValueAt(const FillNumber& number, const KernelDefinition& definition, const Dims& dims) {
+  return number.dim.empty() ? number.value : static_cast<double>(dims[definition.DimOf(number.dim)]);
+}
+
+std::string NumberText(const FillNumber& number) {
+  return number.dim.empty() ? absl::StrCat(number.value) : number.dim;
+}
+
+/// The i-th of a fixed sequence of numbers from [0, 1): splitmix64's 53 high bits.
+double RandomAt(std::uint64_t i) {
+  std::uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return std::ldexp(static_cast<double>(z >> 11), -53);
+}
+
+Status Misfit(const Parameter& parameter, const std::string& what) {
+  return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' ", what));
+}
+
+Status NoFill(const Parameter& parameter, DType dtype) {
+  return Misfit(parameter,
+                absl::StrCat("(", std::string(DTypeName(dtype)),
+                             parameter.kind == ParameterKind::kScalar ? " scalar" : " tensor",
+                             ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
+                             "\"warmup\", or warm up on arguments of your own"));
+}
+
+}  // namespace
+
+bool IsFloatingPoint(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3:
+    case DType::kFloat8E5M2:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool EncodeElement(DType dtype, double value, void* to) {
+  switch (dtype) {
+    case DType::kAny:
+      return false;
+    case DType::kBool:
+      return (value == 0 || value == 1) && EncodeInteger<std::uint8_t>(value, to);
+    case DType::kInt8:
+      return EncodeInteger<std::int8_t>(value, to);
+    case DType::kUInt8:
+      return EncodeInteger<std::uint8_t>(value, to);
+    case DType::kInt16:
+      return EncodeInteger<std::int16_t>(value, to);
+    case DType::kUInt16:
+      return EncodeInteger<std::uint16_t>(value, to);
+    case DType::kInt32:
+      return EncodeInteger<std::int32_t>(value, to);
+    case DType::kUInt32:
+      return EncodeInteger<std::uint32_t>(value, to);
+    case DType::kInt64:
+      return EncodeInteger<std::int64_t>(value, to);
+    case DType::kUInt64:
+      return EncodeInteger<std::uint64_t>(value, to);
+    case DType::kFloat8E4M3:
+      return EncodeSmallFloat<std::uint8_t>({4, 3, 448}, value, to);
+    case DType::kFloat8E5M2:
+      return EncodeSmallFloat<std::uint8_t>({5, 2, 57344}, value, to);
+    case DType::kFloat16:
+      return EncodeSmallFloat<std::uint16_t>({5, 10, 65504}, value, to);
+    case DType::kBFloat16:
+      return EncodeSmallFloat<std::uint16_t>({8, 7, 3.3895313892515355e38}, value, to);
+    case DType::kFloat32: {
+      if (!(std::fabs(value) <= std::numeric_limits<float>::max())) return false;
+      auto single = static_cast<float>(value);
+      std::memcpy(to, &single, sizeof(single));
+      return true;
+    }
+    case DType::kFloat64:
+      if (!std::isfinite(value)) return false;
+      std::memcpy(to, &value, sizeof(value));
+      return true;
+  }
+  return false;
+}
+
+Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string>& dims) {
+  if (!parameter.warmup) return Status();
+  const WarmupFill& fill = *parameter.warmup;
+  bool is_scalar = parameter.kind == ParameterKind::kScalar;
+  if (!is_scalar && (parameter.kind != ParameterKind::kTensor || parameter.dims.empty())) {
+    return InvalidArgumentError("only scalars, and tensors with dims, have values for a warm-up");
+  }
+  if (!is_scalar && parameter.access == Access::kOut) {
+    return InvalidArgumentError("an output that the kernel does not read needs no values for a warm-up");
+  }
+  if (is_scalar && fill.kind != WarmupFill::Kind::kConstant) {
+    return InvalidArgumentError("a scalar's value for a warm-up is one number");
+  }
+  if (fill.kind == WarmupFill::Kind::kFunction) {
+    return fill.function ? Status() : InvalidArgumentError("the function that is to fill it is empty");
+  }
+  std::uint64_t word = 0;
+  bool has_second = fill.kind != WarmupFill::Kind::kConstant;
+  for (const FillNumber* number : {&fill.first, has_second ? &fill.second : &fill.first}) {
+    if (!number->dim.empty()) {
+      if (std::find(dims.begin(), dims.end(), number->dim) != dims.end()) continue;
+      return InvalidArgumentError(absl::StrCat("its value for a warm-up names the dim '", number->dim,
+                                               "', which the kernel does not have"));
+    }
+    // The high end of a range need not be a value itself.
+    bool is_end = has_second && number == &fill.second;
+    if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
+    return InvalidArgumentError(absl::StrCat("its value for a warm-up, ", number->value, ", is no ",
+                                             std::string(DTypeName(parameter.dtype))));
+  }
+  bool is_empty = fill.kind == WarmupFill::Kind::kUniform && fill.first.dim.empty() && fill.second.dim.empty() &&
+                  !(fill.first.value < fill.second.value);
+  return is_empty ? InvalidArgumentError(absl::StrCat("its range for a warm-up, [", fill.first.value, ", ",
+                                                      fill.second.value, "), is empty"))
+                  : Status();
+}
+
+Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims) {
+  if (!parameter.warmup) return NoFill(parameter, parameter.dtype);
+  std::uint64_t word = 0;
+  double value = ValueAt(parameter.warmup->first, definition, dims);
+  if (EncodeElement(parameter.dtype, value, &word)) return word;
+  return Misfit(parameter,
+                absl::StrCat("cannot be ", value, ": it is a ", std::string(DTypeName(parameter.dtype))));
+}
+
+Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                                      const TensorView& tensor) {
+  if (!parameter.warmup && !IsFloatingPoint(tensor.dtype)) return NoFill(parameter, tensor.dtype);
+  const WarmupFill fill = parameter.warmup ? *parameter.warmup : DefaultFill();
+  bool repeats = fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
+  std::vector<char> bytes(repeats ? std::min(tensor.bytes, kMostRandomBytes) : tensor.bytes);
+  if (fill.kind == WarmupFill::Kind::kFunction) {
+    TensorView host = tensor;
+    host.data = bytes.data();
+    TUNEONCE_RETURN_IF_ERROR(
+        CallUser(absl::StrCat("the fill of parameter '", parameter.name, "'"),
+                 [&] {
+                   fill.function(dims, host);
+                   return Status();
+                 }));
+    return bytes;
+  }
+  double first = ValueAt(fill.first, definition, dims);
+  double second = ValueAt(fill.second, definition, dims);
+  bool is_uniform = fill.kind == WarmupFill::Kind::kUniform;
+  if (is_uniform && !(first < second)) {
+    return Misfit(parameter, absl::StrCat("has no values: the range [", NumberText(fill.first), ", ",
+                                                      NumberText(fill.second), ") is empty at ",
+                                                      definition.DimsString(dims)));
+  }
+  std::size_t size = DTypeBytes(tensor.dtype);
+  for (std::size_t i = 0; i * size < bytes.size(); ++i) {
+    double value = first;
+    if (is_uniform) value = first + RandomAt(i) * (second - first);
+    if (is_uniform && !IsFloatingPoint(tensor.dtype)) value = std::floor(value);
+    if (fill.kind == WarmupFill::Kind::kIota) value = first + static_cast<double>(i) * second;
+    if (!EncodeElement(tensor.dtype, value, bytes.data() + i * size)) {
+      return Misfit(parameter, absl::StrCat("cannot hold ", value, ", its element ", i, " at ",
+                                                        definition.DimsString(dims), ": it is of ",
+                                                        std::string(DTypeName(tensor.dtype))));
+    }
+  }
+  return bytes;
+}
+
+}  // namespace tuneonce

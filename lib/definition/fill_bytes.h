@@ -1,0 +1,32 @@
+#ifndef TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_
+#define TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_
+
+#include <string>
+#include <vector>
+
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// Writes `value` as an element of `dtype`; floating-point types round to the nearest. False, and nothing written, if
+/// the type cannot hold it: not whole, too large, no number.
+bool EncodeElement(DType dtype, double value, void* to);
+
+/// True for types whose values stand for numbers on a scale, not for indices, lengths or flags: such tensors need no
+/// declared fill.
+bool IsFloatingPoint(DType dtype);
+
+/// Checks what a parameter declares for warm-ups. Errors: InvalidArgument, without the parameter's name.
+Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string>& dims);
+
+/// The bytes of a scalar at these dims (8, zero behind the dtype's). Errors: InvalidArgument, naming the parameter.
+Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims);
+
+/// What a tensor of this shape is filled with: its bytes, or the first ones, to be repeated. Floating-point tensors
+/// without a declared fill get numbers from [-1, 1). Errors: InvalidArgument, naming the parameter; the function's.
+Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                                      const TensorView& tensor);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_

@@ -1,0 +1,92 @@
+#include "tuneonce/geometry.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+namespace {
+
+std::string Extents(const Dim3& d) { return absl::StrCat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
+
+}  // namespace
+
+std::string Geometry::ToString() const {
+  std::string text = absl::StrCat("grid ", Extents(grid), ", block ", Extents(block));
+  if (!(cluster == Dim3{})) absl::StrAppend(&text, ", cluster ", Extents(cluster));
+  if (shared_memory_bytes != 0) absl::StrAppend(&text, ", ", shared_memory_bytes, " bytes of shared memory");
+  return text;
+}
+
+Status Geometry::Check() const {
+  if (IsLaunchable()) return Status();
+  return InvalidArgumentError(
+      absl::StrCat(ToString(),
+                   " cannot be launched: every extent must be at least 1, the grid at most (2147483647, "
+                   "65535, 65535), a block's extents at most 1024"));
+}
+
+GeometryFn& GeometryFn::Block(Term x, Term y, Term z) {
+  block_ = {std::move(x), std::move(y), std::move(z)};
+  return *this;
+}
+
+GeometryFn& GeometryFn::Cluster(Term x, Term y, Term z) {
+  cluster_ = {std::move(x), std::move(y), std::move(z)};
+  return *this;
+}
+
+GeometryFn& GeometryFn::SharedMemory(Term bytes) {
+  shared_memory_ = std::move(bytes);
+  return *this;
+}
+
+GeometryFn& GeometryFn::ProgrammaticLaunch() {
+  programmatic_launch_ = true;
+  return *this;
+}
+
+GeometryFn& GeometryFn::Adjust(std::function<void(const Config&, Geometry*)> adjust) {
+  adjust_ = std::move(adjust);
+  return *this;
+}
+
+Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
+  if (!grid_) return function_ ? Status() : InvalidArgumentError("the geometry's function is null");
+  TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(dim_names));
+  for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("block"));
+  for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("cluster"));
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_.Resolve(dim_names, /*least=*/0).WithPrefix("shared memory"));
+  auto constant = [](const Term& term) { return term.IsConstant(); };
+  is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
+                 std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_.IsConstant();
+  prototype_.programmatic_launch = programmatic_launch_;
+  if (is_constant_) SetTerms(Config(), Problem(), &prototype_);
+  return Status();
+}
+
+void GeometryFn::SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const {
+  auto extents = [&](const std::vector<Term>& terms) {
+    return Dim3{terms[0].Value(config, problem), terms[1].Value(config, problem), terms[2].Value(config, problem)};
+  };
+  geometry->block = extents(block_);
+  geometry->cluster = extents(cluster_);
+  geometry->shared_memory_bytes = shared_memory_.Value(config, problem);
+}
+
+Geometry GeometryFn::operator()(const Config& config, const Problem& problem) const {
+  if (!grid_) return function_(config, problem);
+  Geometry geometry = prototype_;
+  geometry.grid = (*grid_)(config, problem);
+  if (!is_constant_) SetTerms(config, problem, &geometry);
+  if (adjust_) adjust_(config, &geometry);
+  return geometry;
+}
+
+Status GeometryFn::Check(const Config& config, const Problem& problem) const {
+  Status status = (*this)(config, problem).Check();
+  if (status.ok() || !grid_) return status;
+  return InvalidArgumentError(absl::StrCat(status.message(), "; the grid is ", grid_->ToString(config, problem)));
+}
+
+}  // namespace tuneonce

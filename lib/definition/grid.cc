@@ -1,0 +1,199 @@
+#include "tuneonce/grid.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+namespace {
+
+using Pattern = Grid::Pattern;
+
+/// What no launch can have: the result of a tile, an occupancy or an extent that makes no grid.
+constexpr std::int64_t kNoGrid = -1;
+
+constexpr GridFields kPatterns[] = {
+    {Pattern::kTileCoverage, "tile_coverage", 3, {}},
+    {Pattern::kPersistentTiles, "persistent_tiles", 3, {"num_ctas", "occupancy"}},
+    {Pattern::kPersistentRows, "persistent_rows", 0, {"rows", "occupancy"}},
+    {Pattern::kAttention2D, "attention_2d", 1, {"batch", "heads"}},
+    {Pattern::kOneD, "one_d", 1, {}},
+    {Pattern::kFixed, "fixed", 0, {"blocks"}},
+};
+
+/// Of counts: the largest number if the product is larger still.
+std::int64_t Product(std::int64_t a, std::int64_t b) {
+  if (a < 0 || b < 0) return kNoGrid;
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
+}
+
+/// ceil(extent / tile).
+std::int64_t CeilDiv(const Tiles& tiles, const Config& config, const Problem& problem) {
+  std::int64_t extent = tiles.extent.Value(config, problem);
+  std::int64_t tile = tiles.tile.Value(config, problem);
+  if (tile < 1 || extent < 0) return kNoGrid;
+  return extent / tile + (extent % tile != 0 ? 1 : 0);
+}
+
+/// The name, or nothing: kCustom.
+const GridFields* FieldsOf(Pattern pattern) {
+  auto it = std::find_if(std::begin(kPatterns), std::end(kPatterns),
+                         [&](const GridFields& fields) { return fields.pattern == pattern; });
+  return it == std::end(kPatterns) ? nullptr : it;
+}
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+}  // namespace
+
+Result<const GridFields*> GridFields::Of(std::string_view name) {
+  auto it = std::find_if(std::begin(kPatterns), std::end(kPatterns),
+                         [&](const GridFields& fields) { return fields.name == name; });
+  if (it != std::end(kPatterns)) return it;
+  return InvalidArgumentError(absl::StrCat(
+      "there is no grid pattern '", Text(name), "'; expected ",
+      absl::StrJoin(kPatterns, ", ", [](std::string* out, const GridFields& each) { out->append(each.name); })));
+}
+
+Status GridFields::CheckField(std::string_view field) const {
+  if (field == "pattern" || (field == "tiles" && most_tiles > 0)) return Status();
+  if (!field.empty() && std::find(terms.begin(), terms.end(), field) != terms.end()) return Status();
+  std::vector<std::string> used;
+  if (most_tiles > 0) used.push_back("tiles");
+  for (std::string_view term : terms) {
+    if (!term.empty()) used.push_back(Text(term));
+  }
+  return InvalidArgumentError(absl::StrCat(
+      "the grid pattern ", Text(this->name), " does not use '", Text(field), "', only ", absl::StrJoin(used, ", "),
+      field == "batch" || field == "heads" ? "; a batch can be an entry of tiles: [\"B\", 1]" : ""));
+}
+
+Status GridFields::CheckTiles(std::size_t count) const {
+  if (count >= (most_tiles > 0 ? 1u : 0u) && count <= most_tiles) return Status();
+  return InvalidArgumentError(absl::StrCat("the grid pattern ", Text(name), " has ",
+                                           most_tiles == 0   ? "no tiles"
+                                           : most_tiles == 1 ? "one entry in tiles"
+                                                             : "one to three entries in tiles",
+                                           ", not ", count,
+                                           most_tiles == 1 ? ": with more dimensions use tile_coverage" : ""));
+}
+
+Status Term::Resolve(const std::vector<std::string>& dim_names, std::int64_t least) {
+  switch (kind_) {
+    case Kind::kConstant:
+      if (constant_ >= least) return Status();
+      return InvalidArgumentError(absl::StrCat("the constant ", constant_, "; at least ", least, " is possible"));
+    case Kind::kAxis:
+      return Status();
+    case Kind::kDim:
+      break;
+  }
+  if (dim_name_.empty()) {
+    if (dim_.index < 0 || dim_.index >= static_cast<int>(dim_names.size())) {
+      return InvalidArgumentError(absl::StrCat("there is no dim number ", dim_.index));
+    }
+    dim_name_ = dim_names[static_cast<std::size_t>(dim_.index)];
+    return Status();
+  }
+  auto it = std::find(dim_names.begin(), dim_names.end(), dim_name_);
+  if (it == dim_names.end()) {
+    return InvalidArgumentError(
+        absl::StrCat("unknown dim '", dim_name_, "'; the kernel has: ", absl::StrJoin(dim_names, ", ")));
+  }
+  dim_.index = static_cast<int>(it - dim_names.begin());
+  return Status();
+}
+
+std::string Term::ToString(const Config& config, const Problem& problem) const {
+  std::int64_t value = Value(config, problem);
+  if (kind_ == Kind::kConstant) return absl::StrCat(value);
+  if (kind_ == Kind::kDim) return absl::StrCat(dim_name_, "=", value);
+  auto index = static_cast<std::size_t>(axis_.index());
+  return absl::StrCat(index < config.values().size() ? config.AxisName(index) : "axis", "=", value);
+}
+
+Grid Grid::TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
+
+Grid Grid::PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy) {
+  return Grid(Pattern::kPersistentTiles, std::move(tiles), {std::move(num_ctas), std::move(occupancy)});
+}
+
+Grid Grid::PersistentRows(Term rows, Term occupancy) {
+  return Grid(Pattern::kPersistentRows, {}, {std::move(rows), std::move(occupancy)});
+}
+
+Grid Grid::Attention2D(Tiles queries, Term batch, Term heads) {
+  return Grid(Pattern::kAttention2D, {std::move(queries)}, {std::move(batch), std::move(heads)});
+}
+
+Grid Grid::OneD(Tiles elements) { return Grid(Pattern::kOneD, {std::move(elements)}, {}); }
+
+Grid Grid::Fixed(Term x, Term y, Term z) {
+  return Grid(Pattern::kFixed, {}, {std::move(x), std::move(y), std::move(z)});
+}
+
+Grid Grid::Custom(Function function) {
+  Grid grid(Pattern::kCustom, {}, {});
+  grid.function_ = std::move(function);
+  return grid;
+}
+
+Status Grid::Resolve(const std::vector<std::string>& dim_names) {
+  if (const GridFields* fields = FieldsOf(pattern_)) {
+    TUNEONCE_RETURN_IF_ERROR(fields->CheckTiles(tiles_.size()));
+  } else if (!function_) {
+    return InvalidArgumentError("the grid's function is null");
+  }
+  for (Tiles& tiles : tiles_) {
+    TUNEONCE_RETURN_IF_ERROR(tiles.extent.Resolve(dim_names).WithPrefix("grid"));
+    TUNEONCE_RETURN_IF_ERROR(tiles.tile.Resolve(dim_names).WithPrefix("grid"));
+  }
+  for (Term& term : terms_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("grid"));
+  return Status();
+}
+
+std::string Grid::ToString(const Config& config, const Problem& problem) const {
+  const GridFields* fields = FieldsOf(pattern_);
+  if (fields == nullptr) return "a function of the definition";
+  std::vector<std::string> parts;
+  for (const Tiles& tiles : tiles_) {
+    parts.push_back(absl::StrCat(tiles.extent.ToString(config, problem), " by ", tiles.tile.ToString(config, problem)));
+  }
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    std::string name = pattern_ == Pattern::kFixed ? std::string() : Text(fields->terms[i]) + " ";
+    parts.push_back(absl::StrCat(name, terms_[i].ToString(config, problem)));
+  }
+  return absl::StrCat(Text(fields->name), " of ", absl::StrJoin(parts, ", "));
+}
+
+Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
+  auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
+  auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };
+  switch (pattern_) {
+    case Pattern::kTileCoverage:
+      return Dim3{count(0), count(1), count(2)};
+    case Pattern::kPersistentTiles: {
+      if (term(0) < 1 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
+      std::int64_t blocks = std::max<std::int64_t>(1, problem.target.num_sms / term(0));
+      return Dim3{Product(std::min(blocks, Product(Product(count(0), count(1)), count(2))), term(1)), 1, 1};
+    }
+    case Pattern::kPersistentRows:
+      if (term(0) < 0 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
+      return Dim3{std::min(Product(std::max(1, problem.target.num_sms), term(1)), term(0)), 1, 1};
+    case Pattern::kAttention2D:
+      return Dim3{count(0), Product(term(0), term(1)), 1};
+    case Pattern::kOneD:
+      return Dim3{count(0), 1, 1};
+    case Pattern::kFixed:
+      return Dim3{term(0), term(1), term(2)};
+    case Pattern::kCustom:
+      return function_(config, problem);
+  }
+  return Dim3{};
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,273 @@
+#include "tuneonce/kernel_definition.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "definition/fill_bytes.h"
+#include "launch/assumption.h"
+
+namespace tuneonce {
+namespace {
+
+bool Contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Names stand in messages, records, reports and on terminals.
+Status CheckName(const char* what, const std::string& name) {
+  constexpr std::size_t kMostBytes = 256;
+  if (name.size() > kMostBytes) {
+    return InvalidArgumentError(
+        absl::StrCat(what, " has ", name.size(), " characters; at most ", kMostBytes, " are possible"));
+  }
+  bool is_plain = std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+  if (is_plain) return Status();
+  return InvalidArgumentError(absl::StrCat(what, " has control characters"));
+}
+
+}  // namespace
+
+KernelDefinition::KernelDefinition(std::string name, std::string version)
+    : name_(std::move(name)), version_(std::move(version)) {}
+
+KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) {
+  dims_ = std::move(names);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Parameters(std::vector<Parameter> parameters) {
+  parameters_ = std::move(parameters);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Space(SearchSpace space) {
+  space_ = std::move(space);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry) {
+  struct Variant variant;
+  variant.name = "default";
+  variant.source = std::move(source);
+  variant.hints = std::move(hints);
+  variant.geometry = std::move(geometry);
+  return Variant(std::move(variant));
+}
+
+KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
+  variants_.push_back(std::move(variant));
+  return *this;
+}
+
+Status KernelDefinition::CheckNames() const {
+  TUNEONCE_RETURN_IF_ERROR(CheckName("its name", name_));
+  TUNEONCE_RETURN_IF_ERROR(CheckName("its version", version_));
+  for (const std::string& dim : dims_) {
+    if (dim.empty()) return InvalidArgumentError("a dim has no name");
+    TUNEONCE_RETURN_IF_ERROR(CheckName("a dim's name", dim));
+  }
+  for (const Parameter& parameter : parameters_) {
+    TUNEONCE_RETURN_IF_ERROR(CheckName("a parameter's name", parameter.name));
+  }
+  for (const struct Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
+  return Status();
+}
+
+Status KernelDefinition::CheckParameters() const {
+  if (parameters_.size() > static_cast<std::size_t>(kMaxParameters)) {
+    return InvalidArgumentError(
+        absl::StrCat("it has ", parameters_.size(), " parameters; at most ", kMaxParameters, " are possible"));
+  }
+  std::set<std::string> names;
+  std::set<std::string> bound_dims;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name.empty()) return InvalidArgumentError("a parameter has no name");
+    if (!names.insert(parameter.name).second) {
+      return InvalidArgumentError(absl::StrCat("two parameters are named '", parameter.name, "'"));
+    }
+    if (parameter.dims.size() > kMaxRank) {
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' has more than ", kMaxRank, " dims"));
+    }
+    bool is_output = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kIn;
+    if (!is_output && (parameter.may_be_partial || parameter.tolerance)) {
+      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name,
+                                               "': ", parameter.may_be_partial ? "MayBePartial" : "Within",
+                                               " is for outputs, and it is none"));
+    }
+    for (const std::string& dim : parameter.dims) {
+      if (!Contains(dims_, dim)) {
+        return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' names the dim '", dim,
+                                                 "', which is none of: ", absl::StrJoin(dims_, ", ")));
+      }
+      bound_dims.insert(dim);
+    }
+    TUNEONCE_RETURN_IF_ERROR(CheckWarmupFill(parameter, dims_).WithPrefix("parameter '" + parameter.name + "'"));
+    if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
+      return InvalidArgumentError(
+          absl::StrCat("DimValue names the dim '", parameter.dim, "', which is none of: ", absl::StrJoin(dims_, ", ")));
+    }
+    if (parameter.kind == ParameterKind::kDim && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
+      return InvalidArgumentError(absl::StrCat("DimValue('", parameter.dim, "') must be int32 or int64"));
+    }
+    if (parameter.kind == ParameterKind::kDescriptor &&
+        (parameter.descriptor_bytes == 0 || parameter.descriptor_bytes > kMaxDescriptorBytes)) {
+      return InvalidArgumentError(absl::StrCat("descriptor '", parameter.name, "' has ", parameter.descriptor_bytes,
+                                               " bytes; 1 to ", kMaxDescriptorBytes, " are possible"));
+    }
+  }
+  for (const std::string& dim : dims_) {
+    if (bound_dims.count(dim) == 0) {
+      return InvalidArgumentError(
+          absl::StrCat("no tensor parameter has the dim '", dim, "', so that its value could never be known"));
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::CheckStrides() const {
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.kind != ParameterKind::kStride) continue;
+    std::string what = absl::StrCat("StrideValue('", parameter.tensor, "', ", parameter.dimension, ")");
+    std::optional<std::size_t> found = FindParameter(parameter.tensor);
+    if (!found || parameters_[*found].dims.empty()) {
+      return InvalidArgumentError(what + " names no tensor parameter with dims");
+    }
+    std::size_t rank = parameters_[*found].dims.size();
+    if (parameter.dimension < 0 || static_cast<std::size_t>(parameter.dimension) >= rank) {
+      return InvalidArgumentError(absl::StrCat(what, ": '", parameter.tensor, "' has rank ", rank));
+    }
+    if (parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
+      return InvalidArgumentError(what + " must be int32 or int64");
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::ResolveDTypes() {
+  for (Parameter& parameter : parameters_) {
+    if (parameter.same_dtype_as.empty()) continue;
+    std::string what = absl::StrCat("parameter '", parameter.name, "': SameDTypeAs('", parameter.same_dtype_as, "')");
+    std::optional<std::size_t> other = FindParameter(parameter.same_dtype_as);
+    if (!other || parameters_[*other].kind != ParameterKind::kTensor) {
+      return InvalidArgumentError(what + " names no tensor parameter");
+    }
+    if (!parameters_[*other].same_dtype_as.empty()) {
+      return InvalidArgumentError(what + " names a tensor that has another's dtype itself: name that one");
+    }
+    parameter.dtype = parameters_[*other].dtype;  // Where it is declared, there is nothing to compare.
+  }
+  return Status();
+}
+
+void KernelDefinition::CompleteKey() {
+  if (!has_key_) {
+    key_.clear();
+    for (const std::string& dim : dims_) key_.push_back(KeyOf(dim));
+  }
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.kind != ParameterKind::kTensor || !parameter.same_dtype_as.empty()) continue;
+    bool is_named = std::any_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kDType && part.name == parameter.name;
+    });
+    if (!is_named) key_.push_back(DTypeOf(parameter.name));
+  }
+}
+
+Status KernelDefinition::CheckKey() const {
+  for (const KeyPart& part : key_) {
+    if (part.kind == KeyPart::Kind::kDim) {
+      if (!Contains(dims_, part.name)) {
+        return InvalidArgumentError(
+            absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ", absl::StrJoin(dims_, ", ")));
+      }
+      continue;
+    }
+    bool wants_tensor = part.kind == KeyPart::Kind::kDType;
+    std::optional<std::size_t> found = FindParameter(part.name);
+    if (!found || parameters_[*found].kind != (wants_tensor ? ParameterKind::kTensor : ParameterKind::kScalar)) {
+      return InvalidArgumentError(absl::StrCat(wants_tensor ? "DTypeOf('" : "ValueOf('", part.name, "') names no ",
+                                               wants_tensor ? "tensor" : "scalar", " parameter"));
+    }
+  }
+  return Status();
+}
+
+KernelDefinition& KernelDefinition::VerifyWithin(Tolerance tolerance) {
+  has_tolerance_ = true;
+  tolerance_ = tolerance;
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Unordered() {
+  is_unordered_ = true;
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Work(WorkFn bytes, WorkFn operations) {
+  work_bytes_ = std::move(bytes);
+  work_operations_ = std::move(operations);
+  return *this;
+}
+
+Status KernelDefinition::Validate() {
+  auto check = [&]() -> Status {
+    if (name_.empty()) return InvalidArgumentError("a kernel needs a name");
+    TUNEONCE_RETURN_IF_ERROR(CheckNames());
+    if (dims_.size() > static_cast<std::size_t>(kMaxDims)) {
+      return InvalidArgumentError(absl::StrCat("it has ", dims_.size(), " dims; at most ", kMaxDims, " are possible"));
+    }
+    if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
+      return InvalidArgumentError("it names a dim twice");
+    }
+    TUNEONCE_RETURN_IF_ERROR(CheckParameters());
+    TUNEONCE_RETURN_IF_ERROR(CheckStrides());
+    TUNEONCE_RETURN_IF_ERROR(ResolveDTypes());
+    CompleteKey();
+    TUNEONCE_RETURN_IF_ERROR(CheckKey());
+    TUNEONCE_RETURN_IF_ERROR(space_.status());
+    if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");
+    for (struct Variant& variant : variants_) {
+      if (!variant.source) {
+        return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));
+      }
+      TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
+      TUNEONCE_RETURN_IF_ERROR(
+          AssumptionChecks::Create(*this, variant).status().WithPrefix("variant '" + variant.name + "'"));
+    }
+    return Status();
+  };
+  return check().WithPrefix("kernel '" + name_ + "'");
+}
+
+Result<std::vector<const struct Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
+  std::vector<const struct Variant*> running;
+  for (const struct Variant& variant : variants_) {
+    if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
+  }
+  if (!running.empty()) return running;
+  return UnimplementedError(absl::StrCat(
+      "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
+      absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));
+}
+
+Dim KernelDefinition::DimOf(const std::string& name) const {
+  return Dim{static_cast<int>(std::find(dims_.begin(), dims_.end(), name) - dims_.begin())};
+}
+
+std::optional<std::size_t> KernelDefinition::FindParameter(const std::string& name) const {
+  auto it = std::find_if(parameters_.begin(), parameters_.end(), [&](const Parameter& p) { return p.name == name; });
+  if (it == parameters_.end()) return std::nullopt;
+  return static_cast<std::size_t>(it - parameters_.begin());
+}
+
+std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {
+  std::string text;
+  for (std::size_t i = 0; i < dims_.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", dims_[i], "=", dims[Dim{static_cast<int>(i)}]);
+  }
+  return text;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,32 @@
+#include "tuneonce/warmup_fill.h"
+
+namespace tuneonce {
+
+WarmupFill WarmupFill::Constant(FillNumber value) {
+  WarmupFill fill(0);
+  fill.first = std::move(value);
+  return fill;
+}
+
+WarmupFill WarmupFill::Iota(FillNumber start, FillNumber step) {
+  WarmupFill fill = Constant(std::move(start));
+  fill.kind = Kind::kIota;
+  fill.second = std::move(step);
+  return fill;
+}
+
+WarmupFill WarmupFill::Uniform(FillNumber low, FillNumber high) {
+  WarmupFill fill = Constant(std::move(low));
+  fill.kind = Kind::kUniform;
+  fill.second = std::move(high);
+  return fill;
+}
+
+WarmupFill WarmupFill::Of(Function function) {
+  WarmupFill fill(0);
+  fill.kind = Kind::kFunction;
+  fill.function = std::move(function);
+  return fill;
+}
+
+}  // namespace tuneonce

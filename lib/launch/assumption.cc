@@ -1,0 +1,276 @@
+#include "launch/assumption.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+namespace {
+
+Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
+  std::optional<std::size_t> index = definition.FindParameter(name);
+  // Raw memory has a pointer, but no dims.
+  if (!index || definition.parameters()[*index].dims.empty()) {
+    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
+  }
+  return static_cast<std::uint8_t>(*index);
+}
+
+/// The bits that no int32 from 0 on has.
+constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+}  // namespace
+
+Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant) {
+  AssumptionChecks checks;
+  checks.definition_ = &definition;
+  checks.variant_ = &variant;
+  for (const Assumption& assumption : variant.assumptions) {
+    Check check{};
+    check.kind = assumption.kind;
+    TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
+    int rank = static_cast<int>(definition.parameters()[check.parameter].dims.size());
+    if (assumption.dimension < 0 || assumption.dimension >= rank) {
+      return InvalidArgumentError(absl::StrCat("it assumes something of dimension ", assumption.dimension, " of '",
+                                               assumption.tensor, "', which has rank ", rank));
+    }
+    check.dimension = static_cast<std::uint8_t>(assumption.dimension);
+    if (assumption.kind == Assumption::Kind::kNoOverlap) {
+      TUNEONCE_ASSIGN_OR_RETURN(check.other, TensorIndex(definition, assumption.other));
+    } else if (assumption.value < 1) {
+      return InvalidArgumentError(
+          absl::StrCat("it assumes ", assumption.value, " of '", assumption.tensor, "'; at least 1 is possible"));
+    }
+    check.value = assumption.value;
+    checks.Add(check);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  checks.AddImplied(layout);
+  return checks;
+}
+
+void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
+  for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
+    Check check{};
+    check.kind = narrowed.is_stride ? Assumption::Kind::kStrideFitsInt32 : Assumption::Kind::kExtentFitsInt32;
+    check.parameter = narrowed.parameter;
+    check.dimension = narrowed.dimension;
+    Add(check);
+  }
+  for (const ParameterLayout::StrideArgument& stride : layout.stride_arguments()) {
+    Check check{};
+    check.kind = Assumption::Kind::kStrideNotNegative;
+    check.parameter = stride.parameter;
+    check.dimension = stride.dimension;
+    Add(check);
+  }
+  for (const ParameterLayout::Bare& bare : layout.bare_tensors()) {
+    bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& known) {
+      return known.kind == Assumption::Kind::kContiguous && known.parameter == bare.parameter;
+    });
+    if (is_declared) continue;
+    Check check{};
+    check.kind = Assumption::Kind::kContiguous;
+    check.parameter = bare.parameter;
+    check.strides_taken = bare.strides_taken;
+    Add(check);
+  }
+}
+
+void AssumptionChecks::Add(Check check) {
+  check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
+  bool is_of_extent =
+      check.kind == Assumption::Kind::kExtentDivisibleBy || check.kind == Assumption::Kind::kExtentFitsInt32;
+  (is_of_extent ? extents_ : others_).Add(check);
+}
+
+void AssumptionChecks::Checks::Add(const Check& check) {
+  all.push_back(check);
+  if (check.kind == Assumption::Kind::kNoOverlap) {
+    apart.emplace_back(check.parameter, check.other);
+  } else if (check.kind == Assumption::Kind::kContiguous) {
+    AddContiguous(check);
+  } else if (std::optional<Masked> quick = check.Quick()) {
+    AddMasked(*quick);
+  } else {
+    has_slow = true;
+  }
+}
+
+void AssumptionChecks::Checks::AddContiguous(const Check& check) {
+  auto is_taken = [&](int d) { return (check.strides_taken >> d & 1) != 0; };
+  auto offset = [](int d) {
+    return static_cast<std::uint8_t>(offsetof(TensorView, strides) +
+                                     static_cast<std::size_t>(d) * sizeof(std::int64_t));
+  };
+  int last = check.rank - 1;
+  int d = last;  // The outermost one that `innermost` or `masked` covers.
+  if (!is_taken(last)) {
+    if (last > 0 && !is_taken(last - 1)) {
+      innermost.push_back(Rows{check.parameter, offset(--d)});
+    } else {
+      AddMasked(Masked{check.parameter, offset(last), ~std::uint64_t{0}, 1});
+    }
+  }
+  while (--d >= 0) {
+    if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
+  }
+  has_rows = !innermost.empty() || !rows.empty();
+}
+
+std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
+  auto masked = [this](std::size_t offset, std::uint64_t mask, std::uint64_t expected) {
+    return Masked{parameter, static_cast<std::uint8_t>(offset), mask, expected};
+  };
+  // A power of two's multiples are known by their low bits; of another number, only a division tells.
+  auto multiple = [&](std::size_t offset) -> std::optional<Masked> {
+    if ((value & (value - 1)) != 0) return std::nullopt;
+    return masked(offset, static_cast<std::uint64_t>(value - 1), 0);
+  };
+  const std::size_t extent = offsetof(TensorView, shape) + dimension * sizeof(std::int64_t);
+  const std::size_t stride = offsetof(TensorView, strides) + dimension * sizeof(std::int64_t);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return multiple(offsetof(TensorView, data));
+    case Assumption::Kind::kStrideIs:
+      return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
+    case Assumption::Kind::kStrideDivisibleBy:
+      return multiple(stride);
+    case Assumption::Kind::kExtentDivisibleBy:
+      return multiple(extent);
+    case Assumption::Kind::kStrideFitsInt32:
+      return masked(stride, kNoInt32, 0);
+    case Assumption::Kind::kStrideNotNegative:
+      return masked(stride, kSign, 0);
+    case Assumption::Kind::kExtentFitsInt32:
+      return masked(extent, kNoInt32, 0);
+    case Assumption::Kind::kContiguous:
+    case Assumption::Kind::kNoOverlap:
+      break;
+  }
+  return std::nullopt;
+}
+
+void AssumptionChecks::Checks::AddMasked(const Masked& check) {
+  for (Masked& known : masked) {
+    if (known.parameter != check.parameter || known.offset != check.offset) continue;
+    if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) continue;  // They contradict each other.
+    known.mask |= check.mask;
+    known.expected |= check.expected;
+    return;
+  }
+  masked.push_back(check);
+}
+
+bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
+  return std::all_of(all.begin(), all.end(), [&](const Check& check) { return check.Holds(call); });
+}
+
+bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
+  const TensorView& tensor = call.tensor(parameter);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return reinterpret_cast<std::uintptr_t>(tensor.data) % static_cast<std::uint64_t>(value) == 0;
+    case Assumption::Kind::kStrideIs:
+      // Along one element no step is ever taken.
+      return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
+    case Assumption::Kind::kStrideDivisibleBy:
+      return tensor.strides[dimension] % value == 0;
+    case Assumption::Kind::kExtentDivisibleBy:
+      return tensor.shape[dimension] % value == 0;
+    case Assumption::Kind::kStrideFitsInt32:
+      // Negative along one element, where no step is taken, does no harm.
+      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]) &&
+             (tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1);
+    case Assumption::Kind::kStrideNotNegative:
+      return tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1;
+    case Assumption::Kind::kExtentFitsInt32:
+      return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
+    case Assumption::Kind::kContiguous:
+      return !FindGap(tensor);
+    case Assumption::Kind::kNoOverlap:
+      return !Overlap(tensor, call.tensor(other));
+  }
+  return false;
+}
+
+std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(const TensorView& tensor) const {
+  std::uint64_t dense = 1;
+  for (int d = rank; d-- > 0;) {
+    auto stride = static_cast<std::uint64_t>(tensor.strides[static_cast<std::size_t>(d)]);
+    auto extent = static_cast<std::uint64_t>(tensor.shape[static_cast<std::size_t>(d)]);
+    if ((strides_taken >> d & 1) != 0) {
+      dense = stride;
+    } else if (stride != dense && extent != 1) {  // Along one element no step is ever taken.
+      return Gap{d, static_cast<std::int64_t>(dense)};
+    }
+    dense *= extent;
+  }
+  return std::nullopt;
+}
+
+Status AssumptionChecks::Verify(const BoundCall& call) const {
+  for (const Checks* checks : {&others_, &extents_}) {
+    for (const Check& check : checks->all) {
+      if (!check.Holds(call)) return Broken(check, call);
+    }
+  }
+  return Status();
+}
+
+std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
+  Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
+  return absl::StrCat(
+      "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
+      tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
+      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
+      "that takes this stride (StrideValue)");
+}
+
+Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
+  const TensorView& tensor = call.tensor(check.parameter);
+  auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
+  std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
+  std::string what;
+  switch (check.kind) {
+    case Assumption::Kind::kAligned:
+      what = absl::StrCat(name(check.parameter), " is not aligned to ", check.value, " bytes: it is at 0x",
+                          absl::Hex(reinterpret_cast<std::uintptr_t>(tensor.data)));
+      break;
+    case Assumption::Kind::kStrideIs:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", not ", check.value,
+                          check.value == 1 ? " (the tensor is not contiguous there)" : "");
+      break;
+    case Assumption::Kind::kStrideDivisibleBy:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which ", check.value,
+                          " does not divide");
+      break;
+    case Assumption::Kind::kExtentDivisibleBy:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
+                          " does not divide");
+      break;
+    case Assumption::Kind::kStrideFitsInt32:
+    case Assumption::Kind::kStrideNotNegative:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension],
+                          ParameterLayout::Narrowed::Fits(tensor.strides[check.dimension])
+                              ? ", which is negative: pass a copy"
+                              : ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kContiguous:
+      what = NotContiguous(check, tensor);
+      break;
+    case Assumption::Kind::kExtentFitsInt32:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kNoOverlap:
+      what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");
+      break;
+  }
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
+                                           "' was compiled for other arguments: ", what));
+}
+
+}  // namespace tuneonce

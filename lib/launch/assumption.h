@@ -1,0 +1,135 @@
+#ifndef TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_
+#define TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "launch/call_binder.h"
+#include "launch/parameter_block.h"
+
+namespace tuneonce {
+
+/// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
+class TUNEONCE_API AssumptionChecks {
+ public:
+  AssumptionChecks() = default;
+  /// Those that the variant declares, and those that follow from how its kernel takes tensors, extents and strides.
+  /// Errors: InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
+  /// ParameterLayout::Create.
+  static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
+
+  /// True if all hold. A few compares: part of every launch.
+  bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
+  /// True if all hold but those about extents, which the dims decide: what may differ between launches of one key.
+  bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
+  /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
+  Status Verify(const BoundCall& call) const;
+
+ private:
+  static bool Overlap(const TensorView& a, const TensorView& b) {
+    auto begin_a = reinterpret_cast<std::uintptr_t>(a.data), begin_b = reinterpret_cast<std::uintptr_t>(b.data);
+    // Of unknown size (0 bytes): at least its first byte. Without branches, as which of two comes first is chance.
+    std::uintptr_t end_a = begin_a + a.bytes + static_cast<std::size_t>(a.bytes == 0);
+    std::uintptr_t end_b = begin_b + b.bytes + static_cast<std::size_t>(b.bytes == 0);
+    return (static_cast<int>(begin_a < end_b) & static_cast<int>(begin_b < end_a)) != 0;
+  }
+
+  /// A check that is one compare of 8 bytes of a TensorView: `value & mask == expected`.
+  struct Masked {
+    std::uint8_t parameter;
+    std::uint8_t offset;  // In the TensorView.
+    std::uint64_t mask;
+    std::uint64_t expected;
+  };
+  struct Check {
+    Assumption::Kind kind;
+    std::uint8_t parameter;
+    std::uint8_t dimension;
+    std::uint8_t rank;           // Of the parameter.
+    std::uint8_t other;          // kNoOverlap: the other parameter.
+    std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
+    std::int64_t value;
+
+    bool Holds(const BoundCall& call) const;
+    /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
+    /// need; empty if all is well.
+    struct Gap {
+      int dimension;
+      std::int64_t needed;
+    };
+    std::optional<Gap> FindGap(const TensorView& tensor) const;
+    /// A form that holds only where this does; empty if there is none.
+    std::optional<Masked> Quick() const;
+  };
+  /// Of a tensor that must be contiguous: a dimension, by where its stride is in the TensorView, and the one inside it.
+  struct Rows {
+    std::uint8_t parameter;
+    std::uint8_t offset;
+
+    std::uint64_t stride(const BoundCall& call) const { return WordAt(call, offset); }
+    std::uint64_t inner_stride(const BoundCall& call) const { return WordAt(call, offset + sizeof(std::int64_t)); }
+    std::uint64_t inner_extent(const BoundCall& call) const {
+      return WordAt(call, offset + sizeof(std::int64_t) - offsetof(TensorView, strides) + offsetof(TensorView, shape));
+    }
+    std::uint64_t WordAt(const BoundCall& call, std::size_t at) const {
+      std::uint64_t word;
+      std::memcpy(&word, static_cast<const char*>(call.values[parameter]) + at, sizeof(word));
+      return word;
+    }
+  };
+  struct Checks {
+    std::vector<Check> all;
+    // And the quick form of them: one masked check for all that is said of one extent, stride or address. A stride
+    // along one element may be any, so that a quick check that fails is not the last word.
+    std::vector<Masked> masked;
+    std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
+    std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
+    std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
+    bool has_rows = false;        // Of either.
+    bool has_slow = false;        // Some have no quick form.
+
+    void Add(const Check& check);
+    void AddMasked(const Masked& check);
+    void AddContiguous(const Check& check);
+    bool Hold(const BoundCall& call) const {
+      std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
+      for (const Masked& check : masked) {
+        std::uint64_t value;
+        std::memcpy(&value, static_cast<const char*>(call.values[check.parameter]) + check.offset, sizeof(value));
+        wrong |= (value & check.mask) ^ check.expected;
+      }
+      for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
+      if (has_rows) wrong |= GapsBetweenRows(call);
+      return wrong == 0 || HoldOneByOne(call);
+    }
+    /// 0 if there are none.
+    std::uint64_t GapsBetweenRows(const BoundCall& call) const {
+      std::uint64_t gaps = 0;
+      for (const Rows& of : innermost) gaps |= (of.inner_stride(call) ^ 1) | (of.stride(call) ^ of.inner_extent(call));
+      for (const Rows& of : rows) gaps |= of.stride(call) ^ (of.inner_stride(call) * of.inner_extent(call));
+      return gaps;
+    }
+    bool HoldOneByOne(const BoundCall& call) const;
+  };
+
+  void Add(Check check);
+  /// What follows from how the kernel takes its parameters.
+  void AddImplied(const ParameterLayout& layout);
+  Status Broken(const Check& check, const BoundCall& call) const;
+  std::string NotContiguous(const Check& check, const TensorView& tensor) const;
+
+  const KernelDefinition* definition_ = nullptr;
+  const Variant* variant_ = nullptr;
+  Checks others_;
+  Checks extents_;  // Those about extents.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_

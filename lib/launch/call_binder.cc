@@ -1,0 +1,157 @@
+#include "launch/call_binder.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+namespace {
+
+/// Which bits of a CallBinder::TypeWord the parameter declares: of the dtype if it has one, of the rank unless it is
+/// raw memory.
+std::uint64_t TypeMask(const Parameter& parameter) {
+  std::uint64_t mask = 0;
+  char* bytes = reinterpret_cast<char*>(&mask);
+  if (parameter.dtype != DType::kAny) std::memset(bytes, 0xff, sizeof(DType));
+  if (!parameter.dims.empty())
+    std::memset(bytes + offsetof(TensorView, rank) - offsetof(TensorView, dtype), 0xff, sizeof(int));
+  return mask;
+}
+
+}  // namespace
+
+CallBinder::CallBinder(const KernelDefinition& definition)
+    : definition_(&definition), num_dims_(static_cast<int>(definition.dims().size())) {
+  std::uint32_t bound = 0;  // Bit d: dim d has its value.
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    Expected expected{};
+    expected.parameter = static_cast<std::uint8_t>(i);
+    expected.dtype = parameter.dtype;
+    if (parameter.kind == ParameterKind::kTensor) {
+      expected.kind = Argument::kTensor;
+      TensorView type;
+      type.dtype = parameter.dtype;
+      type.rank = static_cast<int>(parameter.dims.size());
+      expected.type = TypeWord(type);
+      expected.type_mask = TypeMask(parameter);
+      for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+        int dim = definition.DimOf(parameter.dims[d]).index;
+        Extent extent{static_cast<std::uint8_t>(expected_.size()), static_cast<std::uint8_t>(d),
+                      static_cast<std::uint8_t>(dim)};
+        (((bound >> dim) & 1u) != 0 ? repeating_ : binding_).push_back(extent);
+        bound |= 1u << dim;
+      }
+      if (!parameter.same_dtype_as.empty() && parameter.dtype == DType::kAny) {
+        same_dtypes_.emplace_back(expected.parameter,
+                                  static_cast<std::uint8_t>(*definition.FindParameter(parameter.same_dtype_as)));
+      }
+    } else if (parameter.kind == ParameterKind::kScalar) {
+      expected.kind = static_cast<std::uint32_t>(parameter.dtype);
+    } else {
+      not_passed_.push_back(static_cast<int>(i));
+      continue;
+    }
+    expected_.push_back(expected);
+  }
+  num_arguments_ = expected_.size();
+  has_same_dtypes_ = !same_dtypes_.empty();
+  std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
+  for (const KeyPart& part : definition.key()) {
+    KeyWord word{part.kind, part.bucket, 0, 0};
+    if (part.kind == KeyPart::Kind::kDim) {
+      word.index = static_cast<std::uint8_t>(definition.DimOf(part.name).index);
+      if (part.bucket == KeyPart::Bucket::kExact) undecided &= ~(1u << word.index);
+    } else {
+      word.index = static_cast<std::uint8_t>(*definition.FindParameter(part.name));
+      word.bytes = static_cast<std::uint8_t>(DTypeBytes(definition.parameters()[word.index].dtype));
+    }
+    key_.push_back(word);
+    const Parameter* tensor = part.kind == KeyPart::Kind::kDType ? &definition.parameters()[word.index] : nullptr;
+    bool is_declared = tensor != nullptr && (tensor->dtype != DType::kAny || !tensor->same_dtype_as.empty());
+    if (part.kind == KeyPart::Kind::kDim && part.bucket == KeyPart::Bucket::kExact) {
+      exact_dims_.push_back(word.index);
+    } else if (!is_declared) {
+      other_varying_.push_back(word);
+    }
+  }
+  key_decides_problem_ = undecided == 0;  // All dtypes are in the key, or declared.
+}
+
+namespace {
+
+std::string What(const Parameter& parameter) {
+  std::string dtype = parameter.dtype == DType::kAny ? "" : std::string(DTypeName(parameter.dtype)) + " ";
+  if (parameter.kind == ParameterKind::kScalar) return "a " + dtype + "scalar";
+  return absl::StrCat("a ", dtype, "tensor",
+                      parameter.dims.empty() ? "" : absl::StrCat(" of rank ", parameter.dims.size()));
+}
+
+}  // namespace
+
+Status CallBinder::CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const {
+  const Parameter& parameter = definition_->parameters()[expected.parameter];
+  std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+  bool fits = argument.kind() == expected.kind &&
+              (!argument.is_tensor() || ((TypeWord(argument.tensor()) ^ expected.type) & expected.type_mask) == 0);
+  if (!fits) {
+    std::string got = argument.is_tensor() ? argument.tensor().ToString()
+                                           : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
+    return InvalidArgumentError(absl::StrCat(where, ": expected ", What(parameter), ", got ", got));
+  }
+  if (parameter.same_dtype_as.empty() || parameter.dtype != DType::kAny) return Status();
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const std::string& name = definition_->parameters()[expected_[i].parameter].name;
+    if (name != parameter.same_dtype_as || !arguments[i].is_tensor()) continue;
+    if (arguments[i].dtype() == argument.dtype()) continue;
+    return InvalidArgumentError(absl::StrCat(where, ": expected a ", std::string(DTypeName(arguments[i].dtype())),
+                                             " tensor, as '", name, "' is one, got ", argument.tensor().ToString()));
+  }
+  return Status();
+}
+
+Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const {
+  std::string kernel = "kernel '" + definition_->name() + "'";
+  if (count != expected_.size()) {
+    return InvalidArgumentError(absl::StrCat(kernel, " takes ", expected_.size(), " arguments, got ", count));
+  }
+  std::vector<std::optional<std::int64_t>> bound(definition_->dims().size());
+  std::string zero;  // Where the first extent of 0 is.
+  for (std::size_t i = 0; i < count; ++i) {
+    TUNEONCE_RETURN_IF_ERROR(CheckType(arguments[i], expected_[i], arguments));
+    if (!arguments[i].is_tensor()) continue;
+    const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
+    const TensorView& tensor = arguments[i].tensor();
+    std::string where = kernel + ", parameter '" + parameter.name + "'";
+    if (tensor.data == nullptr && tensor.HasElements()) return InvalidArgumentError(where + ": null pointer");
+    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+      const std::string& dim = parameter.dims[d];
+      std::optional<std::int64_t>& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
+      std::int64_t extent = tensor.shape[d];
+      std::string there = absl::StrCat(where, ", dimension ", d, " ('", dim, "'): extent ", extent);
+      if (extent < 0) return InvalidArgumentError(there + " is negative");
+      if (value && *value != extent) {
+        return InvalidArgumentError(
+            absl::StrCat(there, " disagrees with ", dim, "=", *value, " of an earlier parameter"));
+      }
+      value = extent;
+      if (extent == 0 && zero.empty()) zero = there;
+    }
+  }
+  return zero.empty() ? Status() : RefusalOfZero(arguments, zero, is_empty);
+}
+
+Status CallBinder::RefusalOfZero(const Argument* arguments, const std::string& zero, bool* is_empty) const {
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    const Parameter& parameter = definition_->parameters()[expected_[i].parameter];
+    if (parameter.kind != ParameterKind::kTensor || parameter.access == Access::kIn) continue;
+    if (!arguments[i].tensor().HasElements()) continue;
+    // A sum over nothing is 0: somebody must write it, and who launched nothing would not.
+    return InvalidArgumentError(absl::StrCat(zero, " leaves nothing to compute '", parameter.name,
+                                             "' from, which has elements: fill it instead of launching"));
+  }
+  if (is_empty != nullptr) *is_empty = true;
+  return InvalidArgumentError(zero + " is not positive: there is nothing to launch");
+}
+
+}  // namespace tuneonce

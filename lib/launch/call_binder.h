@@ -1,0 +1,172 @@
+#ifndef TUNEONCE_LIB_LAUNCH_CALL_BINDER_H_
+#define TUNEONCE_LIB_LAUNCH_CALL_BINDER_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/argument.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's
+/// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
+struct BoundCall {
+  Problem problem;
+  /// By parameter: its TensorView, or its scalar's bytes; null for those that the caller does not pass.
+  std::array<const void*, kMaxParameters> values;
+
+  void ResetParameter(std::size_t i) {
+    problem.dtypes[i] = DType::kAny;
+    values[i] = nullptr;
+  }
+  /// REQUIRES: parameter `i` is a tensor.
+  const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(values[i]); }
+  /// Parameter `i` of `parameters`; null if it is no tensor.
+  const TensorView* FindTensor(const std::vector<Parameter>& parameters, std::size_t i) const {
+    return parameters[i].kind == ParameterKind::kTensor ? &tensor(i) : nullptr;
+  }
+};
+
+/// Matches Launch's arguments with a definition's parameters: count, kinds, dtypes, ranks; binds dims from shapes and
+/// checks that they agree. Made once per TunedKernel; Bind is the first part of the hot path.
+/// REQUIRES: the definition outlives it and was validated. Thread rule: immutable; any thread.
+class TUNEONCE_API CallBinder {
+ public:
+  explicit CallBinder(const KernelDefinition& definition);
+
+  /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
+  /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an
+  /// error too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
+  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call, bool* is_empty = nullptr) const {
+    if (count != num_arguments_) return Refusal(arguments, count, is_empty);
+    for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
+    // Not 0: something is wrong, and Refusal finds out what, if anything. Cheaper than a branch for each check.
+    std::uint64_t wrong = 0;
+    std::uint64_t signs = 0;  // Its sign bit: a null pointer, or an extent that is not positive.
+    const Expected* const end = expected_.data() + count;
+    const Argument* next = arguments;
+    for (const Expected* expected = expected_.data(); expected != end; ++expected) {
+      const Argument& argument = *next++;
+      if (argument.kind() != expected->kind) return Refusal(arguments, count, is_empty);
+      call->values[expected->parameter] = argument.value();
+      if (expected->kind != Argument::kTensor) {
+        call->problem.dtypes[expected->parameter] = expected->dtype;
+        continue;
+      }
+      const TensorView& tensor = argument.tensor();
+      call->problem.dtypes[expected->parameter] = tensor.dtype;
+      wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
+      signs |= reinterpret_cast<std::uintptr_t>(tensor.data) - 1;
+    }
+    if (has_same_dtypes_) wrong |= DifferentDTypes(*call);
+    Dims& dims = call->problem.dims;
+    dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
+    for (const Extent& extent : binding_) {
+      std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
+      dims[Dim{extent.dim}] = value;
+      signs |= static_cast<std::uint64_t>(value) | (static_cast<std::uint64_t>(value) - 1);
+    }
+    for (const Extent& extent : repeating_) {
+      std::int64_t value = arguments[extent.argument].tensor().shape[extent.dimension];
+      wrong |= static_cast<std::uint64_t>(dims[Dim{extent.dim}] ^ value);
+    }
+    wrong |= signs >> 63;
+    return wrong == 0 ? Status() : Refusal(arguments, count, is_empty);
+  }
+
+  /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
+  void KeyWords(const BoundCall& call, std::uint64_t* words) const {
+    for (const KeyWord& word : key_) *words++ = WordOf(word, call);
+  }
+  std::size_t num_key_words() const { return key_.size(); }
+  /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
+  /// another's): what tells resident keys apart.
+  template <typename Add>
+  void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
+    for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));
+    for (const KeyWord& word : other_varying_) add(WordOf(word, call));
+  }
+  std::size_t num_varying_key_words() const { return exact_dims_.size() + other_varying_.size(); }
+  /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
+  /// be computed once per key.
+  bool key_decides_problem() const { return key_decides_problem_; }
+
+ private:
+  struct Expected {
+    std::uint32_t kind;       // Argument::kind.
+    std::uint8_t parameter;   // Index in the definition.
+    DType dtype;              // kAny: a tensor of any.
+    std::uint64_t type;       // A tensor's TypeWord,
+    std::uint64_t type_mask;  // in so far as the parameter declares dtype and rank.
+  };
+  /// The 8 bytes of a TensorView with dtype and rank, so that both are checked at once.
+  static std::uint64_t TypeWord(const TensorView& tensor) {
+    static_assert(offsetof(TensorView, rank) + sizeof(int) - offsetof(TensorView, dtype) == sizeof(std::uint64_t));
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(&tensor) + offsetof(TensorView, dtype), sizeof(word));
+    return word;
+  }
+  /// A dimension of a tensor, and the dim it must agree with.
+  struct Extent {
+    std::uint8_t argument;
+    std::uint8_t dimension;
+    std::uint8_t dim;
+  };
+  struct KeyWord {
+    KeyPart::Kind kind;
+    KeyPart::Bucket bucket;
+    std::uint8_t index;  // Of the dim, or of the parameter.
+    std::uint8_t bytes;  // kValue: of the scalar.
+  };
+
+  static std::uint64_t WordOf(const KeyWord& word, const BoundCall& call) {
+    if (word.kind == KeyPart::Kind::kDim) {
+      return static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
+    }
+    if (word.kind == KeyPart::Kind::kDType) return static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
+    std::uint64_t value = 0;
+    std::memcpy(&value, call.values[word.index], word.bytes);
+    return value;
+  }
+
+  std::uint64_t DifferentDTypes(const BoundCall& call) const {
+    std::uint64_t different = 0;
+    for (const auto& [a, b] : same_dtypes_) {
+      different |=
+          static_cast<std::uint64_t>(call.problem.dtypes[a]) ^ static_cast<std::uint64_t>(call.problem.dtypes[b]);
+    }
+    return different;
+  }
+
+  /// Why these arguments do not fit: the first thing wrong, from left to right. OK if they do (raw memory without
+  /// elements may be null).
+  Status Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const;
+  Status CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const;
+  /// `zero`: where an extent is 0, and nothing else is wrong.
+  Status RefusalOfZero(const Argument* arguments, const std::string& zero, bool* is_empty) const;
+
+  const KernelDefinition* definition_;
+  int num_dims_;
+  std::vector<Expected> expected_;
+  std::size_t num_arguments_ = 0;                                   // Of expected_: its size takes a division.
+  std::vector<Extent> binding_;                                     // Give each dim its value,
+  std::vector<Extent> repeating_;                                   // and must have the same.
+  std::vector<int> not_passed_;                                     // Parameters that the caller does not pass.
+  std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
+  bool has_same_dtypes_ = false;
+  std::vector<KeyWord> key_;
+  std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
+  std::vector<KeyWord> other_varying_;    // and the others.
+  bool key_decides_problem_ = false;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_CALL_BINDER_H_

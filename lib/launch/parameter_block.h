@@ -1,0 +1,200 @@
+#ifndef TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_
+#define TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "launch/call_binder.h"
+
+namespace tuneonce {
+
+/// Most parameters of a kernel itself, once tensors are spread into pointers, extents and strides.
+inline constexpr int kMaxKernelParameters = 128;
+/// Most descriptor parameters of one kernel.
+inline constexpr int kMaxDescriptors = 4;
+
+/// The pointers to one launch's kernel parameters that cuLaunchKernelEx takes. Most point into the caller's own
+/// arguments, which are little-endian, as the device is; what is computed for the launch is kept here. Lives on the
+/// stack of the launch; not initialized beyond what is filled.
+class ParameterBlock {
+ public:
+  ParameterBlock() = default;
+  ParameterBlock(const ParameterBlock&) = delete;  // `pointers_` point into the object.
+  ParameterBlock& operator=(const ParameterBlock&) = delete;
+
+  void** pointers() { return pointers_; }
+
+  /// Of the kernel's parameter `at`. REQUIRES: the value outlives the launch call.
+  void SetPointer(std::size_t at, const void* value) { pointers_[at] = const_cast<void*>(value); }
+  void SetWord(std::size_t at, std::uint64_t word) {
+    words_[at] = word;
+    SetPointer(at, &words_[at]);
+  }
+  /// Room for one more descriptor. REQUIRES: there were less than kMaxDescriptors.
+  void* SetDescriptor(std::size_t at) {
+    void* bytes = descriptors_[num_descriptors_++];
+    SetPointer(at, bytes);
+    return bytes;
+  }
+
+ private:
+  int num_descriptors_ = 0;
+  std::uint64_t words_[kMaxKernelParameters];
+  void* pointers_[kMaxKernelParameters];
+  alignas(64) unsigned char descriptors_[kMaxDescriptors][kMaxDescriptorBytes];
+};
+
+/// A definition's parameters, spread according to a calling convention.
+/// REQUIRES: the definition outlives it. Thread rule: immutable; any thread.
+class TUNEONCE_API ParameterLayout {
+ public:
+  /// `names`: Variant::parameters. Errors: InvalidArgument if there are more kernel parameters than fit, or a name is
+  /// no parameter's.
+  static Result<ParameterLayout> Create(const KernelDefinition& definition, CallingConvention convention,
+                                        const std::vector<std::string>& names = {});
+
+  /// Checks number and sizes against what the kernel says of itself (bytes of each parameter, in order; 0: unknown).
+  /// `may_hide`: more parameters may stand behind the declared ones; cubins by tileiras have such. Errors:
+  /// InvalidArgument, naming the parameter.
+  Status CheckAgainst(const std::vector<std::size_t>& kernel_sizes, bool may_hide = false) const;
+
+  /// Checks the names of the kernel's own parameters, in order ("": unknown). A kernel may call its parameters as it
+  /// likes; but where it has a declared name, in whatever case, that parameter must be passed there. Errors:
+  /// InvalidArgument with both lists.
+  Status CheckNames(const std::vector<std::string>& kernel_names) const;
+
+  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order.
+  /// Errors: InvalidArgument for an extent that does not fit int32, or from a descriptor's function.
+  /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
+  Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
+              ParameterBlock* block) const;
+
+  /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
+  /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
+  void FillPointers(const BoundCall& call, void** pointers) const {
+    for (SpreadTensor spread : spread_tensors_) {
+      const TensorView& tensor = call.tensor(spread.parameter);
+      void** to = pointers + spread.to;
+      *to++ = const_cast<void**>(&tensor.data);
+      for (std::size_t d = 0; d < spread.rank; ++d) {
+        to[d] = const_cast<std::int64_t*>(&tensor.shape[d]);
+        to[d + spread.rank] = const_cast<std::int64_t*>(&tensor.strides[d]);
+      }
+    }
+    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
+    for (DimArgument dim : dim_arguments_) {
+      pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
+    }
+    if (has_rare_) FillRare(call, pointers);
+  }
+
+  /// An extent or a stride of a tensor, an int64, that the kernel takes as an int32.
+  struct Narrowed {
+    std::uint8_t parameter;
+    std::uint8_t dimension;
+    bool is_stride;
+
+    std::int64_t ValueIn(const BoundCall& call) const {
+      const TensorView& tensor = call.tensor(parameter);
+      return is_stride ? tensor.strides[dimension] : tensor.shape[dimension];
+    }
+    static bool Fits(std::int64_t value) { return value == static_cast<std::int32_t>(value); }
+  };
+  /// Each dim's extent once: that of the first tensor that has it.
+  const std::vector<Narrowed>& narrowed() const { return narrowed_; }
+
+  /// A tensor with dims that is passed as its pointer alone. Bit d of `strides_taken`: the kernel takes the stride of
+  /// dimension d.
+  struct Bare {
+    std::uint8_t parameter;
+    std::uint8_t strides_taken;
+  };
+  static_assert(kMaxRank <= 8, "one bit per dimension");
+  const std::vector<Bare>& bare_tensors() const { return bare_tensors_; }
+  /// A stride that is passed by itself.
+  struct StrideArgument {
+    std::uint8_t to;  // The kernel's parameter.
+    std::uint8_t parameter;
+    std::uint8_t dimension;
+  };
+  const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
+
+  /// Bytes that each workspace parameter needs, in order; empty if there is none.
+  std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
+  /// Of the kernel itself, with those that the convention hides.
+  std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
+  bool has_workspace() const { return num_workspaces_ > 0; }
+  /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
+  bool is_computed() const { return !computed_.empty(); }
+
+ private:
+  /// One of the kernel's parameters.
+  struct Size {
+    std::uint8_t parameter;  // Index in the definition.
+    std::uint8_t bytes;
+  };
+  static_assert(kMaxDescriptorBytes <= 255 && kMaxKernelParameters <= 255, "8 bits are enough");
+  // Where their values come from. `to` is the index of the kernel's parameter.
+  /// A tensor that is passed as its pointer, extents and strides, from `to` on.
+  struct SpreadTensor {
+    std::uint8_t to;
+    std::uint8_t parameter;
+    std::uint8_t rank;
+  };
+  /// Any other parameter of the definition, which is one of the kernel's.
+  struct Single {
+    std::uint8_t to;
+    std::uint8_t parameter;
+  };
+  struct DimArgument {
+    std::uint8_t to;
+    std::uint8_t index;
+  };
+  static constexpr std::uint64_t kNullPointer = 0;
+
+  ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
+      : definition_(&definition), convention_(convention) {}
+  void Add(std::size_t index);
+  /// What few kernels take: strides by themselves, and hidden null pointers.
+  void FillRare(const BoundCall& call, void** pointers) const {
+    for (StrideArgument stride : stride_arguments_) {
+      pointers[stride.to] = const_cast<std::int64_t*>(&call.tensor(stride.parameter).strides[stride.dimension]);
+    }
+    for (std::size_t i = sizes_.size(); i < num_parameters(); ++i) {
+      pointers[i] = const_cast<std::uint64_t*>(&kNullPointer);
+    }
+  }
+  void AddTensor(std::size_t index);
+  void AddStride(std::size_t index);
+  void AddNarrowedDim(Dim dim);
+  Status CheckCount(std::size_t count, bool may_hide) const;
+  /// What the kernel's parameter `at` is: "x", "stride 1 of x".
+  std::string Describe(std::size_t at) const;
+  /// "x, extent 0 of x, ...".
+  std::string DescribeAll() const;
+  /// The declared parameter whose name is `name` but for upper and lower case; an exact one if there is one.
+  std::optional<std::size_t> FindDeclared(const std::string& name) const;
+
+  const KernelDefinition* definition_;
+  CallingConvention convention_;
+  std::vector<Size> sizes_;
+  std::vector<SpreadTensor> spread_tensors_;
+  std::vector<Single> plain_arguments_;  // Scalars, and tensors that are passed as their pointers alone.
+  std::vector<DimArgument> dim_arguments_;
+  std::vector<StrideArgument> stride_arguments_;
+  std::vector<Single> computed_;  // Derived values, workspaces, descriptors: what no argument is.
+  std::vector<Narrowed> narrowed_;
+  std::vector<Bare> bare_tensors_;
+  int num_hidden_ = 0;  // Null pointers behind the declared parameters.
+  bool has_rare_ = false;
+  int num_workspaces_ = 0;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_

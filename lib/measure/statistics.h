@@ -1,0 +1,39 @@
+#ifndef TUNEONCE_LIB_MEASURE_STATISTICS_H_
+#define TUNEONCE_LIB_MEASURE_STATISTICS_H_
+
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/measurement.h"
+
+namespace tuneonce {
+
+/// The 97.5 % quantile of the standard normal distribution.
+inline constexpr double kNormal975 = 1.959964;
+
+/// The 97.5 % quantile of Student's t with `degrees_of_freedom` (>= 1). Up to 30: the tabulated values; above: the
+/// expansion of Abramowitz & Stegun 26.7.5 to its second term, exact to 0.001 there.
+TUNEONCE_API double StudentT975(int degrees_of_freedom);
+
+/// What is known of a kernel's samples before any is taken: their standard deviation as a share of the mean. Recorded
+/// ones spread by 1 to 10 %.
+inline constexpr double kPriorSpread = 0.04;
+/// How much that counts, in degrees of freedom.
+inline constexpr double kPriorFreedom = 2;
+
+/// Mean and 95 % confidence interval of the mean of samples in microseconds, whose number was decided while they were
+/// taken: a confidence sequence, which holds at whatever moment sampling stops. No outlier is dropped.
+///
+/// The interval's half is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
+/// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s^2 is the sample variance moderated by
+/// the prior above (Smyth 2004, doi:10.2202/1544-6115.1027), widened by Student's t over the normal quantile. Empty
+/// with one sample. REQUIRES: `samples_us` is not empty.
+TUNEONCE_API Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us);
+
+/// Mean and 95 % confidence interval (Student t) of a fixed number of independent samples in microseconds. No outlier
+/// is dropped. REQUIRES: `samples_us` is not empty.
+TUNEONCE_API Measurement Summarize(const std::vector<double>& samples_us);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_STATISTICS_H_

@@ -1,0 +1,21 @@
+#ifndef TUNEONCE_LIB_REPORT_TABLE_H_
+#define TUNEONCE_LIB_REPORT_TABLE_H_
+
+#include <string>
+
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+
+struct TableOptions {
+  int top = 5;     ///< Rows from the fast end. Default 5.
+  int bottom = 3;  ///< Rows from the slow end, if there are more. Default 3.
+};
+
+/// A search's result as text for people: one row per candidate (mean, margin, ratio to the best, "=" where it cannot be
+/// told from the fastest), the best and the baseline marked, then failures and duplicates, then the cost.
+TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_REPORT_TABLE_H_

@@ -1,0 +1,53 @@
+#ifndef TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_
+#define TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/argument.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// Arguments for a launch where there is no caller's data: what TunedKernel::Warmup makes of a shape. Inputs hold what
+/// the definition declares (Parameter::ForWarmup); floating-point tensors without a declaration pseudo-random numbers
+/// from [-1, 1), the same in each process; outputs zeros.
+///
+/// Move-only. The memory is in the order of a stream, which outlives the object.
+class TUNEONCE_API WarmupInputs {
+ public:
+  enum class Use {
+    kSearch,  ///< Something will be measured on them.
+    kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
+  };
+
+  /// `dtypes`: by tensor parameter, in order; where the definition names the
+  /// dtype, or says whose it is, it may be kAny; may be empty. Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
+  /// does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of integers or
+  /// truth values without a declared fill; ResourceExhausted.
+  static Result<WarmupInputs> Create(const KernelDefinition& definition, const Dims& dims,
+                                     const std::vector<DType>& dtypes, StreamView stream, Use use = Use::kSearch);
+
+  /// Of device memory, all tensors together.
+  std::size_t bytes() const;
+  /// In the order of a launch; they point into this object.
+  const std::vector<Argument>& arguments() const { return arguments_; }
+
+ private:
+  WarmupInputs() = default;
+  Status AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
+                   StreamView stream, Use use);
+
+  // Never grow after Create: `arguments_` points into them.
+  std::vector<TensorView> views_;
+  std::vector<std::uint64_t> scalars_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<std::vector<char>> host_;  // What is copied from, until Create has waited.
+  std::vector<Argument> arguments_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_

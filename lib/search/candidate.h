@@ -1,0 +1,78 @@
+#ifndef TUNEONCE_LIB_SEARCH_CANDIDATE_H_
+#define TUNEONCE_LIB_SEARCH_CANDIDATE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuneonce/artifact.h"
+#include "compile/compile_pool.h"
+#include "cuda/library.h"
+#include "launch/call_binder.h"
+#include "tuneonce/kernel_definition.h"
+#include "launch/parameter_block.h"
+
+namespace tuneonce {
+
+/// One config, built by one variant, on its way through a search: what is compiled, and how it is launched.
+struct Candidate {
+  Config config;
+  std::shared_ptr<const KernelDefinition> definition;
+  const Variant* variant = nullptr;  ///< Of `definition`; null in a search without a definition.
+  BoundCall call;                    ///< The caller's arguments; trials run on a SplitBuffers of it.
+  CallingConvention convention = CallingConvention::kPlain;
+  KernelSource source;
+  Hints hints;
+  Geometry geometry;
+  Artifact artifact;  ///< Empty before compilation.
+};
+
+/// A variant that a config was not built by, and why.
+struct PassedOver {
+  std::string variant;
+  std::string reason;
+};
+
+/// The ways to build one config, in order of preference.
+struct PlannedConfig {
+  Config config;
+  std::vector<Candidate> alternatives;
+  std::vector<PassedOver> passed_over;  ///< Left out before compiling: Tile IR, if it is switched off.
+};
+
+/// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
+/// `call.problem.target`. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named,
+/// with the config), if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or
+/// cluster is not left to its cubin. REQUIRES: what `call` points to outlives the candidates.
+TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
+                                              const Config& config, const BoundCall& call);
+
+/// Source and hints of every way to build `config`, for CompilePool.
+TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);
+
+/// A candidate's code in a context, ready to launch. Shared by all that launch it; unloaded with the last of them.
+struct LoadedKernel {
+  Library library;
+  KernelHandle kernel;
+  std::string symbol;
+  const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
+  Fingerprint code;                      ///< Artifact::code_fingerprint.
+  std::int64_t shared_memory_bytes = 0;  ///< Dynamic, that the kernel was prepared for.
+};
+
+/// OK if the geometry can be launched. Errors: InvalidArgument, with what the grid was made of.
+TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
+
+/// How a launch of the candidate passes its parameters.
+TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
+
+/// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
+/// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
+/// on), what the source shows of them, names too. Errors: as Library::Load; InvalidArgument, naming the parameter that
+/// differs.
+TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
+                                                                       const Candidate& candidate);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_CANDIDATE_H_

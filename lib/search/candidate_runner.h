@@ -1,0 +1,65 @@
+#ifndef TUNEONCE_LIB_SEARCH_CANDIDATE_RUNNER_H_
+#define TUNEONCE_LIB_SEARCH_CANDIDATE_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/candidate.h"
+#include "tuneonce/failure.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+
+/// A candidate that was loaded, run and checked; or why it cannot be.
+struct PreparedTrial {
+  std::optional<Failure> failure;
+  /// For Sample. Valid without a failure.
+  std::size_t trial = 0;
+  /// How long that run took. Valid without a failure.
+  double warmup_us = 0;
+  /// From the reference, in all runs that were compared. Empty if none was.
+  std::optional<OutputDifference> largest_difference;
+  /// The code as it was run, to be launched from now on; null if it ran in another process.
+  std::shared_ptr<const LoadedKernel> kernel;
+  /// Not OK: the context was lost, and no further trial is possible.
+  Status fatal;
+};
+
+/// Runs trials. Thread rule: one call at a time.
+class TUNEONCE_API CandidateRunner {
+ public:
+  virtual ~CandidateRunner() = default;
+
+  /// True as long as outputs are to be compared with the baseline's, and these are not there: it goes first.
+  virtual bool wants_baseline_first() const { return false; }
+
+  /// Loads the candidate, runs it and checks what it computed, as far as the runner can. REQUIRES: the candidate stays
+  /// where it is until its trial is released.
+  virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
+  /// Checks again what a trial computes, after it ran many times: `prepared` as it was, or with a failure.
+  virtual PreparedTrial CheckAgain(PreparedTrial prepared) { return prepared; }
+  /// The trial will not run again: frees what is its alone, its code above all.
+  virtual void Release(std::size_t /*trial*/) {}
+
+  /// Runs each of these trials once, in this order, and times them: microseconds. Errors: of a run, which may be
+  /// that of any of them; sticky if the context was lost; Unavailable if the times were lost.
+  virtual Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) = 0;
+
+  /// Times were lost: true if the runner now times in another way, so that all samples must be taken anew.
+  virtual bool TimeInAnotherWay() { return false; }
+
+  /// "cupti", "events"; empty before the first Prepare.
+  virtual std::string timer_name() const { return ""; }
+  /// What the user should know about how was measured, one line each.
+  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::int64_t num_launches() const = 0;
+  /// TuningCost::peak_bytes.
+  virtual std::size_t peak_bytes() const { return 0; }
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_CANDIDATE_RUNNER_H_

@@ -1,0 +1,30 @@
+#ifndef TUNEONCE_LIB_STORE_MEMORY_STORE_H_
+#define TUNEONCE_LIB_STORE_MEMORY_STORE_H_
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+
+/// Records in memory, gone with the process.
+class TUNEONCE_API MemoryStore final : public RecordStore {
+ public:
+  /// The process's own: what TunedKernels use that are given no store.
+  static std::shared_ptr<MemoryStore> Process();
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override;
+  Status Put(const TuningRecord& record) override;
+  Result<std::vector<TuningRecord>> List() const override;
+  Status Remove(const TuningKey& key) override;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<TuningRecord> records_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_MEMORY_STORE_H_

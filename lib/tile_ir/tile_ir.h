@@ -1,0 +1,51 @@
+#ifndef TUNEONCE_LIB_TILE_IR_TILE_IR_H_
+#define TUNEONCE_LIB_TILE_IR_TILE_IR_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/result.h"
+#include "tuneonce/hints.h"
+
+namespace tuneonce {
+
+/// A kernel in Tile IR bytecode.
+struct TileIrEntry {
+  std::string name;
+  /// Types of its parameters, in the words of tileirdisasm: "tile<ptr<f16>>", "tile<i32>".
+  std::vector<std::string> parameters;
+  /// The hints baked in, by target, by the bytecode's names of them, in alphabetical order.
+  std::map<std::string, HintValues> hints;
+};
+
+/// What can be read from Tile IR bytecode without compiling it.
+struct TileIrModule {
+  int major = 0;  ///< Bytecode version: 13.3.
+  int minor = 0;
+  std::vector<TileIrEntry> entries;  ///< In the file's order; functions that are no entries are left out.
+};
+
+/// Reads bytecode of versions 13.1 to 13.5. The format's source: cuda-tile 1.7.0, `cuda/tile/_bytecode`, and files of
+/// MLIR's writer. Function bodies are skipped, not read. Errors: InvalidArgument with the offset of what is wrong.
+TUNEONCE_API Result<TileIrModule> ReadTileIr(std::string_view bytecode);
+
+/// The bytecode with `hints` on every entry, or on the one named `entry`: by Hints::update() instead of, or merged
+/// with, those it has. Empty hints that replace clear them. A pure function of its arguments; everything else in the
+/// file keeps its bytes, and a patch that changes nothing yields a file of the same meaning that does not grow when
+/// patched again. Errors: as ReadTileIr and Hints::Check; NotFound for the entry, naming those there are.
+TUNEONCE_API Result<std::string> PatchTileIrHints(std::string_view bytecode, const Hints& hints,
+                                                  std::string_view entry = {});
+
+/// What a user should know of hints that the bytecode brings along, when `hints` are applied to it: that they act where
+/// nothing replaces them, or that a target's own value wins over a merged `default`. "" if there is nothing to say.
+TUNEONCE_API std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints);
+
+/// "default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4", or "none".
+TUNEONCE_API std::string HintsByTargetString(const std::map<std::string, HintValues>& hints);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_TILE_IR_TILE_IR_H_

@@ -1,0 +1,141 @@
+#include "definition/fill_bytes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <stdexcept>
+
+#include "testing/device_test.h"
+
+namespace tuneonce {
+namespace {
+
+TEST(FillBytesTest, NumbersBecomeElementsOrAreRefused) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  struct Case {
+    DType dtype;
+    double value;
+    std::int64_t bits;  // -1: refused.
+  };
+  for (const Case& c : std::vector<Case>{
+           {DType::kBool, 1, 1},
+           {DType::kBool, 2, -1},
+           {DType::kInt8, -128, 0x80},
+           {DType::kInt8, 128, -1},
+           {DType::kUInt8, 255, 255},
+           {DType::kUInt8, -1, -1},
+           {DType::kInt16, -1, 0xffff},
+           {DType::kUInt16, 65536, -1},
+           {DType::kInt32, 2147483647, 2147483647},
+           {DType::kInt32, 2147483648.0, -1},
+           {DType::kInt32, 0.5, -1},
+           {DType::kUInt32, 4294967295.0, 4294967295},
+           {DType::kInt64, -9223372036854775808.0, INT64_MIN},
+           {DType::kInt64, 9223372036854775808.0, -1},
+           {DType::kInt64, std::nan(""), -1},
+           {DType::kUInt64, kInfinity, -1},
+           {DType::kFloat8E4M3, 1, 0x38},
+           {DType::kFloat8E4M3, 448, 0x7e},
+           {DType::kFloat8E4M3, 449, -1},
+           {DType::kFloat8E4M3, -0.001953125, 0x81},
+           {DType::kFloat8E5M2, 57344, 0x7b},
+           {DType::kFloat8E5M2, 1e6, -1},
+           {DType::kFloat16, 0, 0},
+           {DType::kFloat16, 1, 0x3c00},
+           {DType::kFloat16, -2, 0xc000},
+           {DType::kFloat16, 65504, 0x7bff},
+           {DType::kFloat16, 65505, -1},
+           {DType::kFloat16, 1.0 / 3, 0x3555},
+           {DType::kFloat16, 0.99999, 0x3c00},  // Rounds into the next exponent.
+           {DType::kFloat16, 5.960464477539063e-8, 1},
+           {DType::kFloat16, 1e-9, 0},
+           {DType::kBFloat16, 1, 0x3f80},
+           {DType::kBFloat16, -1.5, 0xbfc0},
+           {DType::kFloat32, 1e39, -1},
+           {DType::kFloat32, 1, 0x3f800000},
+           {DType::kFloat64, kInfinity, -1},
+           {DType::kAny, 1, -1},
+       }) {
+    std::int64_t bits = 0;
+    bool fits = EncodeElement(c.dtype, c.value, &bits);
+    EXPECT_EQ(fits, c.bits != -1) << DTypeName(c.dtype) << " " << c.value;
+    EXPECT_TRUE(!fits || bits == c.bits) << DTypeName(c.dtype) << " " << c.value << ": " << bits;
+  }
+}
+
+KernelDefinition Definition(const Parameter& parameter) {
+  KernelDefinition definition("k", "1");
+  definition.Dims({"N", "S"})
+      .Parameters({In("shape", {"N", "S"}, DType::kFloat32), parameter})
+      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  return definition;
+}
+
+Result<std::vector<std::int32_t>> Ints(const WarmupFill& fill, std::int64_t n, std::int64_t s) {
+  Parameter parameter = In("x", {"N"}, DType::kInt32).ForWarmup(fill);
+  KernelDefinition definition = Definition(parameter);
+  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  Dims dims(2);
+  dims[Dim{0}] = n;
+  dims[Dim{1}] = s;
+  TensorView view = TensorView::Contiguous(nullptr, DType::kInt32, {n});
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> bytes, WarmupBytes(definition, parameter, dims, view));
+  std::vector<std::int32_t> values(bytes.size() / 4);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+TEST(FillBytesTest, FillsAreMadeForTheShapeAtHand) {
+  EXPECT_EQ(*Ints(7, 3, 10), (std::vector<std::int32_t>{7, 7, 7}));
+  EXPECT_EQ(*Ints(WarmupFill::Constant("S"), 2, 10), (std::vector<std::int32_t>{10, 10}));
+  EXPECT_EQ(*Ints(WarmupFill::Iota(), 4, 10), (std::vector<std::int32_t>{0, 1, 2, 3}));
+  EXPECT_EQ(*Ints(WarmupFill::Iota(0, "S"), 4, 10), (std::vector<std::int32_t>{0, 10, 20, 30}));
+  auto squares = WarmupFill::Of([](const Dims& dims, const TensorView& host) {
+    for (std::int64_t i = 0; i < dims[Dim{0}]; ++i) static_cast<std::int32_t*>(host.data)[i] = static_cast<int>(i * i);
+  });
+  EXPECT_EQ(*Ints(squares, 4, 10), (std::vector<std::int32_t>{0, 1, 4, 9}));
+  std::vector<std::int32_t> uniform = *Ints(WarmupFill::Uniform(1, "S"), 1000, 10);
+  for (std::int32_t value : uniform) EXPECT_TRUE(value >= 1 && value < 10) << value;
+  EXPECT_EQ(std::set<std::int32_t>(uniform.begin(), uniform.end()).size(), 9u) << "each number occurs";
+  EXPECT_EQ(uniform, *Ints(WarmupFill::Uniform(1, "S"), 1000, 10)) << "the same each time";
+}
+
+TEST(FillBytesTest, WhatDoesNotFitTheShapeIsAnErrorThatNamesTheParameter) {
+  EXPECT_ERROR(Ints(WarmupFill::Uniform(1, "S"), 8, 1), StatusCode::kInvalidArgument,
+               "parameter 'x' has no values: the range [1, S) is empty at N=8, S=1");
+  EXPECT_ERROR(Ints(WarmupFill::Iota(0, "S"), 3, 2000000000), StatusCode::kInvalidArgument,
+               "parameter 'x' cannot hold 4e+09, its element 2");
+  EXPECT_ERROR(Ints(WarmupFill::Of([](const Dims&, const TensorView&) { throw std::runtime_error("no data"); }), 3, 1),
+               StatusCode::kInvalidArgument, "the fill of parameter 'x' threw: no data");
+}
+
+TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
+  struct Case {
+    Parameter parameter;
+    const char* message;
+  };
+  for (const Case& c : std::vector<Case>{
+           {Scalar("n", DType::kInt32).ForWarmup(0.5), "parameter 'n': its value for a warm-up, 0.5, is no int32"},
+           {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Iota()), "a scalar's value for a warm-up is one number"},
+           {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
+           {In("t", {"N"}, DType::kUInt8).ForWarmup(-1), "parameter 't': its value for a warm-up, -1, is no uint8"},
+           {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "[3, 3), is empty"},
+           {In("t", {}).ForWarmup(1), "only scalars, and tensors with dims"},
+           {Out("t", {"N"}).ForWarmup(1), "an output that the kernel does not read"},
+           {DimValue("N").ForWarmup(1), "only scalars, and tensors with dims"},
+           {In("t", {"N"}).ForWarmup(WarmupFill::Of(nullptr)), "the function that is to fill it is empty"},
+       }) {
+    EXPECT_ERROR(Definition(c.parameter).Validate(), StatusCode::kInvalidArgument, c.message);
+  }
+  for (const Parameter& parameter :
+       {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Constant("S")), In("t", {"N"}, DType::kInt8).ForWarmup(-128),
+        InOut("t", {"N"}, DType::kUInt8).ForWarmup(WarmupFill::Uniform(0, 256)), In("t", {"N"}).ForWarmup(0.5)}) {
+    EXPECT_OK(Definition(parameter).Validate());
+  }
+}
+
+}  // namespace
+}  // namespace tuneonce

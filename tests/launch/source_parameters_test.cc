@@ -1,0 +1,101 @@
+#include "launch/source_parameters.h"
+
+#include "testing/device_test.h"
+
+namespace tuneonce {
+namespace {
+
+using Names = std::vector<std::string>;
+
+TEST(SourceParametersTest, NamesAreReadWhereCppIsPlain) {
+  struct Case {
+    const char* text;
+    std::optional<Names> names;
+  };
+  const Case cases[] = {
+      {"__global__ void k(const float* x, float *y, int n) {}", Names{"x", "y", "n"}},
+      {"__global__ void k(float* __restrict__ const x,\n  unsigned long n = f(1, 2)) {}", Names{"x", "n"}},
+      {"template <int N> struct S {}; void k(S<1> a, A<B<int, 2>> b, float c[4]) {}", Names{"a", "b", "c"}},
+      {"void k(float*, int) {}", std::nullopt},  // `int` alone could be a macro.
+      {"void k(float*, const int) {}", Names{"", ""}},
+      {"void k(float* x); void k(float* y) {}", Names{"y"}},
+      {"void k() {}", Names{}},
+      {"void k(void) {}", Names{}},
+      {"// void k(int wrong) {}\n/* void k(int wrong) {} */ void k(int right /* ) */) {}", Names{"right"}},
+      {"const char* t = \"void k(int wrong) {\"; void k(int right) {}", Names{"right"}},
+      {"void kk(int a) {} void k (int b)\n{ k2(); }", Names{"b"}},
+      {"#if A\nvoid k(int a) {}\n#else\nvoid k(int b) {}\n#endif", std::nullopt},
+      {"void k(PARAMETERS) {}", std::nullopt},
+      {"void k(TENSOR(x), int n) {}", std::nullopt},
+      {"void k(void (*f)(int), int n) {}", std::nullopt},
+      {"void k(int a, ...) {}", Names{"a", ""}},
+      {"void k(int a", std::nullopt},
+      {"void other(int a) { k(a); }", std::nullopt},
+      {"", std::nullopt},
+      {"k", std::nullopt},
+      {"k(", std::nullopt},
+      {"\"", std::nullopt},
+      {"/*", std::nullopt},
+      {"int x = 1'000; void k(char c = '(', int d = 1) {}", Names{"c", "d"}},
+  };
+  for (const Case& each : cases) {
+    std::optional<Names> names = ParameterNamesInCpp(KernelSource::CudaCpp(each.text, "k"));
+    EXPECT_TRUE(names == each.names) << each.text << ": " << (names ? names->size() : 999);
+  }
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(const tuneonce_block& b, int n) {}", "k")),
+            Names{"n"});
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(int n) {}", "k")), std::nullopt) << "no kernel";
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::HostCpp("static void k(int n) {}", "")), std::nullopt);
+}
+
+/// 4 * 10^5 nested calls, each of which would be scanned to its end.
+TEST(SourceParametersTest, NestedCallsAreReadOnce) {
+  std::string text;
+  for (int i = 0; i < 400000; ++i) text += "k(";
+  std::string closed = text + std::string(400000, ')') + " void k(int a) {}";
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::CudaCpp(closed, "k")), Names{"a"});
+  EXPECT_EQ(ParameterNamesInCpp(KernelSource::CudaCpp(text, "k")), std::nullopt);
+}
+
+TEST(SourceParametersTest, AKernelMayNameItsParametersAsItLikes) {
+  KernelDefinition definition("k", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}), Out("X", {"N"}), Scalar("factor", DType::kFloat32), DimValue("N")})
+      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  ASSERT_OK(definition.Validate());
+  Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kPlain);
+  ASSERT_OK(layout);
+  for (const Names& good : {Names{"x", "X", "factor", "N"}, Names{"x", "X", "Factor", "n"},
+                            Names{"in", "out", "f", "size"}, Names{"", "", "", ""}}) {
+    EXPECT_OK(layout->CheckNames(good));
+  }
+  for (const Names& bad :
+       {Names{"X", "x", "factor", "N"}, Names{"in", "out", "n", "factor"}, Names{"in", "x", "f", "n"}}) {
+    EXPECT_ERROR(layout->CheckNames(bad), StatusCode::kInvalidArgument, "but is declared with (x, X, factor, N): ");
+  }
+  for (const Names& bad : {Names{"x", "X", "factor"}, Names{"x", "X", "factor", "N", "more"}}) {
+    EXPECT_ERROR(layout->CheckNames(bad), StatusCode::kInvalidArgument,
+                 "is declared with 4 parameters, but its code has");
+  }
+  Result<ParameterLayout> spread = ParameterLayout::Create(definition, CallingConvention::kCutilePython, {"x", "N"});
+  EXPECT_OK(spread->CheckNames({"x", "n", "stride", "N"}));  // An extent is called as the kernel likes.
+  EXPECT_ERROR(spread->CheckNames({"factor", "n", "s", "N"}), StatusCode::kInvalidArgument,
+               "is 'factor', but gets 'x'");
+}
+
+TEST(SourceParametersTest, PtxShowsSizes) {
+  using Sizes = std::vector<std::size_t>;
+  const std::string ptx =
+      ".visible .entry first(\n\t.param .u64 first_0\n)\n{ ret; }\n"
+      ".entry k (.param .u64 .ptr .global .align 16 k_0,\n.param .f32 k_1, .param .align 64 .b8 k_2[128],\n"
+      ".param .u8 k_3, .param .bf16 k_4, .param .texref k_5)\n.maxntid 128, 1, 1\n{ .param .u64 inner; ret; }\n"
+      ".entry none()\n{}";
+  EXPECT_EQ(ParameterSizesInPtx(ptx, "first"), Sizes{8});
+  EXPECT_EQ(ParameterSizesInPtx(ptx, "k"), (Sizes{8, 4, 128, 1, 2, 0}));
+  EXPECT_EQ(ParameterSizesInPtx(ptx, "none"), Sizes{});
+  EXPECT_EQ(ParameterSizesInPtx(ptx, "other"), std::nullopt);
+  for (std::size_t i = 0; i < ptx.size(); ++i) static_cast<void>(ParameterSizesInPtx(ptx.substr(0, i), "k"));
+}
+
+}  // namespace
+}  // namespace tuneonce
