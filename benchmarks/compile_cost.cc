@@ -13,7 +13,9 @@
 
 #include "compile/compile_pool.h"
 #include "tile_ir/tile_ir.h"
+#include "tuneonce/artifact_cache.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/toolchain.h"
 
 namespace {
 std::atomic<std::int64_t> num_allocations{0};

@@ -14,13 +14,20 @@
 #include <mutex>
 #include <string>
 
+#include "best_kernel.h"
+#include "cuda/driver_api.h"
 #include "device_benchmark.h"
 #include "matmul_bundle.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
 #include "measure/cupti_timer.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 #include "vector_add.h"
 
 namespace tuneonce {
@@ -131,30 +138,32 @@ class Lane {
 };
 
 /// The kernel that raw launches launch.
-const Success& RawKernel() {
-  static const auto* const best = [] {
+const CompiledKernel& RawKernel() {
+  static const auto* const kernel = [] {
     Bench& bench = GetBench();
     ScopedContext current(bench.context.view());
     TensorView view = View(32);
-    return new Success(
-        OrDie(exhaustive_search(OneConfig(), bench.stream.view(), {view, view, view}, SearchOptions())).best);
+    KernelDefinition definition = OneConfig();
+    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.view(), {view, view, view}, SearchOptions()));
+    return new CompiledKernel(OrDie(BestKernel(bench.device, definition, result.best)));
   }();
-  return *best;
+  return *kernel;
 }
 
 void RunRaw(benchmark::State& state, const DriverApi& api) {
-  const Success& best = RawKernel();
+  const CompiledKernel& kernel = RawKernel();
+  const Geometry geometry = kernel.geometry();
   CUdeviceptr pointer = GetBench().buffer.get();
   std::int64_t n = 32;
   Lane lane(state);
   for (auto _ : state) {
     void* parameters[] = {&pointer, &pointer, &pointer, &n};
     CUlaunchConfig config{};
-    config.gridDimX = static_cast<unsigned>(best.geometry.grid.x);
+    config.gridDimX = static_cast<unsigned>(geometry.grid.x);
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-    config.blockDimX = static_cast<unsigned>(best.geometry.block.x);
+    config.blockDimX = static_cast<unsigned>(geometry.block.x);
     config.hStream = lane.stream();
-    CUresult result = api.launch_path().LaunchKernelEx(&config, best.kernel->kernel.get(), parameters, nullptr);
+    CUresult result = api.launch_path().LaunchKernelEx(&config, kernel.function(), parameters, nullptr);
     if (result != CUDA_SUCCESS) state.SkipWithError("the launch failed");
     lane.Step();
   }

@@ -14,13 +14,20 @@
 #include <thread>
 #include <vector>
 
+#include "best_kernel.h"
+#include "cuda/driver_api.h"
 #include "device_benchmark.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 #include "vector_add.h"
 
 namespace tuneonce {
@@ -55,7 +62,9 @@ struct Bench {
         kernel(OrDie(TunedKernel::Create(examples::DefineVectorAdd(), device, InMemory()))) {
     OrDie(buffer.Fill(0));
     TensorView view = View();
-    best = OrDie(exhaustive_search(examples::DefineVectorAdd(), stream.view(), {view, view, view})).best;
+    KernelDefinition definition = examples::DefineVectorAdd();
+    TuningResult result = OrDie(exhaustive_search(definition, stream.view(), {view, view, view}));
+    best.emplace(OrDie(BestKernel(device, definition, result.best)));
     OrDie(kernel.Launch(stream.get(), view, view, view));
     OrDie(stream.view().Synchronize());
   }
@@ -67,7 +76,7 @@ struct Bench {
   Stream stream;
   DeviceBuffer buffer;
   TunedKernel kernel;
-  Success best;
+  std::optional<CompiledKernel> best;
 };
 
 Bench& GetBench() {
@@ -91,11 +100,11 @@ std::vector<double> LaunchForAWhile(bool raw) {
     if (raw) {
       void* parameters[] = {&pointer, &pointer, &pointer, &n};
       CUlaunchConfig config{};
-      config.gridDimX = static_cast<unsigned>(bench.best.geometry.grid.x);
+      config.gridDimX = static_cast<unsigned>(bench.best->geometry().grid.x);
       config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-      config.blockDimX = static_cast<unsigned>(bench.best.geometry.block.x);
+      config.blockDimX = static_cast<unsigned>(bench.best->geometry().block.x);
       config.hStream = stream.get();
-      if (bench.device.api().launch_path().LaunchKernelEx(&config, bench.best.kernel->kernel.get(), parameters,
+      if (bench.device.api().launch_path().LaunchKernelEx(&config, bench.best->function(), parameters,
                                                           nullptr) != CUDA_SUCCESS) {
         OrDie(InternalError("the launch failed"));
       }

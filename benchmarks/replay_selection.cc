@@ -13,8 +13,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "selection_rules.h"
 #include "measure/race.h"
+#include "selection_rules.h"
 
 namespace tuneonce {
 namespace {

@@ -6,12 +6,16 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
+#include "launch/launch.h"
 #include "matmul.h"
 #include "tuneonce/context.h"
+#include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
-#include "launch/launch.h"
-#include "tuneonce/tuned_kernel.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 namespace {

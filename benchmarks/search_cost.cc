@@ -10,10 +10,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
 #include "measure/event_timer.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

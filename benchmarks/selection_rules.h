@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "trace.h"
-#include "tuneonce/measurement.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
 

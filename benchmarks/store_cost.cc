@@ -10,6 +10,8 @@
 
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

@@ -29,7 +29,7 @@ function(tuneonce_add_bundle target folder)
   file(CONFIGURE OUTPUT ${out}/${name}_bundle.h @ONLY CONTENT
 "// Generated from ${path}; do not edit.
 #pragma once
-#include \"tuneonce/kernel/bundle.h\"
+#include \"tuneonce/bundle.h\"
 
 namespace tuneonce_bundles {
 @arrays@inline constexpr tuneonce::EmbeddedFile ${name}_files[] = {

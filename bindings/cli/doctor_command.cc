@@ -3,7 +3,8 @@
 
 #include "commands.h"
 #include "output.h"
-#include "report/json.h"
+#include "report/doctor.h"
+#include "tuneonce/report.h"
 
 namespace tuneonce::cli {
 

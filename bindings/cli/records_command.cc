@@ -9,8 +9,9 @@
 #include "files.h"
 #include "numbers.h"
 #include "output.h"
-#include "tuneonce/device.h"
 #include "report/records_json.h"
+#include "tuneonce/device.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {

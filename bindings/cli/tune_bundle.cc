@@ -8,10 +8,11 @@
 #include <type_traits>
 
 #include "numbers.h"
+#include "runtime/warmup_inputs.h"
 #include "tuned_run.h"
 #include "tuneonce/context.h"
+#include "tuneonce/device.h"
 #include "tuneonce/stream.h"
-#include "runtime/warmup_inputs.h"
 
 namespace tuneonce::cli {
 namespace {

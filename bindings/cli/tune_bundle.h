@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tuned_run.h"
-#include "tuneonce/device.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce::cli {

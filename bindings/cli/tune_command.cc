@@ -5,14 +5,20 @@
 
 #include "commands.h"
 #include "example.h"
-#include "output.h"
-#include "tune_bundle.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
-#include "report/json.h"
-#include "report/table.h"
+#include "output.h"
 #include "store/memory_store.h"
+#include "tune_bundle.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/device.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/report.h"
+#include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <random>
 
 #include "example.h"
+#include "launch/call_binder.h"
 #include "tuned_run.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/stream.h"
-#include "launch/call_binder.h"
 
 namespace tuneonce::examples {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "tuneonce/autotune_observer.h"
+
 namespace tuneonce::examples {
 namespace {
 
@@ -46,8 +48,6 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   run.hit_host_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / kHits;
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
   run.result = std::move(observer->result);
-  run.result.best.kernel = nullptr;
-  if (run.result.baseline) run.result.baseline->kernel = nullptr;
   return run;
 }
 

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "tuneonce/artifact.h"
+#include "tuneonce/compile_options.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
-#include "tuneonce/artifact.h"
-#include "compile/compile_limits.h"
 
 namespace tuneonce {
 

@@ -5,11 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "tuneonce/autotune_observer.h"
-#include "tuneonce/exhaustive_search.h"
-#include "tuneonce/record_store.h"
+#include "tuneonce/search_options.h"
 
 namespace tuneonce {
+
+class AutotuneObserver;
+class RecordStore;
+enum class RecordMatch;
 
 /// How a TunedKernel decides. All defaults suit an inference engine.
 struct AutotunePolicy {
@@ -20,7 +22,7 @@ struct AutotunePolicy {
   std::shared_ptr<RecordStore> store;
   /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps choices
   /// across driver updates; kOtherDevice serves a record of any device, for a fleet that ships one.
-  RecordMatch weakest_match = RecordMatch::kExact;
+  RecordMatch weakest_match = {};
   /// Store what was measured under a profiler (Environment::profiler). Default false: it is used, but not remembered.
   bool store_under_profiler = false;
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "tuneonce/result.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

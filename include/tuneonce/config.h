@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tuneonce/api.h"
-#include "tuneonce/result.h"
 #include "tuneonce/axis.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "tuneonce/result.h"
 #include "tuneonce/device.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "tuneonce/result.h"
-#include "cuda/driver_api.h"
 
 namespace tuneonce {
+
+class DriverApi;  // A loaded driver; opaque to hosts.
 
 /// What a device is: enough to tell results of one kind of device from those of another.
 struct DeviceIdentity {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "tuneonce/api.h"
-#include "tuneonce/result.h"
-#include "tuneonce/problem.h"
 #include "tuneonce/config.h"
+#include "tuneonce/problem.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

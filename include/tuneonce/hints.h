@@ -9,12 +9,13 @@
 #include <utility>
 
 #include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/status.h"
 #include "tuneonce/config.h"
+#include "tuneonce/status.h"
 #include "tuneonce/target.h"
 
 namespace tuneonce {
+
+struct Fingerprint;
 
 /// The value of a hint: a whole number, and made of nothing else, since the initializer of a map would make 0 of 0.5.
 class HintValue {

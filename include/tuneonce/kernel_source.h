@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "tuneonce/api.h"
-#include "tuneonce/fingerprint.h"
-#include "tuneonce/status.h"
 #include "tuneonce/config.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
+
+struct Fingerprint;
 
 enum class SourceKind {
   kCubin,    ///< Machine code for one GPU architecture, as is.

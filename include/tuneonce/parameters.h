@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "tuneonce/argument.h"
+#include "tuneonce/config.h"
 #include "tuneonce/problem.h"
 #include "tuneonce/tolerance.h"
 #include "tuneonce/warmup_fill.h"
-#include "tuneonce/config.h"
 
 namespace tuneonce {
 

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 
-#include "tuneonce/tensor_view.h"
 #include "tuneonce/dims.h"
 #include "tuneonce/target.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 

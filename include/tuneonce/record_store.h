@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/result.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
@@ -60,6 +60,9 @@ class TUNEONCE_API RecordStore {
   mutable std::mutex said_mutex_;
   mutable std::set<std::string> said_;
 };
+
+/// Records in memory, gone with the last of its owners.
+TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
 
 }  // namespace tuneonce
 

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/axis.h"
 #include "tuneonce/config.h"
 #include "tuneonce/dims.h"
+#include "tuneonce/result.h"
 #include "tuneonce/target.h"
 
 namespace tuneonce {

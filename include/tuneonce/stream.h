@@ -5,11 +5,12 @@
 
 #include <utility>
 
+#include "tuneonce/device.h"
 #include "tuneonce/result.h"
-#include "tuneonce/context.h"
-#include "cuda/event.h"
 
 namespace tuneonce {
+
+class Event;
 
 /// A stream that somebody else owns; nullptr is the legacy default stream. Copyable. Thread rule: a value.
 class TUNEONCE_API StreamView {

@@ -9,9 +9,10 @@
 
 #include "tuneonce/api.h"
 #include "tuneonce/result.h"
-#include "tuneonce/device.h"
 
 namespace tuneonce {
+
+struct DeviceIdentity;
 
 /// What a kernel is compiled for and planned on: the properties of a device that configs depend on.
 struct Target {
@@ -22,10 +23,7 @@ struct Target {
   int max_shared_memory_bytes = 0;  ///< Per block, opt-in maximum.
   std::uint64_t l2_bytes = 0;
 
-  static Target Of(const DeviceIdentity& device) {
-    return Target{device.is_cpu_device, device.capability_major,        device.capability_minor,
-                  device.num_sms,       device.max_shared_memory_bytes, device.l2_bytes};
-  }
+  TUNEONCE_API static Target Of(const DeviceIdentity& device);
   /// Compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }
   /// "sm_90", or "cpu".

@@ -64,6 +64,13 @@ class TUNEONCE_API Timer {
   virtual Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) = 0;
 };
 
+/// Times kernels by CUPTI's activity records: the kernel's own time, without what a pair of events adds. Open is
+/// Unavailable on the CPU device, where CUPTI is missing, or if a profiler has it.
+TUNEONCE_API std::unique_ptr<Timer> MakeCuptiTimer();
+
+/// Times each run by a pair of events in a graph, and subtracts what such a pair adds.
+TUNEONCE_API std::unique_ptr<Timer> MakeEventTimer();
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TIMER_H_

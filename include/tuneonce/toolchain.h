@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/artifact.h"
-#include "compile/compile_limits.h"
+#include "tuneonce/compile_options.h"
 #include "tuneonce/hints.h"
 #include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
 #include "tuneonce/target.h"
 
 namespace tuneonce {

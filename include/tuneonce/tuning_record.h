@@ -7,12 +7,29 @@
 #include <string_view>
 #include <vector>
 
-#include "tuneonce/result.h"
-#include "tuneonce/measurement.h"
 #include "tuneonce/config.h"
-#include "tuneonce/tuning_key.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
+
+/// What a tuning record is found by. A value.
+struct TuningKey {
+  std::string kernel;                    ///< Name, for people.
+  Fingerprint kernel_fingerprint;        ///< KernelFingerprint.
+  std::vector<std::uint64_t> key_words;  ///< CallBinder::KeyWords: dims (by bucket), dtypes, flags.
+  std::string key_text;                  ///< The same for people: "M<=4096, N=1024, x:float32".
+  std::string device_name;
+  int capability = 0;  ///< 90 for 9.0; 0 on the CPU device.
+  int num_sms = 0;
+  int driver_version = 0;
+
+  /// Everything but the driver's version agrees.
+  TUNEONCE_API bool SameDevice(const TuningKey& other) const;
+  /// Kernel and key words agree.
+  TUNEONCE_API bool SameKernel(const TuningKey& other) const;
+};
 
 // The enums below are kept by the numbers and words of lib/store/stored_enums.h: add a value there too.
 

@@ -3,15 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "tuneonce/measurement.h"
-#include "measure/roofline.h"
-#include "search/candidate.h"
-#include "tuneonce/failure.h"
+#include "tuneonce/artifact.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
 
@@ -38,14 +37,18 @@ struct Success {
   std::optional<OutputDifference> largest_difference;
   /// Empty unless the definition says what a run must move and compute.
   std::optional<Roofline> roofline;
-  /// Its code, for `best` and `baseline`; null in `successes`, since losers are unloaded when a search ends.
-  std::shared_ptr<const LoadedKernel> kernel;
 };
 
 /// A config whose code and geometry are those of another one, and which was therefore not measured again.
 struct Duplicate {
   Config config;
   Config same_as;
+};
+
+/// A variant that a config was not built by, and why.
+struct PassedOver {
+  std::string variant;
+  std::string reason;
 };
 
 /// A config that was built by another variant than the one preferred.
@@ -69,7 +72,7 @@ struct TuningCost {
   std::size_t peak_bytes = 0;
 };
 
-/// The result of a search. successes + failures + duplicates + not_measured are the whole space.
+/// The result of a search: plain data, which outlives every context; CompiledKernel launches what it names. successes + failures + duplicates + not_measured are the whole space.
 struct TuningResult {
   std::string kernel;
   Success best;

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "tuneonce/api.h"
-#include "tuneonce/tensor_view.h"
 #include "tuneonce/dims.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 

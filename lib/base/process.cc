@@ -20,8 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/file_descriptor.h"
 #include "base/environment.h"
+#include "base/file_descriptor.h"
 
 namespace tuneonce {
 namespace {

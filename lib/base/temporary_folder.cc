@@ -14,8 +14,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/environment.h"
+#include "base/file.h"
 
 namespace tuneonce {
 namespace {

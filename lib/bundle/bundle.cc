@@ -9,8 +9,9 @@
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_space.h"
 #include "bundle/bundle_variant.h"
-#include "definition/fill_bytes.h"
 #include "bundle/manifest.h"
+#include "definition/fill_bytes.h"
+#include "launch/assumption.h"
 
 namespace tuneonce {
 
@@ -47,7 +48,7 @@ class BundleReader {
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
-    if (Status valid = definition.Validate(); !valid.ok()) return root.Error(valid.message());
+    if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(definition));
     Bundle bundle(std::move(definition));
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "launch/source_parameters.h"
 #include "launch/parameter_block.h"
+#include "launch/source_parameters.h"
 
 namespace tuneonce {
 namespace {

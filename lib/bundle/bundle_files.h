@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "tuneonce/result.h"
 #include "tuneonce/bundle.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

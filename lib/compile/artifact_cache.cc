@@ -2,7 +2,8 @@
 
 #include <chrono>
 
-#include "base/keyed_lock.h"
+#include "compile/keyed_lock.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -1,6 +1,8 @@
 #include "compile/compile_cached.h"
 
 #include "compile/dependency_file.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {

@@ -19,9 +19,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/callback.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "compile/compile_cached.h"
-#include "base/environment.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 namespace {

@@ -9,29 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/compile_options.h"
+#include "tuneonce/result.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
-
-struct CompileOptions {
-  /// Candidates compiled at a time. Default 0: `Environment::compile_workers`, else the cores that this process may use
-  /// less one (for the thread that measures), and no more than free memory holds at `memory_per_worker_bytes`.
-  int num_workers = 0;
-  /// What one compile may take. Default 400 MiB: tileiras was seen to take 115 to 250 MiB, g++ on a small kernel less.
-  std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
-  /// For one candidate. Default two minutes (see CompileLimits).
-  int timeout_ms = CompileLimits().timeout_ms;
-  /// For all together, from the start: what is not compiled by then fails. Default 0: no limit.
-  int total_timeout_ms = 0;
-  /// Where artifacts are kept. Null (default): MemoryArtifactCache::Process().
-  ArtifactCache* cache = nullptr;
-  /// Stops all compiles soon after it becomes true. Null (default): never.
-  const std::atomic<bool>* cancelled = nullptr;
-  /// The same, asked on the thread that waits in Next, every 10 ms: true stops all. Null (default): never.
-  std::function<bool()> interrupted;
-};
 
 /// One thing to compile: by the first of the sources that compiles.
 struct CompileJob {

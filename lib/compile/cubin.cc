@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/elf_image.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

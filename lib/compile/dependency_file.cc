@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

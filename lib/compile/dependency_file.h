@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/artifact.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

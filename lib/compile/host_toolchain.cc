@@ -8,13 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/elf_image.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "compile/dependency_file.h"
 #include "compile/tool.h"
 #include "cpu_kernel_prelude.h"  // Generated from cpu_device/include/tuneonce/cpu_device/kernel.h.
-#include "base/environment.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

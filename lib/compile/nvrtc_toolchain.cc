@@ -10,9 +10,9 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/environment.h"
 #include "compile/cubin.h"
 #include "cuda/dynamic_library.h"
-#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

@@ -3,9 +3,9 @@
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
-#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

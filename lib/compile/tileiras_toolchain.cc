@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/environment.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
-#include "base/environment.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {

@@ -14,11 +14,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/file.h"
-#include "base/process.h"
-#include "base/keyed_lock.h"
-#include "cuda/dynamic_library.h"
 #include "base/environment.h"
+#include "base/file.h"
+#include "compile/keyed_lock.h"
+#include "base/process.h"
+#include "cuda/dynamic_library.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

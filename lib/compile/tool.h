@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
-#include "tuneonce/result.h"
 #include "tuneonce/artifact.h"
-#include "compile/compile_limits.h"
+#include "tuneonce/compile_options.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

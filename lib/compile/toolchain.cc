@@ -7,6 +7,7 @@
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
 #include "compile/tileiras_toolchain.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

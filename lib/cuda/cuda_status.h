@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "tuneonce/status.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 

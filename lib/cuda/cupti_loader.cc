@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cuda/dynamic_library.h"
 #include "base/environment.h"
 #include "cuda/cupti_api.h"
+#include "cuda/dynamic_library.h"
 
 namespace tuneonce {
 namespace {

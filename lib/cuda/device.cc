@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {

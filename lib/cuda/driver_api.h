@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "cuda/driver_functions.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

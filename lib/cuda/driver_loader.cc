@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cuda/dynamic_library.h"
 #include "base/environment.h"
 #include "cuda/driver_api.h"
+#include "cuda/dynamic_library.h"
 
 namespace tuneonce {
 namespace {

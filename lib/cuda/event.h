@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "tuneonce/result.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

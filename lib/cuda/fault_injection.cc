@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "cuda/driver_api.h"
 
 namespace tuneonce {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

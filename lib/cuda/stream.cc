@@ -1,6 +1,7 @@
 #include "tuneonce/stream.h"
 
 #include "cuda/cuda_status.h"
+#include "cuda/event.h"
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "definition/fill_bytes.h"
-#include "launch/assumption.h"
 
 namespace tuneonce {
 namespace {
@@ -233,8 +232,6 @@ Status KernelDefinition::Validate() {
         return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));
       }
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
-      TUNEONCE_RETURN_IF_ERROR(
-          AssumptionChecks::Create(*this, variant).status().WithPrefix("variant '" + variant.name + "'"));
     }
     return Status();
   };

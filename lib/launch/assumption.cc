@@ -273,4 +273,15 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                                            "' was compiled for other arguments: ", what));
 }
 
+Status ValidateForLaunch(KernelDefinition& definition) {
+  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  for (const Variant& variant : definition.variants()) {
+    TUNEONCE_RETURN_IF_ERROR(AssumptionChecks::Create(definition, variant)
+                                 .status()
+                                 .WithPrefix("variant '" + variant.name + "'")
+                                 .WithPrefix("kernel '" + definition.name() + "'"));
+  }
+  return Status();
+}
+
 }  // namespace tuneonce

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 
@@ -129,6 +129,10 @@ class TUNEONCE_API AssumptionChecks {
   Checks others_;
   Checks extents_;  // Those about extents.
 };
+
+/// Checks everything that can be checked without a device: KernelDefinition::Validate, and what each variant assumes.
+/// Errors: InvalidArgument, starting with the kernel's name.
+TUNEONCE_API Status ValidateForLaunch(KernelDefinition& definition);
 
 }  // namespace tuneonce
 

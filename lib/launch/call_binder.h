@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "tuneonce/argument.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

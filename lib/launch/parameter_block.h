@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/result.h"
 #include "launch/call_binder.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

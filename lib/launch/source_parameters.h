@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/kernel_source.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
 

@@ -1,8 +1,11 @@
 #include "measure/cache_flush.h"
 
 #include "cuda/cuda_status.h"
-#include "tuneonce/device.h"
+#include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 

@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
-#include "tuneonce/context.h"
 #include "cuda/relaxed_driver.h"
+#include "tuneonce/context.h"
 
 namespace tuneonce {
 namespace {

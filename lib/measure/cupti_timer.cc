@@ -1,10 +1,12 @@
 #include "measure/cupti_timer.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
+#include "cuda/driver_api.h"
+#include "cuda/event.h"
 #include "measure/cache_flush.h"
 #include "measure/cupti_session.h"
-#include "base/environment.h"
-#include "cuda/event.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {
@@ -90,5 +92,7 @@ TimingBurst::TimingBurst(const DriverApi& driver, const CuptiApi* cupti) {
   Result<std::shared_ptr<CuptiSession>> session = ClaimFor(driver, cupti);
   if (session.ok()) session_ = *std::move(session);
 }
+
+std::unique_ptr<Timer> MakeCuptiTimer() { return std::make_unique<CuptiTimer>(); }
 
 }  // namespace tuneonce

@@ -1,5 +1,6 @@
 #include "measure/device_kernels.h"
 
+#include "cuda/library.h"
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/cache_flush.h"
-#include "measure/device_kernels.h"
 #include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "cuda/graph.h"
 #include "launch/launch.h"
+#include "measure/cache_flush.h"
+#include "measure/device_kernels.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {
@@ -150,5 +152,7 @@ Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, Cache
   TUNEONCE_RETURN_IF_ERROR(session->Calibrate());
   return std::unique_ptr<TimingSession>(std::move(session));
 }
+
+std::unique_ptr<Timer> MakeEventTimer() { return std::make_unique<EventTimer>(); }
 
 }  // namespace tuneonce

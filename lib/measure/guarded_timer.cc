@@ -1,6 +1,7 @@
 #include "measure/guarded_timer.h"
 
 #include "base/callback.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {

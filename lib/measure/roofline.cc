@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuneonce/device.h"
+
 namespace tuneonce {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tuneonce/api.h"
-#include "tuneonce/measurement.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
 

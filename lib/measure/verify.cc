@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
+#include "launch/launch.h"
 #include "measure/compare_element.h"
 #include "measure/device_kernels.h"
-#include "cuda/cuda_status.h"
 #include "tuneonce/device_buffer.h"
-#include "launch/launch.h"
 
 namespace tuneonce {
 namespace {

@@ -11,6 +11,7 @@
 #include "compile/ptxas_toolchain.h"
 #include "compile/tileiras_toolchain.h"
 #include "cuda/cupti_api.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/device.h"
 
 namespace tuneonce {

@@ -28,6 +28,9 @@ struct DoctorReport {
 /// Looks at this machine. Starts the tools it finds to ask their version; loads drivers. Takes about 0.1 s.
 TUNEONCE_API DoctorReport RunDoctor();
 
+/// A doctor's findings as a JSON object {"ok", "findings": [...]}.
+TUNEONCE_API std::string DoctorJson(const DoctorReport& report);
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_REPORT_DOCTOR_H_

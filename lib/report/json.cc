@@ -1,9 +1,11 @@
-#include "report/json.h"
+#include "report/doctor.h"
+#include "tuneonce/report.h"
 
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/table.h"
+#include "tuneonce/report.h"
 
 #include <algorithm>
 #include <map>
@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/printable.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

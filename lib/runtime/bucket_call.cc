@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuneonce/device_buffer.h"
+
 namespace tuneonce {
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "search/trial_memory.h"
 #include "launch/call_binder.h"
+#include "search/trial_memory.h"
 
 namespace tuneonce {
 

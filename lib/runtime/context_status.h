@@ -3,8 +3,8 @@
 
 #include <cuda.h>
 
-#include "tuneonce/status.h"
 #include "cuda/driver_api.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 

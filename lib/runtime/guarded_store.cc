@@ -1,6 +1,9 @@
 #include "runtime/guarded_store.h"
 
 #include "base/callback.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "measure/race.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -1,8 +1,8 @@
 #ifndef TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_
 #define TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_
 
-#include "tuneonce/tuning_result.h"
 #include "tuneonce/tuning_record.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 

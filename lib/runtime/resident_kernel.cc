@@ -1,5 +1,6 @@
 #include "runtime/resident_kernel.h"
 
+#include "cuda/driver_api.h"
 #include "runtime/context_status.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/callback.h"
+#include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "launch/launch.h"
 #include "launch/parameter_block.h"

@@ -7,10 +7,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/environment.h"
+#include "launch/assumption.h"
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "base/environment.h"
 #include "store/memory_store.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/device.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
@@ -50,7 +55,7 @@ TunedKernel::TunedKernel(TunedKernel&&) noexcept = default;
 TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
 
 Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
-  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
   if (definition.key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));

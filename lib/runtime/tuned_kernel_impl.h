@@ -11,12 +11,17 @@
 #include <vector>
 
 #include "base/callback.h"
+#include "cuda/driver_api.h"
 #include "runtime/context_status.h"
 #include "runtime/failed_tunes.h"
 #include "runtime/guarded_store.h"
 #include "runtime/hit_table.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
+#include "tuneonce/device.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -178,9 +183,9 @@ struct TunedKernel::Impl {
     TunedInputs inputs = TunedInputs::kUnknown;
   };
   /// Searches at the bucket's bound, or at the shape at hand; `*on` says at which.
-  Result<TuningResult> Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on);
+  Result<SearchOutcome> Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on);
   /// At the bucket's bound, on the fills made for it, or on the caller's bytes repeated.
-  Result<TuningResult> SearchAtBound(const TuneRequest& request, const BoundCall& call, const Dims& bound);
+  Result<SearchOutcome> SearchAtBound(const TuneRequest& request, const BoundCall& call, const Dims& bound);
 
   /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
   /// it was prepared for.

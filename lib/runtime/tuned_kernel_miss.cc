@@ -6,17 +6,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/environment.h"
 #include "compile/compile_cached.h"
+#include "compile/compile_pool.h"
 #include "runtime/bucket_call.h"
 #include "runtime/profiler_range.h"
 #include "runtime/recorded_result.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "search/search_in_memory.h"
-#include "search/trial_tensors.h"
-#include "base/environment.h"
-#include "compile/compile_pool.h"
-#include "tuneonce/context.h"
 #include "runtime/warmup_inputs.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
+#include "search/trial_tensors.h"
+#include "store/kernel_fingerprint.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -407,13 +416,13 @@ bool TunedKernel::Impl::ServeFromStore(const DeviceState& device, const TuningKe
   return true;
 }
 
-Result<TuningResult> TunedKernel::Impl::SearchAtBound(const TuneRequest& request, const BoundCall& call,
+Result<SearchOutcome> TunedKernel::Impl::SearchAtBound(const TuneRequest& request, const BoundCall& call,
                                                       const Dims& bound) {
   StreamView view(api, request.stream);
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(api, policy.search.memory_budget_bytes));
   if (request.fills_of == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(BucketCall bucket, BucketCall::Create(*definition, call, view, memory));
-    return SearchInMemory(definition, view, bucket.call(), policy.search, memory);
+    return SearchCall(definition, view, bucket.call(), policy.search, memory);
   }
   // Fills that are repeated would be others: offsets that fall, lengths of another shape.
   TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(*definition, bound, *request.fills_of, view));
@@ -421,22 +430,22 @@ Result<TuningResult> TunedKernel::Impl::SearchAtBound(const TuneRequest& request
   BoundCall at_bound;
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(inputs.arguments().data(), inputs.arguments().size(), &at_bound));
   at_bound.problem.target = call.problem.target;
-  return SearchInMemory(definition, view, at_bound, policy.search, memory);
+  return SearchCall(definition, view, at_bound, policy.search, memory);
 }
 
-Result<TuningResult> TunedKernel::Impl::Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on) {
+Result<SearchOutcome> TunedKernel::Impl::Search(const TuneRequest& request, const BoundCall& call, MeasuredOn* on) {
   bool is_on_fills = request.fills_of != nullptr;
   on->dims = BucketCall::BoundOf(*definition, call.problem.dims);
   on->inputs = is_on_fills ? TunedInputs::kFill : TunedInputs::kRepeated;
   if (policy.tune_at_bucket_bound && !(on->dims == call.problem.dims)) {
-    Result<TuningResult> result = SearchAtBound(request, call, on->dims);
+    Result<SearchOutcome> result = SearchAtBound(request, call, on->dims);
     // Where the memory for it or its trials is missing, the shape at hand may still fit.
     bool is_over = result.ok() || result.status().sticky() || result.status().code() == StatusCode::kCancelled;
     if (is_over) return result;
   }
   on->dims = call.problem.dims;
   on->inputs = is_on_fills ? TunedInputs::kFill : TunedInputs::kCaller;
-  return exhaustive_search(definition, StreamView(api, request.stream), call, policy.search);
+  return SearchCall(definition, StreamView(api, request.stream), call, policy.search);
 }
 
 Result<TuningLease> TunedKernel::Impl::LeaseToTune(const TuningKey& key, bool may_wait) const {
@@ -496,21 +505,21 @@ Status TunedKernel::Impl::SearchAndRemember(const TuneRequest& request, const De
   ProfilerRange range("tune " + definition->name() + " " + store_key.key_text);
   Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(definition->name(), store_key.key_text); });
   MeasuredOn measured_on;
-  Result<TuningResult> searched = Search(request, call, &measured_on);
+  Result<SearchOutcome> searched = Search(request, call, &measured_on);
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
     if (context_lives && ServeFromStore(device, store_key, call, key, /*accept_incomplete=*/true)) return Status();
     return searched.status();
   }
-  const TuningResult& result = *searched;
+  const TuningResult& result = searched->result;
   counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  Publish(device, key, call, result.best.config, result.best.kernel);
+  Publish(device, key, call, result.best.config, searched->best);
   if (result.baseline) {
     ResidentKey fallback_key;
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
-    Publish(device, fallback_key, call, result.baseline->config, result.baseline->kernel);
+    Publish(device, fallback_key, call, result.baseline->config, searched->baseline);
   }
   TuningRecord record;
   record.key = std::move(store_key);

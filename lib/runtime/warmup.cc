@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "runtime/tuned_kernel_impl.h"
 #include "measure/cupti_timer.h"
+#include "runtime/tuned_kernel_impl.h"
 #include "runtime/warmup_inputs.h"
 
 namespace tuneonce {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "definition/fill_bytes.h"
+#include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
 namespace {

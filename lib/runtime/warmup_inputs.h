@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "tuneonce/result.h"
-#include "tuneonce/device_buffer.h"
 #include "tuneonce/argument.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

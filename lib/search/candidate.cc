@@ -5,9 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
-#include "launch/source_parameters.h"
 #include "base/environment.h"
+#include "cuda/library.h"
 #include "launch/assumption.h"
+#include "launch/source_parameters.h"
 
 namespace tuneonce {
 namespace {
@@ -113,6 +114,12 @@ Result<ParameterLayout> LayoutOf(const Candidate& candidate) {
                                  candidate.variant == nullptr ? kAll : candidate.variant->parameters);
 }
 
+Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes) {
+  if (bytes <= kDefaultSharedMemoryBytes) return Status();
+  return kernel.SetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(bytes))
+      .WithPrefix(std::to_string(bytes) + " bytes of shared memory");
+}
+
 Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate) {
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
@@ -127,13 +134,7 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
     return sizes.status();
   }
   if (candidate.geometry.shared_memory_bytes > std::numeric_limits<int>::max()) return CheckGeometry(candidate);
-  if (candidate.geometry.shared_memory_bytes > kDefaultSharedMemoryBytes) {
-    TUNEONCE_RETURN_IF_ERROR(
-        kernel
-            .SetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                          static_cast<int>(candidate.geometry.shared_memory_bytes))
-            .WithPrefix(std::to_string(candidate.geometry.shared_memory_bytes) + " bytes of shared memory"));
-  }
+  TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, candidate.geometry.shared_memory_bytes));
   return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol,
                                                               candidate.variant, candidate.artifact.code_fingerprint,
                                                               candidate.geometry.shared_memory_bytes});

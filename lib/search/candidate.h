@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/artifact.h"
 #include "compile/compile_pool.h"
 #include "cuda/library.h"
 #include "launch/call_binder.h"
-#include "tuneonce/kernel_definition.h"
 #include "launch/parameter_block.h"
+#include "tuneonce/artifact.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 
@@ -19,18 +21,12 @@ struct Candidate {
   Config config;
   std::shared_ptr<const KernelDefinition> definition;
   const Variant* variant = nullptr;  ///< Of `definition`; null in a search without a definition.
-  BoundCall call;                    ///< The caller's arguments; trials run on a SplitBuffers of it.
+  BoundCall call;                    ///< The caller's arguments; trials run on scratch (TrialTensors).
   CallingConvention convention = CallingConvention::kPlain;
   KernelSource source;
   Hints hints;
   Geometry geometry;
   Artifact artifact;  ///< Empty before compilation.
-};
-
-/// A variant that a config was not built by, and why.
-struct PassedOver {
-  std::string variant;
-  std::string reason;
 };
 
 /// The ways to build one config, in order of preference.
@@ -65,6 +61,10 @@ TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
 
 /// How a launch of the candidate passes its parameters.
 TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
+
+/// Lets launches of the kernel take so much dynamic shared memory; above 48 KiB a driver wants to be told. REQUIRES: `bytes`
+/// fits an int.
+TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4

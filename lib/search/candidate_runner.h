@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "search/candidate.h"
-#include "tuneonce/failure.h"
+#include "tuneonce/trial.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {

@@ -5,13 +5,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "measure/guarded_timer.h"
-#include "search/in_process_runner.h"
-#include "search/search_engine.h"
-#include "search/search_in_memory.h"
-#include "search/trial_tensors.h"
-#include "tuneonce/device.h"
 #include "cuda/event.h"
+#include "launch/assumption.h"
+#include "measure/guarded_timer.h"
+#include "measure/roofline.h"
+#include "search/candidate.h"
+#include "search/in_process_runner.h"
+#include "search/search_call.h"
+#include "search/search_engine.h"
+#include "search/trial_tensors.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -39,7 +46,7 @@ Result<Target> CurrentTarget(const DriverApi& api) {
   return Target::Of(identity);
 }
 
-Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
+Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
@@ -55,14 +62,14 @@ Result<TuningResult> RunSearch(const std::string& kernel, const SearchSpace& spa
   InProcessRunner runner(trial_stream.view(), guarded, memory, space.baseline().has_value());
   SearchEngine engine(kernel, target, space.baseline(), guarded, runner);
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
-  Result<TuningResult> result = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
+  Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
                                             [&] { return engine.Run(std::move(planned)); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
   (void)trial_stream.view().Synchronize();
   // A result has it in its notes.
-  if (!result.ok() && !runner.damage().empty()) return result.status().WithPrefix(runner.damage());
-  return result;
+  if (!outcome.ok() && !runner.damage().empty()) return outcome.status().WithPrefix(runner.damage());
+  return outcome;
 }
 
 /// What the definition says a run must move and compute, against what the device can.
@@ -133,21 +140,22 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
 Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
   auto shared = std::make_shared<KernelDefinition>(definition);
-  TUNEONCE_RETURN_IF_ERROR(shared->Validate());
+  TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(*shared));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(CallBinder(*shared).Bind(arguments.data(), arguments.size(), &call));
   TUNEONCE_ASSIGN_OR_RETURN(call.problem.target, CurrentTarget(stream.api()));
-  return exhaustive_search(std::shared_ptr<const KernelDefinition>(shared), stream, call, options);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(std::move(shared), stream, call, options));
+  return std::move(outcome.result);
 }
 
-Result<TuningResult> exhaustive_search(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                       const BoundCall& call, const SearchOptions& options) {
+Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                 const BoundCall& call, const SearchOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return SearchInMemory(std::move(definition), stream, call, options, std::move(memory));
+  return SearchCall(std::move(definition), stream, call, options, std::move(memory));
 }
 
-Result<TuningResult> SearchInMemory(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                    const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
+Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                 const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
   std::vector<PlannedConfig> planned;
@@ -156,10 +164,10 @@ Result<TuningResult> SearchInMemory(std::shared_ptr<const KernelDefinition> defi
     TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, RunSearch(definition->name(), definition->space(), target, stream,
-                                                           std::move(planned), options, std::move(memory)));
-  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &result));
-  return result;
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), definition->space(), target, stream,
+                                                             std::move(planned), options, std::move(memory)));
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
+  return outcome;
 }
 
 Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,
@@ -197,7 +205,9 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return RunSearch(kernel, space, target, stream, std::move(planned), options, std::move(memory));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space, target, stream, std::move(planned), options,
+                                                             std::move(memory)));
+  return std::move(outcome.result);
 }
 
 }  // namespace tuneonce

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "search/trial_memory.h"
 #include "measure/verify.h"
+#include "search/trial_memory.h"
 
 namespace tuneonce {
 

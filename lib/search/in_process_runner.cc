@@ -6,7 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
 #include "launch/launch.h"
+#include "search/candidate.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {

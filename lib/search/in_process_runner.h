@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "search/candidate_runner.h"
 #include "search/output_check.h"
 #include "search/trial_timer.h"
-#include "search/candidate_runner.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 

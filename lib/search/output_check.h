@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "search/trial_tensors.h"
 #include "measure/verify.h"
-#include "tuneonce/failure.h"
+#include "search/trial_tensors.h"
+#include "tuneonce/trial.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {

@@ -9,8 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "measure/statistics.h"
+#include "search/search_call.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 namespace {
@@ -71,7 +76,7 @@ void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t tot
   }
 }
 
-Result<TuningResult> SearchEngine::Run(std::vector<PlannedConfig> planned) {
+Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   auto start = std::chrono::steady_clock::now();
   planned_ = std::move(planned);
   Status done = CompileAndPrepare();
@@ -86,7 +91,13 @@ Result<TuningResult> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   result_.cost.num_launches = runner_.num_launches();
   result_.cost.peak_bytes = runner_.peak_bytes();
   result_.cost.wall_seconds = SecondsSince(start);
-  return std::move(result_);
+  SearchOutcome outcome;
+  outcome.best = winner_->prepared->kernel;
+  for (const Group* group : racing_) {
+    if (HasBaseline(*group) && result_.baseline) outcome.baseline = group->prepared->kernel;
+  }
+  outcome.result = std::move(result_);
+  return outcome;
 }
 
 Status SearchEngine::CompileAndPrepare() {
@@ -389,7 +400,6 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   success.toolchain = group.candidate.artifact.toolchain;
   success.ties_with_fastest = group.ties;
   success.largest_difference = group.prepared->largest_difference;
-  success.kernel = group.prepared->kernel;
   return success;
 }
 
@@ -426,7 +436,6 @@ void SearchEngine::Choose() {
   }
   std::stable_sort(result_.successes.begin(), result_.successes.end(),
                    [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
-  for (Success& success : result_.successes) success.kernel = nullptr;  // Losers are unloaded here.
 }
 
 Status SearchEngine::AllFailed() const {

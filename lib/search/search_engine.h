@@ -11,7 +11,11 @@
 
 #include "measure/race.h"
 #include "search/candidate_runner.h"
-#include "tuneonce/exhaustive_search.h"
+#include "search/search_call.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 
@@ -28,7 +32,7 @@ class SearchEngine {
                CandidateRunner& runner);
 
   /// Errors: every candidate failed (listing why), or the context was lost.
-  Result<TuningResult> Run(std::vector<PlannedConfig> planned);
+  Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
 
  private:
   /// Candidates with the same code and geometry: they share one trial.

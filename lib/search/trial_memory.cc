@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "cuda/cuda_status.h"
 #include "cuda/relaxed_driver.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "launch/call_binder.h"
 #include "search/guarded_memory.h"
 #include "search/input_copies.h"
-#include "launch/call_binder.h"
-#include "tuneonce/failure.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
 

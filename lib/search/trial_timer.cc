@@ -1,7 +1,9 @@
 #include "search/trial_timer.h"
 
+#include "cuda/driver_api.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 

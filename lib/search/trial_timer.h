@@ -5,8 +5,9 @@
 #include <string>
 
 #include "search/trial_memory.h"
-#include "tuneonce/timer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/encoding.h"
 #include "store/sqlite.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "store/sqlite_connection.h"
 #include "tuneonce/artifact.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 

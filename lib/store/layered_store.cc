@@ -1,5 +1,9 @@
 #include "tuneonce/layered_store.h"
 
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
+
 namespace tuneonce {
 
 LayeredStore::LayeredStore(std::shared_ptr<RecordStore> user, std::vector<std::shared_ptr<RecordStore>> shipped)

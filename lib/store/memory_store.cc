@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tuneonce/record_store.h"
+
 namespace tuneonce {
 std::shared_ptr<MemoryStore> MemoryStore::Process() {
   static auto* const store = new std::shared_ptr<MemoryStore>(std::make_shared<MemoryStore>());
@@ -42,5 +44,7 @@ Result<std::vector<TuningRecord>> MemoryStore::List() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return records_;
 }
+
+std::shared_ptr<RecordStore> MakeMemoryStore() { return std::make_shared<MemoryStore>(); }
 
 }  // namespace tuneonce

@@ -1,5 +1,6 @@
 // Builds without SQLite (TUNEONCE_WITH_SQLITE=OFF): records stay in memory.
 #include "store/memory_store.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

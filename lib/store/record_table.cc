@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "store/sqlite.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {

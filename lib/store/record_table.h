@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "store/sqlite_connection.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {

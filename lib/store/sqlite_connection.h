@@ -10,8 +10,8 @@
 #include <string>
 
 #include "store/sqlite.h"
-#include "tuneonce/status.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 

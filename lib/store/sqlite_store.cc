@@ -4,14 +4,16 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "base/keyed_lock.h"
+#include "base/environment.h"
+#include "compile/keyed_lock.h"
 #include "store/artifact_table.h"
+#include "store/memory_store.h"
 #include "store/record_table.h"
 #include "store/sqlite_connection.h"
 #include "store/store_lock.h"
 #include "store/store_place.h"
-#include "base/environment.h"
-#include "store/memory_store.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

@@ -5,8 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "tuneonce/result.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

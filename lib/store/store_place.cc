@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "base/file.h"
 #include "base/environment.h"
+#include "base/file.h"
 
 namespace tuneonce {
 namespace {

@@ -4,8 +4,17 @@
 #include "base/encoding.h"
 #include "store/record_fields.h"
 #include "store/stored_enums.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+
+bool TuningKey::SameDevice(const TuningKey& other) const {
+  return device_name == other.device_name && capability == other.capability && num_sms == other.num_sms;
+}
+
+bool TuningKey::SameKernel(const TuningKey& other) const {
+  return kernel_fingerprint == other.kernel_fingerprint && key_words == other.key_words;
+}
 namespace {
 
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tuneonce/api.h"
-#include "tuneonce/result.h"
 #include "tuneonce/hints.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 

@@ -13,10 +13,10 @@
 #include <optional>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/in_child.h"
-#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

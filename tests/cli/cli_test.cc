@@ -8,10 +8,10 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "base/environment.h"
 
 namespace tuneonce {
 namespace {

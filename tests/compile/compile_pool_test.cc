@@ -9,6 +9,9 @@
 
 #include "testing/device_test.h"
 #include "testing/in_child.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 namespace {

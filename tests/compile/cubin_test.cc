@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

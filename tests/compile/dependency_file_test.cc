@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

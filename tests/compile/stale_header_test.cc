@@ -7,10 +7,12 @@
 
 #include "base/file.h"
 #include "compile/compile_cached.h"
-#include "testing/device_test.h"
-#include "testing/targets.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
+#include "testing/device_test.h"
+#include "testing/targets.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

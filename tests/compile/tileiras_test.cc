@@ -5,14 +5,16 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "compile/ptxas_toolchain.h"
+#include "compile/tileiras_toolchain.h"
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
-#include "base/environment.h"
-#include "compile/ptxas_toolchain.h"
-#include "compile/tileiras_toolchain.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 namespace {

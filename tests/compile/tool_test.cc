@@ -8,10 +8,10 @@
 #include <thread>
 
 #include "base/file.h"
+#include "compile/host_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
-#include "compile/host_toolchain.h"
 
 namespace tuneonce {
 namespace {

@@ -1,11 +1,12 @@
 #include "tuneonce/toolchain.h"
 
-#include "testing/device_test.h"
-#include "testing/targets.h"
 #include "base/environment.h"
 #include "compile/cubin_toolchain.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
+#include "testing/device_test.h"
+#include "testing/targets.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 namespace {

@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "tuneonce/toolchain.h"
+#include "cuda/driver_api.h"
 #include "tuneonce/device.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce::conformance {
 namespace {

@@ -4,10 +4,16 @@
 
 #include <cstdlib>
 
-#include "testing/device_test.h"
 #include "compile/host_toolchain.h"
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
 #include "launch/launch.h"
 #include "search/candidate.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

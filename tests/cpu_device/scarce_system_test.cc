@@ -13,12 +13,17 @@
 #include <fstream>
 
 #include "base/temporary_folder.h"
+#include "compile/host_toolchain.h"
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
+#include "launch/launch.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
-#include "compile/host_toolchain.h"
-#include "cuda/library.h"
-#include "launch/launch.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

@@ -1,9 +1,10 @@
 #include <set>
 
-#include "testing/device_test.h"
 #include "base/environment.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
+#include "testing/device_test.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 namespace {

@@ -1,11 +1,17 @@
 // The owning handles and their views, on the CPU device.
 #include <thread>
 
-#include "testing/device_test.h"
 #include "compile/host_toolchain.h"
+#include "cuda/driver_api.h"
+#include "cuda/event.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "cuda/library.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce {
 namespace {

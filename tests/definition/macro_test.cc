@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "testing/device_test.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/encoding.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 

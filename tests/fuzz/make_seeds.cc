@@ -7,8 +7,9 @@
 #include "base/temporary_folder.h"
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
-#include "testing/record_changes.h"
 #include "report/records_json.h"
+#include "testing/record_changes.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

@@ -9,9 +9,14 @@
 #include <random>
 
 #include "base/file.h"
-#include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/compiled_kernel.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -166,12 +171,17 @@ class TileKernelsTest : public testing::GpuTest {
         static_cast<int>(tuned_->duplicates.size()), best.resources.registers,
         static_cast<long long>(best.resources.shared_bytes), tuned_->cost.compile_seconds,
         tuned_->cost.compile_wall_seconds);
-    CheckResources(best);
+    CheckResources(definition, best);
   }
   /// What we read from the cubin is what the driver says.
-  void CheckResources(const Success& best) {
+  void CheckResources(const KernelDefinition& definition, const Success& best) {
+    const Variant& variant = definition.variants().front();
+    Result<CompiledKernel> kernel =
+        CompiledKernel::Create(*device_, variant.source(best.config, Problem()),
+                               variant.hints ? variant.hints(best.config) : Hints::OfConfig(best.config), best.geometry);
+    ASSERT_OK(kernel);
     auto attribute = [&](CUfunction_attribute which) {
-      Result<int> value = best.kernel->kernel.Attribute(which);
+      Result<int> value = kernel->Attribute(which);
       EXPECT_OK(value);
       return value.ok() ? *value : -1;
     };

@@ -8,13 +8,23 @@
 #include <cstring>
 #include <thread>
 
-#include "testing/device_test.h"
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
 #include "launch/launch.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "measure/statistics.h"
 #include "measure/verify.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -6,11 +6,19 @@
 #include <algorithm>
 #include <thread>
 
-#include "matmul.h"
-#include "testing/device_test.h"
+#include "cuda/driver_api.h"
 #include "cuda/graph.h"
-#include "tuneonce/tuned_kernel.h"
+#include "matmul.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 #include "vector_add.h"
 
 namespace tuneonce {

@@ -1,9 +1,9 @@
 // From Launch's arguments to the kernel's parameters: CallBinder and ParameterLayout.
 #include <limits>
 
-#include "testing/device_test.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
+#include "testing/device_test.h"
 
 namespace tuneonce {
 namespace {

@@ -2,10 +2,13 @@
 #include <cstring>
 #include <map>
 
-#include "testing/device_test.h"
 #include "cuda/event.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {

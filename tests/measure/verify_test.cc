@@ -4,9 +4,10 @@
 #include <cstring>
 #include <limits>
 
+#include "compile/ptxas_toolchain.h"
 #include "measure/compare_element.h"
 #include "testing/device_test.h"
-#include "compile/ptxas_toolchain.h"
+#include "tuneonce/device_buffer.h"
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {

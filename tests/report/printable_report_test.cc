@@ -2,10 +2,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/doctor.h"
 #include "testing/device_test.h"
-#include "report/json.h"
-#include "report/table.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/report.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -1,8 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "report/doctor.h"
 #include "testing/device_test.h"
-#include "report/json.h"
-#include "report/table.h"
+#include "tuneonce/report.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

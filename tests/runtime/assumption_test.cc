@@ -1,7 +1,10 @@
 // Variants that are compiled for some arguments only: searching, launching and remembering with them.
-#include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -13,9 +13,12 @@
 #include <new>
 #include <optional>
 
-#include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
+#include "cuda/driver_api.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace {
 

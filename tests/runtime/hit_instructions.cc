@@ -6,12 +6,14 @@
 #include <memory>
 #include <vector>
 
+#include "cuda/driver_api.h"
+#include "store/memory_store.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
+#include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/stream.h"
-#include "tuneonce/bundle.h"
 #include "tuneonce/tuned_kernel.h"
-#include "store/memory_store.h"
 #include "vector_add.h"
 
 namespace tuneonce {

@@ -8,10 +8,13 @@
 #include <thread>
 
 #include "base/process.h"
-#include "testing/device_test.h"
 #include "cuda/graph.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 namespace {

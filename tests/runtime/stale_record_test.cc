@@ -3,8 +3,9 @@
 
 #include "base/file.h"
 #include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,10 @@
 // A strided tensor goes to a variant that takes strides.
-#include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

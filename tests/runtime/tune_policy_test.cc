@@ -6,12 +6,24 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
-#include "testing/device_test.h"
 #include "compile/host_toolchain.h"
 #include "measure/event_timer.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -4,11 +4,18 @@
 #include <mutex>
 #include <thread>
 
-#include "testing/device_test.h"
 #include "base/environment.h"
+#include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -21,8 +28,6 @@ class TunedKernelTest : public testing::CpuDeviceTest {
     void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
       std::lock_guard<std::mutex> lock(mutex);
       results.push_back(result);
-      results.back().best.kernel = nullptr;
-      if (results.back().baseline) results.back().baseline->kernel = nullptr;
     }
     std::mutex mutex;
     std::vector<TuningResult> results;

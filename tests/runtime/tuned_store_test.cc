@@ -9,11 +9,19 @@
 
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "testing/device_test.h"
 #include "cuda/graph.h"
-#include "tuneonce/tuned_kernel.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
 namespace {

@@ -1,12 +1,16 @@
 // TunedKernel::Warmup: the data it tunes on, by shape and on a caller's tensors.
 #include <mutex>
 
-#include "testing/device_test.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
-#include "tuneonce/tuned_kernel.h"
 #include "runtime/warmup_inputs.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

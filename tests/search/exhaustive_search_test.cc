@@ -3,9 +3,14 @@
 
 #include <thread>
 
-#include "testing/device_test.h"
 #include "base/environment.h"
+#include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
+#include "testing/device_test.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -36,8 +41,6 @@ TEST_F(ExhaustiveSearchTest, FindsTheConfigThatDoesLessWorkAndTouchesNothing) {
   EXPECT_EQ(result->best.config[scale_.work], 1) << "a hundredth of the work";
   EXPECT_EQ(result->successes.back().config[scale_.work], 100);
   EXPECT_GE(*result->speedup_over_baseline, 1.0);
-  EXPECT_NE(result->best.kernel, nullptr);
-  EXPECT_EQ(result->successes[0].kernel, nullptr) << "losers are unloaded";
   EXPECT_GT(result->cost.num_launches, 0);
   EXPECT_EQ(Read(y), std::vector<float>(20000, 7)) << "the caller's data is untouched";
 }

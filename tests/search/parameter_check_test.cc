@@ -1,6 +1,9 @@
 // What a kernel takes against what a definition passes, on the CPU device.
 #include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

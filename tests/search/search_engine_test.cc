@@ -7,8 +7,16 @@
 #include <set>
 #include <thread>
 
-#include "testing/device_test.h"
 #include "base/environment.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
+#include "testing/device_test.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {
@@ -162,7 +170,9 @@ class SearchEngineTest : public ::testing::Test {
     };
     std::optional<Config> baseline_config;
     if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
-    return SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(planned));
+    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                              SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(planned)));
+    return std::move(outcome.result);
   }
   std::string Best(const Result<TuningResult>& result) {
     EXPECT_OK(result);
@@ -437,7 +447,9 @@ class VariantFallbackTest : public SearchEngineTest {
     options.compile.cache = &cache;
     options.quiet = true;
     runner_.times = {{"a", 10}, {"b", 20}};
-    return SearchEngine("k", Target(), std::nullopt, options, runner_).Run(std::move(planned));
+    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                              SearchEngine("k", Target(), std::nullopt, options, runner_).Run(std::move(planned)));
+    return std::move(outcome.result);
   }
 };
 

@@ -3,10 +3,15 @@
 #include <cstring>
 #include <map>
 
-#include "testing/device_test.h"
-#include "tuneonce/tuned_kernel.h"
-#include "tuneonce/exhaustive_search.h"
 #include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -1,7 +1,8 @@
 #include "search/trial_tensors.h"
 
-#include "testing/device_test.h"
 #include "cuda/fault_injection.h"
+#include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
 namespace {

@@ -4,7 +4,11 @@
 #include <map>
 
 #include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/progress.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 namespace {

@@ -18,12 +18,14 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "store/memory_store.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/layered_store.h"
-#include "store/memory_store.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {

@@ -13,6 +13,8 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

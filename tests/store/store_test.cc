@@ -1,6 +1,9 @@
+#include "store/kernel_fingerprint.h"
+#include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/record_changes.h"
-#include "store/memory_store.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 namespace {

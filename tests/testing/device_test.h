@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "testing/expect_status.h"
 #include "base/environment.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
 #include "cuda/relaxed_driver.h"
-#include "tuneonce/stream.h"
+#include "testing/expect_status.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/stream.h"
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce::testing {

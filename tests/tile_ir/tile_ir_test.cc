@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "base/file.h"
-#include "tile_ir/tile_ir_file.h"
 #include "testing/device_test.h"
 #include "testing/tile_ir_property.h"
+#include "tile_ir/tile_ir_file.h"
 
 namespace tuneonce {
 namespace {

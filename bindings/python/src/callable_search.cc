@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "measure/race.h"
+#include "measure/statistics.h"
 #include "python_status.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
-#include "measure/race.h"
-#include "measure/statistics.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce::python {
 namespace {

@@ -4,9 +4,13 @@
 #include <cstring>
 #include <new>
 
+#include "cuda/driver_api.h"
+#include "cuda/relaxed_driver.h"
 #include "python_status.h"
 #include "staged_tensors.h"
-#include "cuda/relaxed_driver.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/stream.h"
 
 namespace tuneonce::python {
 namespace {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "cuda/driver_api.h"
 #include "tensor_reader.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"

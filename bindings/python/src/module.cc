@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "callable_search.h"
 #include "python_status.h"
+#include "report/doctor.h"
+#include "report/records_json.h"
 #include "tuned_kernel_type.h"
-#include "base/environment.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/grid.h"
-#include "report/doctor.h"
-#include "report/json.h"
-#include "report/records_json.h"
+#include "tuneonce/report.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::python {

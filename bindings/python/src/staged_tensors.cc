@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "tuneonce/device_buffer.h"
+
 namespace tuneonce::python {
 
 Result<StagedTensors> StagedTensors::Create(const std::vector<TensorView>& host, StreamView stream) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "cuda/driver_api.h"
+
 namespace tuneonce::python {
 namespace {
 

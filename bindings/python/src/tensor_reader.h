@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include "cuda/driver_api.h"
 #include "dlpack_abi.h"
 #include "tuneonce/tensor_view.h"
 

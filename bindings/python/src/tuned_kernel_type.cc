@@ -8,12 +8,16 @@
 #include <memory>
 
 #include "kernel_call.h"
-#include "python_status.h"
-#include "tuneonce/bundle.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "python_status.h"
 #include "store/memory_store.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/device.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/timer.h"
 
 namespace tuneonce::python {
 namespace {

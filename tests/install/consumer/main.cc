@@ -4,11 +4,11 @@
 #include <string>
 
 #include "own_absl.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
-#include "tuneonce/bundle.h"
-#include "tuneonce/tuned_kernel.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
 
 namespace {
 

@@ -1,13 +1,13 @@
-#ifndef TUNEONCE_LIB_BASE_KEYED_LOCK_H_
-#define TUNEONCE_LIB_BASE_KEYED_LOCK_H_
+#ifndef TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_
+#define TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_
 
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
 
-#include "tuneonce/fingerprint.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 
@@ -28,4 +28,4 @@ class KeyedLock {
 
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_BASE_KEYED_LOCK_H_
+#endif  // TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_

@@ -1,4 +1,4 @@
-#include "tuneonce/failure.h"
+#include "tuneonce/trial.h"
 
 namespace tuneonce {
 

@@ -1,16 +1,9 @@
-#include "tuneonce/tuning_key.h"
+#include "store/kernel_fingerprint.h"
 
 #include "base/callback.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
-
-bool TuningKey::SameDevice(const TuningKey& other) const {
-  return device_name == other.device_name && capability == other.capability && num_sms == other.num_sms;
-}
-
-bool TuningKey::SameKernel(const TuningKey& other) const {
-  return kernel_fingerprint == other.kernel_fingerprint && key_words == other.key_words;
-}
 
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_REPORT_TABLE_H_
-#define TUNEONCE_LIB_REPORT_TABLE_H_
+#ifndef TUNEONCE_REPORT_H_
+#define TUNEONCE_REPORT_H_
 
 #include <string>
 
@@ -16,6 +16,12 @@ struct TableOptions {
 /// told from the fastest), the best and the baseline marked, then failures and duplicates, then the cost.
 TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOptions& options = {});
 
+/// A search's result as a JSON object: kernel, best, successes, failures, duplicates, baseline, speedup_over_baseline,
+/// cost (docs/cli.md lists the fields). Unknown numbers are null. `device` and `shape` are added if not empty.
+/// Not in builds without JSON (TUNEONCE_WITH_JSON=OFF).
+TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
+                                    const std::string& shape = "");
+
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_REPORT_TABLE_H_
+#endif  // TUNEONCE_REPORT_H_

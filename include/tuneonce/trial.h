@@ -1,0 +1,75 @@
+#ifndef TUNEONCE_TRIAL_H_
+#define TUNEONCE_TRIAL_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tuneonce/api.h"
+#include "tuneonce/config.h"
+
+namespace tuneonce {
+
+// What a trial of a candidate gives: a Measurement, or a Failure.
+
+/// How long a candidate takes, as measured.
+struct Measurement {
+  double mean_us = 0;
+  /// Half of the 95 % confidence interval of the mean. Empty with one sample, which has no spread.
+  std::optional<double> error_margin_us;
+  int num_samples = 0;
+  double std_us = 0;  ///< Sample standard deviation; 0 with one sample.
+  double median_us = 0;
+  double min_us = 0;
+  double max_us = 0;
+
+  /// Standard deviation as a share of the mean.
+  double rel_std() const { return mean_us > 0 ? std_us / mean_us : 0; }
+};
+
+/// What limits a kernel of a given arithmetic intensity (operations per byte): below 10 memory, above 50 computing.
+enum class Bound { kMemory, kBalanced, kCompute };
+
+/// "memory bound", "balanced", "compute bound".
+TUNEONCE_API std::string_view BoundName(Bound bound);
+
+/// How well a run used the device, by what it must move and compute at least.
+struct Roofline {
+  std::optional<double> intensity;  ///< Operations per byte, where both are known.
+  std::optional<Bound> bound;
+  double gb_per_s = 0;     ///< Achieved; 0 if the bytes are unknown.
+  double tflop_per_s = 0;  ///< Achieved; 0 if the operations are unknown.
+  /// The run's time at the peaks (the longer of moving and computing), as a share of its real time. Empty if that is
+  /// unknown. For types with other peaks than float16 it is a lower bound of how good the kernel is.
+  std::optional<double> percent_of_peak;
+};
+
+/// Why a candidate cannot win.
+enum class FailureKind {
+  kCompile,      ///< The toolchain refused it.
+  kLoad,         ///< The driver refused the image, or its parameters are not the declared ones.
+  kResources,    ///< It needs more memory, shared memory or threads than there are.
+  kLaunch,       ///< The launch was refused, or the geometry cannot be launched.
+  kRun,          ///< It failed while running, or could not be timed.
+  kWrongResult,  ///< It computed something else than the baseline.
+  kOutOfBounds,  ///< It wrote outside of its outputs and workspaces.
+  kNotWritten,   ///< It left elements of an output unwritten.
+  kWroteInput,   ///< It wrote a tensor that it only reads, by its declaration.
+  kNotVerified,  ///< There is no reference to compare its outputs with: the baseline failed.
+};
+
+/// "compile", "load", ...
+TUNEONCE_API std::string_view FailureKindName(FailureKind kind);
+
+/// A candidate that failed: data of the result, not an error of the search.
+struct Failure {
+  Config config;
+  FailureKind kind = FailureKind::kCompile;
+  std::string message;  ///< The tool's or driver's own words.
+  /// The reason may pass (IsTransient): no memory, no process, no compiler, no time. Another search may measure it.
+  bool is_transient = false;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_TRIAL_H_

@@ -1,0 +1,58 @@
+#include "tuneonce/compiled_kernel.h"
+
+#include <utility>
+
+#include "compile/compile_cached.h"
+#include "cuda/cuda_status.h"
+#include "cuda/driver_api.h"
+#include "cuda/library.h"
+#include "launch/launch.h"
+#include "search/candidate.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/device.h"
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+
+struct CompiledKernel::Impl {
+  const DriverApi& api;
+  Library library;
+  KernelHandle kernel;
+  Geometry geometry;
+  LaunchSetup setup;
+
+  Impl(const DriverApi& its_api, Library its_library, KernelHandle its_kernel, const Geometry& its_geometry)
+      : api(its_api), library(std::move(its_library)), kernel(its_kernel), geometry(its_geometry), setup(geometry) {}
+};
+
+CompiledKernel::CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+
+Result<CompiledKernel> CompiledKernel::Create(const Device& device, const KernelSource& source, const Hints& hints,
+                                              const Geometry& geometry, const ToolchainSet* toolchains) {
+  TUNEONCE_RETURN_IF_ERROR(geometry.Check());
+  const DriverApi& api = device.api();
+  TUNEONCE_ASSIGN_OR_RETURN(Device current, Device::OfCurrentContext(api));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, current.Identity());
+  const ToolchainSet& set = toolchains != nullptr ? *toolchains : ToolchainSet::Default();
+  TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, set.For(source.kind));
+  bool from_cache = false;
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileCached(*toolchain, MemoryArtifactCache::Process(), source, hints,
+                                                             Target::Of(identity), CompileLimits(), &from_cache));
+  TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, artifact.image));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(artifact.symbol));
+  TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, geometry.shared_memory_bytes));
+  return CompiledKernel(std::make_shared<const Impl>(api, std::move(library), kernel, geometry));
+}
+
+CUfunction CompiledKernel::function() const { return impl_->kernel.get(); }
+
+const Geometry& CompiledKernel::geometry() const { return impl_->geometry; }
+
+Result<int> CompiledKernel::Attribute(CUfunction_attribute attribute) const { return impl_->kernel.Attribute(attribute); }
+
+Status CompiledKernel::Launch(CUstream stream, void** parameters) const {
+  CUresult launched = impl_->setup.Launch(impl_->api.launch_path(), function(), stream, parameters);
+  return CudaStatus(impl_->api, launched, "cuLaunchKernelEx");
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,32 @@
+#ifndef TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
+#define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
+
+#include <memory>
+
+#include "launch/call_binder.h"
+#include "search/candidate.h"
+#include "search/trial_memory.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+
+/// What a search found, and the code of it that stays loaded. Losers were unloaded when it ended.
+struct SearchOutcome {
+  TuningResult result;
+  std::shared_ptr<const LoadedKernel> best;      ///< Null if it ran in another process.
+  std::shared_ptr<const LoadedKernel> baseline;  ///< The same; null too without TuningResult::baseline.
+};
+
+/// exhaustive_search for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points
+/// to outlives the call; `call.problem.target` is the current device's.
+TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                              const BoundCall& call, const SearchOptions& options);
+/// The same for a caller that holds memory of the same budget: a bucket's tensors.
+TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
+                                              const BoundCall& call, const SearchOptions& options, TrialMemory memory);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
