@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -83,15 +84,48 @@ inline Assumption NoOverlap(std::string tensor, std::string other) {
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
 /// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
 /// names and by no other, so that two back ends race.
-struct Variant {
+///
+/// Made of a source function, or by TileIrFiles, CudaCpp and HostCpp below; the setters say what differs from the usual
+/// and can be chained.
+struct TUNEONCE_API Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
+
+  Variant() = default;
+  /// Named "default", for every target; its source is what `function` makes of (const Config&), or of (const Config&,
+  /// const Problem&) where the code depends on dims, dtypes or the target.
+  template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&> ||
+                                                           std::is_invocable_v<Function, const Config&, const Problem&>>>
+  explicit Variant(Function function) : name("default") {
+    if constexpr (std::is_invocable_v<Function, const Config&>) {
+      source = [function = std::move(function)](const Config& config, const Problem&) { return function(config); };
+    } else {
+      source = std::move(function);
+    }
+  }
+
+  /// What results call it.
+  Variant& Named(std::string its_name);
+  /// The targets it runs on: OnGpu(), CapabilityRange(90, 90), a function of the caller's.
+  Variant& On(TargetFilter targets);
+  /// A grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default:
+  /// KernelDefinition::Grid, so that most variants need none of their own.
+  Variant& Grid(GeometryFn its_geometry);
+  /// Threads per block, on the grid that it has. Not for Tile IR.
+  Variant& Block(Term x, Term y = 1, Term z = 1);
+  Variant& Assuming(std::vector<Assumption> its_assumptions);
+  /// The parameters that the kernel takes, in its order, by name. A dim may be among them: it is passed as int32
+  /// (checked to fit), unless the definition declares it otherwise (DimValue).
+  Variant& Taking(std::vector<std::string> names);
+  /// Compiler hints that are more than the values of the config's hint axes.
+  Variant& HintsBy(HintsFn function);
+  Variant& Convention(CallingConvention its_convention);
 
   std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
-  HintsFn hints;  ///< Empty: Hints::OfConfig.
-  GeometryFn geometry;
+  HintsFn hints;        ///< Empty: Hints::OfConfig.
+  GeometryFn geometry;  ///< What it does not say, the definition's default says.
   CallingConvention convention = CallingConvention::kPlain;
   /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors
   /// where it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that
@@ -101,6 +135,21 @@ struct Variant {
   std::vector<std::string> parameters;
 };
 
+/// Tile IR bytecode in one file per structural config, as cuTile's and this project's exporters write it. `pattern`
+/// names the files: "{TILE}" stands for the config's value of the axis TILE, a relative path starts at the directory
+/// that is current now. `symbol`: the kernel's name; may be empty where the file has one kernel. For GPUs, named "tile",
+/// called as cuTile calls its kernels (CallingConvention::kCutilePython). What the code was exported to assume must be
+/// declared: Assuming. A file that cannot be read is a failure of its config, and says which.
+TUNEONCE_API Variant TileIrFiles(std::string pattern, std::string symbol = "");
+/// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
+/// kernel's unmangled name (extern "C"). For GPUs, named "cuda".
+TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
+/// The same with these axes as macros and no others.
+TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+/// C++ for the CPU device (tuneonce/cpu_device/kernel.h), with macros as CudaCpp has them. For that device, named "cpu".
+TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);
+TUNEONCE_API Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+
 /// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
 ///
 /// Built by chained calls; mistakes are kept and returned by Validate, so that building needs no error handling.
@@ -108,12 +157,20 @@ struct Variant {
 /// depend on their arguments only: where a key decides dims and dtypes, geometry and guards are computed once per key.
 class TUNEONCE_API KernelDefinition {
  public:
-  /// `name` identifies the kernel in keys and records; `version` must change when a function below changes meaning in
-  /// a way that sources do not show, since functions cannot be hashed.
+  /// `name` identifies the kernel in keys and records.
+  explicit KernelDefinition(std::string name);
   KernelDefinition(std::string name, std::string version);
 
-  /// The names of the dims; `Dim{i}` is the i-th.
+  /// What a stored choice also belongs to. Sources, configs and hints are part of its key in any case; other functions
+  /// (geometry, derived values, guards) cannot be hashed: where one of them changes meaning, so must the version.
+  /// Default: none, which is fine while no such function has changed.
+  KernelDefinition& Version(std::string version);
+
   KernelDefinition& Dims(std::vector<std::string> names);
+  /// The dims in an order of the caller's, for who reads them by handle: `Dim{i}` is the i-th. Default (never called):
+  /// in the order in which they first appear in the parameters' shapes. Errors (Validate): a name that is in no shape,
+  /// a shape's that is missing here.
+  KernelDefinition& DimsInOrder(std::vector<std::string> names);
   /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part
   /// of it too, whether named or not.
   template <typename... Parts>
@@ -129,6 +186,11 @@ class TUNEONCE_API KernelDefinition {
   }
   KernelDefinition& Parameters(std::vector<Parameter> parameters);
   KernelDefinition& Space(SearchSpace space);
+  /// The geometry of all variants that do not say their own: a grid pattern, with a block of (1, 1, 1) where no variant
+  /// says another, or a function.
+  KernelDefinition& Grid(GeometryFn geometry);
+  /// Another implementation; those before it are preferred.
+  KernelDefinition& AddVariant(struct Variant variant);
   /// The common case: one variant. `hints` may be null.
   KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
   KernelDefinition& Variant(struct Variant variant);
@@ -175,6 +237,8 @@ class TUNEONCE_API KernelDefinition {
   std::string DimsString(const tuneonce::Dims& dims) const;
 
  private:
+  void NameDims();
+  void CompleteVariants();
   Status CheckNames() const;
   Status CheckParameters() const;
   Status CheckStrides() const;
@@ -185,6 +249,8 @@ class TUNEONCE_API KernelDefinition {
   std::string name_;
   std::string version_;
   std::vector<std::string> dims_;
+  bool has_dim_order_ = false;
+  GeometryFn geometry_;
   bool has_key_ = false;
   std::vector<KeyPart> key_;
   std::vector<Parameter> parameters_;

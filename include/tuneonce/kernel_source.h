@@ -57,6 +57,15 @@ struct TUNEONCE_API KernelSource {
     return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
   }
 
+  /// What stands for a source that could not be had, for the reason `mistake`, which Check returns: a source function
+  /// needs no error path of its own.
+  static KernelSource Mistaken(SourceKind kind, Status mistake) {
+    KernelSource source;
+    source.kind = kind;
+    source.mistake_ = std::move(mistake);
+    return source;
+  }
+
   /// Adds the macro `name` as the literal that is exactly `value`: `64`; `0.5`, or `0.5f` of a float, with as many
   /// digits as that takes; 1 or 0 for a truth value; a string as it is (a type's name, say). `value` may be an
   /// AxisValue.
@@ -84,7 +93,7 @@ struct TUNEONCE_API KernelSource {
       return DefineText(name, value);
     }
   }
-  /// The first mistake of a Define: InvalidArgument, naming the macro. Compiling asks.
+  /// What Mistaken was told, or the first mistake of a Define: InvalidArgument, naming the macro. Compiling asks.
   const Status& Check() const { return mistake_; }
 
   /// Of everything above.

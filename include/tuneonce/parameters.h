@@ -92,8 +92,30 @@ struct DeclaredDType {
   std::string same_as;
 };
 
-/// A tensor that the kernel only reads. `dims`: one name per dimension, outermost first; a name that occurs twice must
-/// have the same extent. A `dtype` other than kAny is checked at each launch; kAny is part of the key.
+/// A tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `dims`: one name per dimension, outermost first;
+/// a name that occurs twice, in any parameters, must have the same extent each time. None: raw memory. The dtype is
+/// checked at each launch; without one each dtype is taken, and is part of the key.
+inline Parameter In(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+  Parameter parameter;
+  parameter.name = std::move(name);
+  parameter.dims = std::move(dims);
+  parameter.dtype = dtype.dtype;
+  parameter.same_dtype_as = std::move(dtype.same_as);
+  return parameter;
+}
+/// A tensor that the kernel writes and does not read.
+inline Parameter Out(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
+  parameter.access = Access::kOut;
+  return parameter;
+}
+/// A tensor that the kernel reads and writes.
+inline Parameter InOut(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
+  parameter.access = Access::kInOut;
+  return parameter;
+}
+/// As above, in an older order of arguments.
 inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
   Parameter parameter;
   parameter.name = std::move(name);
@@ -121,6 +143,11 @@ inline Parameter Scalar(std::string name, DType dtype) {
   parameter.name = std::move(name);
   parameter.dtype = dtype;
   return parameter;
+}
+/// The same, of the dtype that a C++ type is passed as: Scalar<float>("eps").
+template <typename T>
+Parameter Scalar(std::string name) {
+  return Scalar(std::move(name), ScalarDType<T>());
 }
 /// The value of the dim `dim`, as int32 (checked to fit) or int64.
 inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {

@@ -51,6 +51,11 @@ Result<Device> Device::OfCurrentContext(const DriverApi& api) {
   return Device(api, device);
 }
 
+Result<Device> Device::OfCurrentContext() {
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  return OfCurrentContext(*api);
+}
+
 Result<int> Device::Attribute(CUdevice_attribute attribute) const {
   RelaxedDriver driver(*api_);
   int value = 0;

@@ -67,6 +67,10 @@ TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const std::string& path = "
 /// LoadCudaDriver.
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const std::string& path = "");
 
+/// The driver whose context is current on this thread: the CPU device's where one of its contexts is (a host gets one
+/// only by naming it), else the CUDA driver, whether or not it has one. Errors: those of LoadCudaDriver.
+TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext();
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_DRIVER_API_H_

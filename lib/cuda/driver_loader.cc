@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -10,12 +11,16 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/dynamic_library.h"
+#include "tuneonce/context.h"
 
 namespace tuneonce {
 namespace {
 
 /// The CPU device's library exports this symbol; the CUDA driver does not.
 constexpr char kCpuDeviceMark[] = "tuneonceCpuDriverAbi";
+
+/// The CPU device's driver, once it is loaded.
+std::atomic<const DriverApi*> cpu_driver{nullptr};
 
 enum Need { kRequired, kOptional };
 
@@ -73,6 +78,7 @@ Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const s
   TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
   bool is_cpu_device = dlsym(library.handle, kCpuDeviceMark) != nullptr;
   const auto* api = new DriverApi(table, library.path, is_cpu_device);
+  if (is_cpu_device) cpu_driver = api;
   (*loaded)[library.path] = api;
   return api;
 }
@@ -108,6 +114,12 @@ Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
     return UnavailableError(absl::StrCat((*api)->library_path(), " is a driver, but not the CPU device"));
   }
   return api;
+}
+
+Result<const DriverApi*> DriverOfCurrentContext() {
+  const DriverApi* cpu = cpu_driver;
+  if (cpu != nullptr && ContextView::Current(*cpu).ok()) return cpu;
+  return LoadCudaDriver();
 }
 
 }  // namespace tuneonce

@@ -31,14 +31,61 @@ Status CheckName(const char* what, const std::string& name) {
 KernelDefinition::KernelDefinition(std::string name, std::string version)
     : name_(std::move(name)), version_(std::move(version)) {}
 
-KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) {
+KernelDefinition::KernelDefinition(std::string name) : name_(std::move(name)) {}
+
+KernelDefinition& KernelDefinition::Version(std::string version) {
+  version_ = std::move(version);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) { return DimsInOrder(std::move(names)); }
+
+KernelDefinition& KernelDefinition::DimsInOrder(std::vector<std::string> names) {
   dims_ = std::move(names);
+  has_dim_order_ = true;
   return *this;
 }
 
 KernelDefinition& KernelDefinition::Parameters(std::vector<Parameter> parameters) {
   parameters_ = std::move(parameters);
+  NameDims();
   return *this;
+}
+
+void KernelDefinition::NameDims() {
+  if (has_dim_order_) return;
+  dims_.clear();
+  for (const Parameter& parameter : parameters_) {
+    for (const std::string& dim : parameter.dims) {
+      if (!Contains(dims_, dim)) dims_.push_back(dim);
+    }
+  }
+}
+
+KernelDefinition& KernelDefinition::Grid(GeometryFn geometry) {
+  geometry_ = std::move(geometry);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::AddVariant(struct Variant variant) {
+  variants_.push_back(std::move(variant));
+  return *this;
+}
+
+void KernelDefinition::CompleteVariants() {
+  std::vector<std::string> declared;
+  for (const Parameter& parameter : parameters_) declared.push_back(parameter.name);
+  for (struct Variant& variant : variants_) {
+    variant.geometry.Default(geometry_);
+    for (const std::string& name : variant.parameters) {
+      if (Contains(dims_, name) && !FindParameter(name)) parameters_.push_back(DimValue(name));
+    }
+  }
+  if (parameters_.size() == declared.size()) return;
+  // A dim that only one variant asks for is no parameter of the others.
+  for (struct Variant& variant : variants_) {
+    if (variant.parameters.empty()) variant.parameters = declared;
+  }
 }
 
 KernelDefinition& KernelDefinition::Space(SearchSpace space) {
@@ -52,13 +99,10 @@ KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::H
   variant.source = std::move(source);
   variant.hints = std::move(hints);
   variant.geometry = std::move(geometry);
-  return Variant(std::move(variant));
+  return AddVariant(std::move(variant));
 }
 
-KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
-  variants_.push_back(std::move(variant));
-  return *this;
-}
+KernelDefinition& KernelDefinition::Variant(struct Variant variant) { return AddVariant(std::move(variant)); }
 
 Status KernelDefinition::CheckNames() const {
   TUNEONCE_RETURN_IF_ERROR(CheckName("its name", name_));
@@ -220,13 +264,14 @@ Status KernelDefinition::Validate() {
     if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
       return InvalidArgumentError("it names a dim twice");
     }
+    CompleteVariants();
     TUNEONCE_RETURN_IF_ERROR(CheckParameters());
     TUNEONCE_RETURN_IF_ERROR(CheckStrides());
     TUNEONCE_RETURN_IF_ERROR(ResolveDTypes());
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
-    if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");
+    if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
     for (struct Variant& variant : variants_) {
       if (!variant.source) {
         return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));

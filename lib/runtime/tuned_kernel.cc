@@ -8,9 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
+#include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "runtime/guarded_store.h"
+#include "runtime/context_status.h"
 #include "runtime/tuned_kernel_impl.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
@@ -49,21 +52,85 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
   if (!store_warning.empty()) Warn(store_warning);
 }
 
-TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-TunedKernel::~TunedKernel() = default;
-TunedKernel::TunedKernel(TunedKernel&&) noexcept = default;
-TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
+/// What a TunedKernel is made of, before and after its driver is known.
+struct TunedKernel::Origin {
+  std::shared_ptr<const KernelDefinition> definition;
+  std::mutex mutex;
+  AutotunePolicy policy;       // Until `impl` has it.
+  bool is_sealed = false;      // Before there was an `impl` to seal.
+  std::unique_ptr<Impl> impl;  // Made once.
 
-Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
+  /// REQUIRES: `mutex` is held.
+  Result<Impl*> Bind(const Device& device) {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+    TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
+    impl = std::make_unique<Impl>(definition, device.api(), std::move(policy));
+    if (is_sealed) impl->sealed = true;
+    return impl.get();
+  }
+};
+
+TunedKernel::TunedKernel(std::unique_ptr<Origin> origin) : origin_(std::move(origin)) {}
+TunedKernel::~TunedKernel() = default;
+TunedKernel::TunedKernel(TunedKernel&& other) noexcept
+    : origin_(std::move(other.origin_)), impl_(other.impl_.exchange(nullptr)) {}
+TunedKernel& TunedKernel::operator=(TunedKernel&& other) noexcept {
+  std::swap(origin_, other.origin_);
+  impl_ = other.impl_.exchange(impl_);
+  return *this;
+}
+
+Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
   if (definition.key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  TUNEONCE_RETURN_IF_ERROR(definition.VariantsFor(Target::Of(identity)).status());
-  auto shared = std::make_shared<const KernelDefinition>(std::move(definition));
-  return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
+  auto origin = std::make_unique<Origin>();
+  origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
+  origin->policy = std::move(policy);
+  return TunedKernel(std::move(origin));
+}
+
+Result<TunedKernel> TunedKernelOn::Create(const Device& device, KernelDefinition definition, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(std::move(definition), std::move(policy)));
+  std::lock_guard<std::mutex> lock(kernel.origin_->mutex);
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel.origin_->Bind(device));
+  kernel.impl_ = impl;
+  return kernel;
+}
+
+Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
+  return TunedKernelOn::Create(device, std::move(definition), std::move(policy));
+}
+
+Result<TunedKernel::Impl*> TunedKernel::Bound() const {
+  Impl* bound = impl_.load(std::memory_order_acquire);
+  if (bound != nullptr) return bound;
+  std::string kernel = "kernel '" + origin_->definition->name() + "'";
+  std::lock_guard<std::mutex> lock(origin_->mutex);
+  if (origin_->impl == nullptr) {
+    try {
+      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+      TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
+      TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
+      TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());
+    } catch (...) {
+      return StatusOfException(kernel, StatusCode::kInternal);
+    }
+  }
+  impl_.store(origin_->impl.get(), std::memory_order_release);
+  return origin_->impl.get();
+}
+
+Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
+  return Create(bundle.definition(), std::move(policy));
+}
+
+Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
+  return Create(bundle.definition(), std::move(policy));
 }
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy) {
@@ -78,12 +145,20 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, cons
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, nullptr); });
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, nullptr); });
 }
 
 Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   *missed = false;
-  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, missed); });
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, missed); });
 }
 
 Status TunedKernel::Impl::CaughtStatus() const {
@@ -119,42 +194,51 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
 }
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   BoundCall call;
   bool is_empty = false;
-  Status bound = impl_->binder.Bind(arguments, count, &call, &is_empty);
+  Status bound = impl->binder.Bind(arguments, count, &call, &is_empty);
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl_->KeyOf(call, ResidentKey::kTuned, &key));
-  return impl_->table.Find(key) != nullptr;
+  TUNEONCE_RETURN_IF_ERROR(impl->KeyOf(call, ResidentKey::kTuned, &key));
+  return impl->table.Find(key) != nullptr;
 }
 
 Counters TunedKernel::counters() const {
-  const Impl::AtomicCounters& from = impl_->counters;
+  const Impl* impl = impl_.load(std::memory_order_acquire);
   Counters counters;
-  counters.hits = impl_->hits.Sum();
+  if (impl == nullptr) return counters;
+  const Impl::AtomicCounters& from = impl->counters;
+  counters.hits = impl->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.fallbacks = impl_->fallbacks.Sum();
+  counters.fallbacks = impl->fallbacks.Sum();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  std::lock_guard<std::mutex> lock(impl_->kernels_mutex_);
-  counters.loaded_kernels = static_cast<std::int64_t>(impl_->kernels_.size());
+  std::lock_guard<std::mutex> lock(impl->kernels_mutex_);
+  counters.loaded_kernels = static_cast<std::int64_t>(impl->kernels_.size());
   return counters;
 }
 
-void TunedKernel::Seal() { impl_->sealed = true; }
-
-std::vector<std::string> TunedKernel::sealed_misses() const {
-  std::lock_guard<std::mutex> lock(impl_->missed_mutex);
-  return impl_->missed_keys;
+void TunedKernel::Seal() {
+  std::lock_guard<std::mutex> lock(origin_->mutex);
+  origin_->is_sealed = true;
+  if (origin_->impl != nullptr) origin_->impl->sealed = true;
 }
 
-const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
+std::vector<std::string> TunedKernel::sealed_misses() const {
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) return {};
+  std::lock_guard<std::mutex> lock(impl->missed_mutex);
+  return impl->missed_keys;
+}
+
+const KernelDefinition& TunedKernel::definition() const { return *origin_->definition; }
 
 }  // namespace tuneonce

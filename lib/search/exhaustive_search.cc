@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "launch/assumption.h"
 #include "measure/guarded_timer.h"
@@ -137,8 +138,14 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
 
 }  // namespace
 
-Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
+Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
+}
+
+Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+                                      const std::vector<Argument>& arguments, const SearchOptions& options) {
   auto shared = std::make_shared<KernelDefinition>(definition);
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(*shared));
   BoundCall call;
@@ -170,7 +177,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   return outcome;
 }
 
-Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,
+Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream caller_stream,
                                        const std::function<Geometry(const Config&)>& grid_fn,
                                        const std::function<KernelSource(const Config&)>& kernel_fn,
                                        const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
@@ -179,6 +186,8 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  StreamView stream(*api, caller_stream);
   TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
   std::vector<PlannedConfig> planned;

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 
 #include <memory>
+#include <vector>
 
 #include "launch/call_binder.h"
 #include "search/candidate.h"
@@ -18,6 +19,11 @@ struct SearchOutcome {
   std::shared_ptr<const LoadedKernel> best;      ///< Null if it ran in another process.
   std::shared_ptr<const LoadedKernel> baseline;  ///< The same; null too without TuningResult::baseline.
 };
+
+/// exhaustive_search with a driver that is named, which may be none of the loaded ones (a wrapped one).
+TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+                                                   const std::vector<Argument>& arguments,
+                                                   const SearchOptions& options = {});
 
 /// exhaustive_search for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points
 /// to outlives the call; `call.problem.target` is the current device's.
