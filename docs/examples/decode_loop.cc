@@ -50,9 +50,9 @@ struct Mlp {
   Tensor hidden, norm_weight, normed, up_weight, up, inner, down_weight;
 
   static Result<Mlp> Make(const Device& device, StreamView stream) {
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, TunedKernel::FromBundle(rms_norm_bundle, device));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, TunedKernel::FromBundle(matmul_bundle, device));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, TunedKernel::FromBundle(silu_and_mul_bundle, device));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, TunedKernel::FromBundle(rms_norm_bundle));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, TunedKernel::FromBundle(matmul_bundle));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, TunedKernel::FromBundle(silu_and_mul_bundle));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor hidden, Tensor::Make(stream, kTokens, kHidden));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor norm_weight, Tensor::Make(stream, 1, kHidden, /*vector=*/true));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor normed, Tensor::Make(stream, kTokens, kHidden));

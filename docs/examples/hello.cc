@@ -19,13 +19,12 @@ Status Run() {
   SearchSpace space;
   auto tile = space.AddAxis("TILE", {256, 4096, 65536});
   space.SetBaseline({{tile, 256}});  // Always measured: the winner is never slower.
-  KernelDefinition axpy("axpy", /*version=*/"1");
-  axpy.Dims({"N"})
-      .Parameters({Scalar("a", DType::kFloat32), In("x", {"N"}), InOut("y", {"N"}), DimValue("N", DType::kInt64)})
+  KernelDefinition axpy("axpy");
+  axpy.Parameters({Scalar<float>("a"), In("x", {"N"}), InOut("y", {"N"}), DimValue("N", DType::kInt64)})
       .Space(space)
-      .Variant([=](const Config& c,
-                   const Problem&) { return KernelSource::HostCpp(kSource, "axpy").Define("TILE", c[tile]); },
-               nullptr, Grid::OneD({"N", tile}));
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(kSource, "axpy").Define("TILE", c[tile]);
+                  }).Grid(Grid::OneD({"N", tile})));
 
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
@@ -39,7 +38,7 @@ Status Run() {
   auto x_view = TensorView::Contiguous(x.data(), DType::kFloat32, {1 << 20});
   auto y_view = TensorView::Contiguous(y.data(), DType::kFloat32, {1 << 20});
 
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(axpy, device));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(axpy));
   for (int i = 0; i < 3; ++i) {  // The first launch tunes; the others are plain launches.
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), 2.0f, x_view, y_view));
   }

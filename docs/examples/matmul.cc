@@ -36,13 +36,13 @@ KernelDefinition DefineMatmul() {
   };
   cuda.geometry = GeometryFn(grid).Block(16, 16);
 
-  return KernelDefinition("matmul", "1")
-      .Dims({"M", "N", "K"})
-      .Parameters({In("a", {"M", "K"}, DType::kFloat32), In("b", {"K", "N"}, DType::kFloat32),
-                   Out("c", {"M", "N"}, DType::kFloat32), DimValue("M"), DimValue("N"), DimValue("K")})
+  return KernelDefinition("matmul")
+      .DimsInOrder({"M", "N", "K"})
+      .Parameters({In("a", kFloat32, {"M", "K"}), In("b", kFloat32, {"K", "N"}), Out("c", kFloat32, {"M", "N"}),
+                   DimValue("M"), DimValue("N"), DimValue("K")})
       .Space(space)
-      .Variant(cpu)
-      .Variant(cuda);
+      .AddVariant(cpu)
+      .AddVariant(cuda);
 }
 
 void ReferenceMatmul(const Dims& dims, std::vector<std::vector<float>>& tensors) {

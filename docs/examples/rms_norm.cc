@@ -34,14 +34,13 @@ KernelDefinition DefineRmsNorm() {
   cuda.geometry = GeometryFn(grid).Block(256);
 
   // Batches of tokens vary: all M up to the next power of two share one tune.
-  return KernelDefinition("rms_norm", "1")
-      .Dims({"M", "N"})
+  return KernelDefinition("rms_norm")
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))
-      .Parameters({In("x", {"M", "N"}, DType::kFloat32), In("w", {"N"}, DType::kFloat32),
-                   Out("y", {"M", "N"}, DType::kFloat32), Scalar("eps", DType::kFloat32).ForWarmup(kRmsNormEpsilon), DimValue("M"), DimValue("N")})
+      .Parameters({In("x", kFloat32, {"M", "N"}), In("w", kFloat32, {"N"}), Out("y", kFloat32, {"M", "N"}),
+                   Scalar<float>("eps").ForWarmup(kRmsNormEpsilon), DimValue("M"), DimValue("N")})
       .Space(space)
-      .Variant(cpu)
-      .Variant(cuda);
+      .AddVariant(cpu)
+      .AddVariant(cuda);
 }
 
 void ReferenceRmsNorm(const Dims& dims, std::vector<std::vector<float>>& tensors) {

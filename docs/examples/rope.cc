@@ -34,13 +34,12 @@ KernelDefinition DefineRope() {
   };
   cuda.geometry = GeometryFn(grid).Block(chunk);
 
-  return KernelDefinition("rope", "1")
-      .Dims({"M", "H", "D", "R"})
-      .Parameters({InOut("x", {"M", "H", "D"}, DType::kFloat32), In("cosines", {"M", "R"}, DType::kFloat32),
-                   In("sines", {"M", "R"}, DType::kFloat32), DimValue("M"), DimValue("H"), DimValue("R")})
+  return KernelDefinition("rope")
+      .Parameters({InOut("x", kFloat32, {"M", "H", "D"}), In("cosines", kFloat32, {"M", "R"}),
+                   In("sines", kFloat32, {"M", "R"}), DimValue("M"), DimValue("H"), DimValue("R")})
       .Space(space)
-      .Variant(cpu)
-      .Variant(cuda);
+      .AddVariant(cpu)
+      .AddVariant(cuda);
 }
 
 void ReferenceRope(const Dims& dims, std::vector<std::vector<float>>& tensors) {

@@ -109,7 +109,7 @@ Result<ExampleReport> RunExample(const Example& example, const Device& device, c
   if (example.fixed_launch_first) {
     AutotunePolicy fixed;
     fixed.disabled = true;
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, fixed));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, fixed));
     TUNEONCE_RETURN_IF_ERROR(kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()));
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
     ++num_launches;

@@ -31,13 +31,12 @@ KernelDefinition DefineVectorAdd() {
   };
   cuda.geometry = GeometryFn(grid).Block(256);
 
-  return KernelDefinition("vector_add", "1")
-      .Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), In("y", {"N"}, DType::kFloat32), Out("z", {"N"}, DType::kFloat32),
-                   DimValue("N", DType::kInt64)})
+  return KernelDefinition("vector_add")
+      .Parameters(
+          {In("x", kFloat32, {"N"}), In("y", kFloat32, {"N"}), Out("z", kFloat32, {"N"}), DimValue("N", DType::kInt64)})
       .Space(space)
-      .Variant(cpu)
-      .Variant(cuda);
+      .AddVariant(cpu)
+      .AddVariant(cuda);
 }
 
 void ReferenceVectorAdd(const Dims&, std::vector<std::vector<float>>& tensors) {

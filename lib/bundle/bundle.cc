@@ -34,16 +34,16 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string kernel, name->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kernel_version, root.Get("version"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
-    KernelDefinition definition(kernel, version_text);
+    KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
-    definition.Dims(space_.dims()).Space(space_.space());
+    definition.DimsInOrder(space_.dims()).Space(space_.space());
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
     for (const ManifestNode& each : *list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
-      definition.Variant(variant.variant);
+      definition.AddVariant(variant.variant);
       variants_.push_back(std::move(variant));
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));

@@ -48,7 +48,7 @@ class TunedStoreTest : public testing::CpuDeviceTest {
     policy_.observer = observer_;
   }
   TunedKernel Create() {
-    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -101,32 +101,28 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
 KernelDefinition PrintsAlike() {
   SearchSpace space;
   Axis<double> alpha = space.AddDoubleAxis("ALPHA", {0.12345671, 0.12345672});
-  KernelDefinition definition("prints_alike", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("prints_alike");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(space)
-      .Variant(
-          [alpha](const Config& config, const Problem&) {
+      .AddVariant(
+          Variant([alpha](const Config& config, const Problem&) {
             bool is_first = config[alpha] == 0.12345671;
             return KernelSource::HostCpp(testing::kScaleSource, "scale")
                 .Define("TILE", std::int64_t{is_first ? 256 : 64})
                 .Define("WORK", std::int64_t{is_first ? 100 : 1});
-          },
-          nullptr,
-          [alpha](const Config& config, const Problem& problem) {
+          }).Grid([alpha](const Config& config, const Problem& problem) {
             Geometry geometry;
             std::int64_t tile = config[alpha] == 0.12345671 ? 256 : 64;
             geometry.grid.x = (problem.dims[Dim{0}] + tile - 1) / tile;
             return geometry;
-          });
+          }));
   return definition;
 }
 
 TEST_F(TunedStoreTest, ARecordServesTheConfigThatWasTunedThoughAnotherPrintsAlike) {
   policy_.store = OpenStore(path_);
   for (int restart = 0; restart < 2; ++restart) {
-    Result<TunedKernel> kernel = TunedKernel::Create(PrintsAlike(), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(PrintsAlike(), policy_);
     ASSERT_OK(kernel);
     ASSERT_OK(Launch(*kernel, 1000));  // Also checks the output: of the wrong grid, a quarter.
     EXPECT_EQ(kernel->counters().stored_hits, restart);
@@ -137,7 +133,7 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   policy_.store = OpenStore(path_);
   {
     TunedKernel kernel = Create();
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   }
   policy_.store = OpenStore(path_);
   Environment saved = Environment::Get();
@@ -145,7 +141,7 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   no_compiler.cxx = "/nowhere/c++";
   Environment::Set(no_compiler);
   TunedKernel kernel = Create();
-  Status warm = kernel.Warmup(stream_->get(), {{{1000}, {}}});
+  Status warm = kernel.Warmup(stream_->get(), {{{"N", 1000}}});
   Environment::Set(saved);
   EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
@@ -365,7 +361,7 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
     done.push_back(count);
     throw 1;  // A display must not end a warm-up.
   };
-  EXPECT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}, on_done));
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}, on_done));
   EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   kernel.Seal();
@@ -384,10 +380,10 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1, 2}, {}}}), StatusCode::kInvalidArgument, "2 dims; the kernel has 1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}}), StatusCode::kInvalidArgument, "dim N is -1");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}), StatusCode::kInvalidArgument, "dim N is -1");
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {DType::kInt8}}}), StatusCode::kInvalidArgument,
                "parameter 'x' needs a dtype, which must be float32");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}, {{1000}, {}}}), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}, {{"N", 1000}}}), StatusCode::kInvalidArgument,
                "dim N is -1");
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
@@ -395,7 +391,7 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
 TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheFallback) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   DeviceBuffer x = Floats(std::vector<float>(1000, 3));
   DeviceBuffer y = Floats(std::vector<float>(1000, 0));
   Result<GraphExec> graph = GraphExec::Capture(
@@ -414,18 +410,16 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
   KernelDefinition definition = scale_.Definition();
   definition.Space(space);
   int compiles = 0;
-  KernelDefinition failing("failing", "1");
-  failing.Dims({"N"})
+  KernelDefinition failing("failing");
+  failing.DimsInOrder({"N"})
       .Parameters(definition.parameters())
       .Space(space)
-      .Variant(
-          [&compiles](const Config&, const Problem&) {
-            ++compiles;
-            return KernelSource::HostCpp("no C++", "k");
-          },
-          nullptr, Grid::Fixed(1));
+      .AddVariant(Variant([&compiles](const Config&, const Problem&) {
+                    ++compiles;
+                    return KernelSource::HostCpp("no C++", "k");
+                  }).Grid(Grid::Fixed(1)));
   (void)bad;
-  Result<TunedKernel> kernel = TunedKernel::Create(failing, *device_, policy_);
+  Result<TunedKernel> kernel = TunedKernel::Create(failing, policy_);
   ASSERT_OK(kernel);
   EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
   EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
@@ -466,7 +460,7 @@ TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
 TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
   policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"));
   TunedKernel kernel = Create();
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{5000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
   std::printf("tunes=%d\n", static_cast<int>(kernel.counters().tunes));
 }
 

@@ -14,7 +14,7 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
     policy_.disabled = false;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -100,18 +100,17 @@ TEST_F(ZeroExtentTest, AWarmUpOfNothingIsDoneAtOnce) {
   TunedKernel kernel = Create(testing::ScaleKernel().Definition());
   std::vector<bool> outcomes;
   auto on_done = [&](std::size_t, const Status& outcome) { outcomes.push_back(outcome.ok()); };
-  EXPECT_OK(kernel.Warmup(stream_->get(), {{{0}, {}}}, on_done));
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}}, on_done), StatusCode::kInvalidArgument,
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 0}}}, on_done));
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}, on_done), StatusCode::kInvalidArgument,
                "kernel 'scale', warm-up: dim N is -1");
   EXPECT_EQ(outcomes, (std::vector<bool>{true, false}));
   ExpectNothingHappened(kernel);
 }
 
 TEST_F(ZeroExtentTest, AnOutputWithElementsIsNotLeftUnwritten) {
-  KernelDefinition sums("sums", "1");
-  sums.Dims({"M", "K"})
-      .Parameters({In("x", {"M", "K"}, DType::kFloat32), Out("y", {"M"}, DType::kFloat32)})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition sums("sums");
+  sums.Parameters({In("x", kFloat32, {"M", "K"}), Out("y", kFloat32, {"M"})})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(sums);
   DeviceBuffer y = CpuDeviceTest::Floats({1, 2});
   EXPECT_ERROR(

@@ -500,9 +500,10 @@ TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
 }
 
 TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
-  KernelDefinition definition("k", "1");
-  definition.Variant([](const Config&, const Problem&) { return KernelSource::TileIr("x", "k"); }, nullptr,
-                     GeometryFn(Grid::Fixed(1)).Block(128));
+  KernelDefinition definition("k");
+  definition.AddVariant(Variant([](const Config&, const Problem&) {
+                          return KernelSource::TileIr("x", "k");
+                        }).Grid(GeometryFn(Grid::Fixed(1)).Block(128)));
   ASSERT_OK(definition.Validate());
   EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall()),
                StatusCode::kInvalidArgument, "block (1, 1, 1)");

@@ -17,8 +17,8 @@ namespace {
 tuneonce::TunedKernel& Kernel() {
   static tuneonce::Result<tuneonce::TunedKernel>* const kernel = [] {
     tuneonce::Result<tuneonce::Device> device = tuneonce::OpenDevice("cuda");
-    return new tuneonce::Result<tuneonce::TunedKernel>(
-        device.ok() ? tuneonce::TunedKernel::FromBundle(rms_norm_bundle, *device) : device.status());
+    return new tuneonce::Result<tuneonce::TunedKernel>(device.ok() ? tuneonce::TunedKernel::FromBundle(rms_norm_bundle)
+                                                                   : device.status());
   }();
   TORCH_CHECK(kernel->ok(), kernel->status().message());
   return **kernel;
