@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "runtime/tuned_kernel_on.h"
 #include "tuneonce/autotune_observer.h"
 
 namespace tuneonce::examples {
@@ -33,7 +34,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   auto observer = std::make_shared<KeepResult>();
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
   auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
   TunedRun run;
   Clock::time_point start = Clock::now();

@@ -159,14 +159,12 @@ class TUNEONCE_API KernelDefinition {
  public:
   /// `name` identifies the kernel in keys and records.
   explicit KernelDefinition(std::string name);
-  KernelDefinition(std::string name, std::string version);
 
   /// What a stored choice also belongs to. Sources, configs and hints are part of its key in any case; other functions
   /// (geometry, derived values, guards) cannot be hashed: where one of them changes meaning, so must the version.
   /// Default: none, which is fine while no such function has changed.
   KernelDefinition& Version(std::string version);
 
-  KernelDefinition& Dims(std::vector<std::string> names);
   /// The dims in an order of the caller's, for who reads them by handle: `Dim{i}` is the i-th. Default (never called):
   /// in the order in which they first appear in the parameters' shapes. Errors (Validate): a name that is in no shape,
   /// a shape's that is missing here.
@@ -190,10 +188,7 @@ class TUNEONCE_API KernelDefinition {
   /// says another, or a function.
   KernelDefinition& Grid(GeometryFn geometry);
   /// Another implementation; those before it are preferred.
-  KernelDefinition& AddVariant(struct Variant variant);
-  /// The common case: one variant. `hints` may be null.
-  KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
-  KernelDefinition& Variant(struct Variant variant);
+  KernelDefinition& AddVariant(Variant variant);
   /// By how much outputs may differ from the baseline's when candidates are verified, but for those that say it
   /// themselves (Parameter::Within). Default: Tolerance::Of each output's dtype.
   KernelDefinition& VerifyWithin(Tolerance tolerance);
@@ -215,7 +210,7 @@ class TUNEONCE_API KernelDefinition {
   const std::vector<KeyPart>& key() const { return key_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const SearchSpace& space() const { return space_; }
-  const std::vector<struct Variant>& variants() const { return variants_; }
+  const std::vector<Variant>& variants() const { return variants_; }
   /// For an output that has this dtype in a call.
   Tolerance ToleranceOf(const Parameter& output, DType dtype) const {
     if (output.tolerance) return *output.tolerance;
@@ -228,13 +223,13 @@ class TUNEONCE_API KernelDefinition {
 
   /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
   /// there are.
-  Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
+  Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// The index of the parameter `name`; empty if there is none.
   std::optional<std::size_t> FindParameter(const std::string& name) const;
   /// "M=4096, N=1024".
-  std::string DimsString(const tuneonce::Dims& dims) const;
+  std::string DimsString(const Dims& dims) const;
 
  private:
   void NameDims();
@@ -255,7 +250,7 @@ class TUNEONCE_API KernelDefinition {
   std::vector<KeyPart> key_;
   std::vector<Parameter> parameters_;
   SearchSpace space_;
-  std::vector<struct Variant> variants_;
+  std::vector<Variant> variants_;
   bool has_tolerance_ = false;
   Tolerance tolerance_;
   bool is_unordered_ = false;

@@ -69,7 +69,7 @@ struct Parameter {
     tolerance = its_tolerance;
     return std::move(*this);
   }
-  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar("eps", kFloat32).ForWarmup(1e-5).
+  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
   /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is refused.
   Parameter ForWarmup(WarmupFill fill) && {
     warmup = std::move(fill);
@@ -115,26 +115,15 @@ inline Parameter InOut(std::string name, DeclaredDType dtype, std::vector<std::s
   parameter.access = Access::kInOut;
   return parameter;
 }
-/// As above, in an older order of arguments.
-inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
-  Parameter parameter;
-  parameter.name = std::move(name);
-  parameter.dims = std::move(dims);
-  parameter.dtype = dtype.dtype;
-  parameter.same_dtype_as = std::move(dtype.same_as);
-  return parameter;
+/// The same for tensors of any dtype: In("x", {"M", "N"}).
+inline Parameter In(std::string name, std::vector<std::string> dims) {
+  return In(std::move(name), DType::kAny, std::move(dims));
 }
-/// A tensor that the kernel writes and does not read.
-inline Parameter Out(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
-  parameter.access = Access::kOut;
-  return parameter;
+inline Parameter Out(std::string name, std::vector<std::string> dims) {
+  return Out(std::move(name), DType::kAny, std::move(dims));
 }
-/// A tensor that the kernel reads and writes.
-inline Parameter InOut(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
-  parameter.access = Access::kInOut;
-  return parameter;
+inline Parameter InOut(std::string name, std::vector<std::string> dims) {
+  return InOut(std::move(name), DType::kAny, std::move(dims));
 }
 /// A number that the caller passes; exactly this dtype.
 inline Parameter Scalar(std::string name, DType dtype) {

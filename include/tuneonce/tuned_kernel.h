@@ -22,7 +22,6 @@
 
 namespace tuneonce {
 
-class Device;
 struct EmbeddedBundle;
 
 /// What a TunedKernel did, since its Create.
@@ -64,9 +63,6 @@ class TUNEONCE_API TunedKernel {
   /// Bundle::Load, then Create.
   static Result<TunedKernel> FromBundle(const std::string& folder, AutotunePolicy policy = {});
   static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
-  static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
-  static Result<TunedKernel> FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy = {});
-  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, const Device& device, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;

@@ -143,12 +143,12 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
     if (access == "in") {
       TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
-      return In(name, dims, declared);
+      return In(name, declared, dims);
     }
     if (access != "out" && access != "inout") {
       return access_node->Error("expected in, out or inout, got '" + access + "'");
     }
-    Parameter output = access == "out" ? Out(name, dims, declared) : InOut(name, dims, declared);
+    Parameter output = access == "out" ? Out(name, declared, dims) : InOut(name, declared, dims);
     if (const ManifestNode* partial = node.Find("may_be_partial")) {
       TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
     }

@@ -28,17 +28,12 @@ Status CheckName(const char* what, const std::string& name) {
 
 }  // namespace
 
-KernelDefinition::KernelDefinition(std::string name, std::string version)
-    : name_(std::move(name)), version_(std::move(version)) {}
-
 KernelDefinition::KernelDefinition(std::string name) : name_(std::move(name)) {}
 
 KernelDefinition& KernelDefinition::Version(std::string version) {
   version_ = std::move(version);
   return *this;
 }
-
-KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) { return DimsInOrder(std::move(names)); }
 
 KernelDefinition& KernelDefinition::DimsInOrder(std::vector<std::string> names) {
   dims_ = std::move(names);
@@ -67,7 +62,7 @@ KernelDefinition& KernelDefinition::Grid(GeometryFn geometry) {
   return *this;
 }
 
-KernelDefinition& KernelDefinition::AddVariant(struct Variant variant) {
+KernelDefinition& KernelDefinition::AddVariant(Variant variant) {
   variants_.push_back(std::move(variant));
   return *this;
 }
@@ -75,7 +70,7 @@ KernelDefinition& KernelDefinition::AddVariant(struct Variant variant) {
 void KernelDefinition::CompleteVariants() {
   std::vector<std::string> declared;
   for (const Parameter& parameter : parameters_) declared.push_back(parameter.name);
-  for (struct Variant& variant : variants_) {
+  for (Variant& variant : variants_) {
     variant.geometry.Default(geometry_);
     for (const std::string& name : variant.parameters) {
       if (Contains(dims_, name) && !FindParameter(name)) parameters_.push_back(DimValue(name));
@@ -83,7 +78,7 @@ void KernelDefinition::CompleteVariants() {
   }
   if (parameters_.size() == declared.size()) return;
   // A dim that only one variant asks for is no parameter of the others.
-  for (struct Variant& variant : variants_) {
+  for (Variant& variant : variants_) {
     if (variant.parameters.empty()) variant.parameters = declared;
   }
 }
@@ -92,17 +87,6 @@ KernelDefinition& KernelDefinition::Space(SearchSpace space) {
   space_ = std::move(space);
   return *this;
 }
-
-KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry) {
-  struct Variant variant;
-  variant.name = "default";
-  variant.source = std::move(source);
-  variant.hints = std::move(hints);
-  variant.geometry = std::move(geometry);
-  return AddVariant(std::move(variant));
-}
-
-KernelDefinition& KernelDefinition::Variant(struct Variant variant) { return AddVariant(std::move(variant)); }
 
 Status KernelDefinition::CheckNames() const {
   TUNEONCE_RETURN_IF_ERROR(CheckName("its name", name_));
@@ -114,7 +98,7 @@ Status KernelDefinition::CheckNames() const {
   for (const Parameter& parameter : parameters_) {
     TUNEONCE_RETURN_IF_ERROR(CheckName("a parameter's name", parameter.name));
   }
-  for (const struct Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
+  for (const Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
   return Status();
 }
 
@@ -272,7 +256,7 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
-    for (struct Variant& variant : variants_) {
+    for (Variant& variant : variants_) {
       if (!variant.source) {
         return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));
       }
@@ -283,15 +267,15 @@ Status KernelDefinition::Validate() {
   return check().WithPrefix("kernel '" + name_ + "'");
 }
 
-Result<std::vector<const struct Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
-  std::vector<const struct Variant*> running;
-  for (const struct Variant& variant : variants_) {
+Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
+  std::vector<const Variant*> running;
+  for (const Variant& variant : variants_) {
     if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
   }
   if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat(
       "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
-      absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));
+      absl::StrJoin(variants_, ", ", [](std::string* out, const Variant& v) { out->append(v.name); })));
 }
 
 Dim KernelDefinition::DimOf(const std::string& name) const {
@@ -304,7 +288,7 @@ std::optional<std::size_t> KernelDefinition::FindParameter(const std::string& na
   return static_cast<std::size_t>(it - parameters_.begin());
 }
 
-std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {
+std::string KernelDefinition::DimsString(const Dims& dims) const {
   std::string text;
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", dims_[i], "=", dims[Dim{static_cast<int>(i)}]);

@@ -100,10 +100,6 @@ Result<TunedKernel> TunedKernelOn::Create(const Device& device, KernelDefinition
   return kernel;
 }
 
-Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
-  return TunedKernelOn::Create(device, std::move(definition), std::move(policy));
-}
-
 Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   Impl* bound = impl_.load(std::memory_order_acquire);
   if (bound != nullptr) return bound;
@@ -131,17 +127,6 @@ Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, AutotuneP
 Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
   return Create(bundle.definition(), std::move(policy));
-}
-
-Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
-  return Create(bundle.definition(), device, std::move(policy));
-}
-
-Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, const Device& device,
-                                            AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
-  return Create(bundle.definition(), device, std::move(policy));
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {

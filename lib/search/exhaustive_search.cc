@@ -114,9 +114,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
       parameters.push_back(Scalar(std::move(name), argument.dtype()));
     }
   }
-  KernelDefinition definition("exhaustive_search", "");
-  definition.Parameters(parameters)
-      .Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, GeometryFn());
+  KernelDefinition definition("exhaustive_search");
+  definition.Parameters(parameters).AddVariant(Variant([](const Config&) { return KernelSource(); }));
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));

@@ -22,7 +22,7 @@ class CallTest : public ::testing::Test {
     return CallBinder(definition_).Bind(arguments.data(), arguments.size(), &call_);
   }
 
-  KernelDefinition definition_{"norm", "1"};
+  KernelDefinition definition_{"norm"};
   BoundCall call_;
   float memory_[64];
   float eps_ = 0.5f;

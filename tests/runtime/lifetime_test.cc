@@ -136,7 +136,7 @@ TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 4.0f); });
   ASSERT_OK(graph);
   std::vector<TunedKernel::Shape> shapes;
-  for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{n}, {}});
+  for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{"N", n}});
   ASSERT_OK(kernel.Warmup(stream_->get(), shapes));
   EXPECT_EQ(kernel.counters().tunes, 1001);
   EXPECT_LE(kernel.counters().loaded_kernels, 2) << "bounded by the space, not by the number of keys";

@@ -379,10 +379,22 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
 TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1, 2}, {}}}), StatusCode::kInvalidArgument, "2 dims; the kernel has 1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}), StatusCode::kInvalidArgument, "dim N is -1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {DType::kInt8}}}), StatusCode::kInvalidArgument,
-               "parameter 'x' needs a dtype, which must be float32");
+  const struct {
+    TunedKernel::Shape shape;
+    std::string message;
+  } kCases[] = {
+      {{{"N", 1}, {"M", 2}}, "a shape names the dim 'M'; the kernel has: N"},
+      {{{"N", 1}, {"N", 1}}, "a shape names the dim 'N' twice"},
+      {{}, "a shape has no value for the dim 'N'"},
+      {{{"N", -1}}, "dim N is -1"},
+      {{{{"N", 8}}, {{"x", kInt8}}}, "parameter 'x' needs a dtype, which must be float32"},
+      {{{{"N", 8}}, {{"w", kInt8}}}, "a shape names the tensor 'w'; the kernel has: x, y"},
+      {{{{"N", 8}}, {{"factor", kFloat32}}}, "a shape names the tensor 'factor'; the kernel has: x, y"},
+      {{{{"N", 8}}, {{"x", kFloat32}, {"x", kFloat32}}}, "a shape names the tensor 'x' twice"},
+  };
+  for (const auto& [shape, message] : kCases) {
+    EXPECT_ERROR(kernel.Warmup(stream_->get(), {shape}), StatusCode::kInvalidArgument, message);
+  }
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}, {{"N", 1000}}}), StatusCode::kInvalidArgument,
                "dim N is -1");
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";

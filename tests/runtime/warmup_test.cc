@@ -170,7 +170,7 @@ TEST_F(WarmupTest, WhatCannotBeWarmedSaysSo) {
   EXPECT_OK(graph);
   KernelDefinition raw("raw");
   raw.Parameters({InOut("x", {})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
-  EXPECT_ERROR(Create(raw).Warmup(stream_->get(), {{{}, {}}}), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(Create(raw).Warmup(stream_->get(), {TunedKernel::Shape()}), StatusCode::kInvalidArgument,
                "parameter 'x' is raw memory of unknown size: warm up on arguments of your own");
 }
 

@@ -116,7 +116,7 @@ TEST_F(ZeroExtentTest, AnOutputWithElementsIsNotLeftUnwritten) {
   EXPECT_ERROR(
       kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {2, 0}), testing::View(y)),
       StatusCode::kInvalidArgument, "dimension 1 ('K'): extent 0");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{2, 0}, {}}}), StatusCode::kInvalidArgument, "dim K is 0");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"M", 2}, {"K", 0}}}), StatusCode::kInvalidArgument, "dim K is 0");
   EXPECT_OK(
       kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {0, 0}), Floats(nullptr, 0)));
 }

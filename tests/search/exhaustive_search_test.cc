@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
+#include "search/search_call.h"
 #include "testing/device_test.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
@@ -164,13 +165,13 @@ TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACras
                                "StreamSynchronize",  "DeviceGetAttribute"}) {
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({function, 0, CUDA_ERROR_OUT_OF_MEMORY, 0}));
-    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     EXPECT_FALSE(result.ok()) << function;
     EXPECT_GT((*faults)->CallCount(function), 0) << function;
     // Once, and not of the baseline, which the others need: one candidate fails, and the search has a result.
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({"LaunchKernelEx", 2, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0}));
-    result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     ASSERT_OK(result);
     ASSERT_EQ(result->failures.size(), 1u);
     EXPECT_EQ(result->failures[0].kind, FailureKind::kResources);
@@ -223,7 +224,7 @@ TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {
   for (int ordinal = 1; ordinal <= 40; ordinal += 3) {  // In a verification, in a round, after the last.
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({"StreamSynchronize", ordinal, CUDA_ERROR_ILLEGAL_ADDRESS, 0}));
-    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     if ((*faults)->CallCount("StreamSynchronize") < ordinal) break;
     ++errors;
     ASSERT_FALSE(result.ok()) << ordinal;

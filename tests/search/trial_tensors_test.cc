@@ -39,7 +39,7 @@ class TrialTensorsTest : public testing::CpuDeviceTest {
     ASSERT_EQ(driver->MemsetD8Async(address, 0xff, bytes, stream_->get()), CUDA_SUCCESS);
   }
 
-  KernelDefinition definition_{"k", "1"};
+  KernelDefinition definition_{"k"};
   BoundCall call_;
   std::optional<TrialMemory> memory_;
   std::optional<ArrayComparer> comparer_;
