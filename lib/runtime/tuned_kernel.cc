@@ -89,6 +89,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
   auto origin = std::make_unique<Origin>();
   origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
   origin->policy = std::move(policy);
+  if (!origin->policy.disabled) origin->policy.disabled = Environment::Get().disable_autotune;
   return TunedKernel(std::move(origin));
 }
 
