@@ -147,7 +147,7 @@ TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {
     EXPECT_EQ(source.symbol, "k");
     EXPECT_EQ(source.defines, c.defines);
     EXPECT_EQ(c.variant.runs_on(testing::CpuTarget()), c.on_cpu) << c.variant.name;
-    EXPECT_EQ(c.variant.runs_on(testing::GpuTarget(9, 0)), !c.on_cpu) << c.variant.name;
+    EXPECT_EQ(c.variant.runs_on(testing::Sm(90)), !c.on_cpu) << c.variant.name;
   }
 }
 
@@ -168,7 +168,7 @@ TEST(VariantTest, ThatTakesADimByNameIsTheOnlyOneThatGetsIt) {
 
 TEST(TileIrFilesTest, ReadsTheFileOfAConfigAndFindsItsKernel) {
   SearchSpace space;
-  auto name = space.AddStringAxis("NAME", {"softmax.13.3", "softmax.two_entries", "absent"});
+  space.AddStringAxis("NAME", {"softmax.13.3", "softmax.two_entries", "absent"});
   std::vector<Config> configs = *space.Enumerate(Target());
   const std::string folder = TUNEONCE_TEST_DATA "/tile_ir/";
   Variant variant = TileIrFiles(folder + "{NAME}.tileir");
