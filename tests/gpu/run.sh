@@ -3,8 +3,9 @@
 # that cannot build). At its end stands a table of what passed, failed or was skipped, and why. Exit code 0 if nothing
 # failed, also where something was skipped for want of a tool; 1 if a step failed; 77 where there is no GPU.
 set -uo pipefail
-bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
+bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
+bundles=$(cd "$here/../../docs/examples/bundles" && pwd)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 doctor=$("$bin/tuneonce" doctor)
@@ -58,6 +59,9 @@ for example in vector_add rms_norm rope matmul; do step "tune $example" "$bin/tu
 # Shapes that fit no tile.
 step "tune matmul, odd shape" "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
 step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
+pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
+step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
+popd > /dev/null
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
