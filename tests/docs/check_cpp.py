@@ -17,7 +17,7 @@ def translation_unit(page: Page) -> str:
     """The page's blocks as one source; empty if there are none."""
     parts: List[str] = []
     for block in page.blocks():
-        if block.language != "cpp":
+        if block.language != "cpp" or block.mark.startswith("file "):  # A file of its own is another block's business.
             continue
         located = f'#line {block.line} "{page.name}"\n{block.text}'
         if block.mark == "declarations":

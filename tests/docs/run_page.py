@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""run_page.py ROOT BIN PAGE [--no-package]: runs a page's blocks of Python and shell in their order, on the CPU device.
+"""run_page.py ROOT BIN [PAGE] [--no-package]: runs a page's blocks of Python and shell in their order, on the CPU device.
 
-They run in an empty folder in which `docs` and `benchmarks` are the tree's, with a store in memory. Blocks of Python
+Without PAGE: of all pages, each in a process of its own. They run in an empty folder in which `docs` and `benchmarks` are the tree's, with a store in memory. Blocks of Python
 share one namespace, which begins with that of tests/docs/names.py. Blocks of JSON and CMake are parsed.
 """
 import argparse
 import ast
-import importlib.util
 import json
 import os
 import pathlib
@@ -15,15 +14,8 @@ import sys
 import tempfile
 from typing import Any, Dict
 
-from pages import Block, Page
+from pages import Block, Page, all_pages
 from shell_command import ShellCommand
-
-
-def can_import(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def run_python(page: Page, block: Block, names: Dict[str, Any], has_package: bool) -> None:
@@ -32,7 +24,7 @@ def run_python(page: Page, block: Block, names: Dict[str, Any], has_package: boo
     if not has_package or block.mark.startswith("needs "):
         return
     if not names:
-        import names as given
+        import names as given  # noqa: PLC0415
         names.update(vars(given))
     exec(compile(padded, page.name, "exec"), names)  # noqa: S102
 
@@ -64,9 +56,13 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("bin", type=lambda path: pathlib.Path(path).resolve())
-    parser.add_argument("page")
+    parser.add_argument("page", nargs="?")
     parser.add_argument("--no-package", action="store_true", help="the Python package was not built: its blocks are parsed")
     arguments = parser.parse_args()
+    if arguments.page is None:
+        pages = [page.name for page in all_pages(arguments.root)]
+        failed = [name for name in pages if subprocess.run([sys.executable, __file__, *sys.argv[1:], name]).returncode != 0]
+        return 1 if failed else 0
     page = Page.read(arguments.root, arguments.page)
     os.environ["TUNEONCE_STORE"] = "memory"
     os.environ.pop("DISABLE_AUTOTUNE", None)

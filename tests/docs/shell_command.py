@@ -35,15 +35,14 @@ class ShellCommand:
 
     def check(self, line: str) -> str:
         """What is wrong with the line, or ""."""
-        parts = [p for p in self._split(line)]
-        words = [w for w in parts if not re.match(r"^\w+=\S*$", w) or parts.index(w) > 0]  # Without leading VARIABLE=.
-        while words and re.match(r"^[A-Z_]+=", words[0]):
+        words = shlex.split(line.split(" && ")[0], comments=True)
+        while words and re.match(r"^[A-Z_]+=", words[0]):  # VARIABLE=value before a command.
             words = words[1:]
         program = words[0]
         if program == "tuneonce":
             return self._tuneonce(line, words)
         if program in ("python", "python3"):
-            return self._python(line, words)
+            return self._python(words)
         self.num_checked += 1
         if program in ("cmake", "ctest"):
             return self._preset(words)
@@ -54,21 +53,18 @@ class ShellCommand:
             return "" if os.access(file, os.X_OK) else "there is no such program in the tree"
         return self._target(program)
 
-    @staticmethod
-    def _split(line: str) -> List[str]:
-        return shlex.split(line.split(" && ")[0], comments=True)
-
-    def _run(self, words: List[str], line: str, environment=None) -> str:
+    def _run(self, words: List[str]) -> str:
         self.num_run += 1
-        result = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment)
+        result = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return "" if result.returncode == 0 else f"exit code {result.returncode}: {result.stdout.strip()[-800:]}"
 
     def _tuneonce(self, line: str, words: List[str]) -> str:
-        files = [w for w in words[1:] if "/" in w and not w.startswith("-") and "=" not in w]
+        files = [w for w in words[1:] if re.search(r"/|\.[a-z]+$", w) and not w.startswith("-") and "=" not in w]
         written = words[words.index("-o") + 1] if "-o" in words else ""
         runs_here = "cuda" not in line and not any(_PLACEHOLDER.search(w) for w in words if "=" not in w)
-        if runs_here and all(os.path.exists(f) for f in files if f != written):
-            return self._run([str(self._bin / "tuneonce"), *words[1:]], line)
+        # A store and a file of the page's own are made by the command before.
+        if runs_here and all(os.path.exists(f) for f in files if f != written and not f.startswith("./")):
+            return self._run([str(self._bin / "tuneonce"), *words[1:]])
         self.num_checked += 1
         verbs = []
         for word in words[1:3]:  # tune; records list.
@@ -83,7 +79,7 @@ class ShellCommand:
                 return f"'{' '.join(verbs)}' has no option {option}"
         return ""
 
-    def _python(self, line: str, words: List[str]) -> str:
+    def _python(self, words: List[str]) -> str:
         if words[1:3] == ["-m", "tuneonce.export"]:
             source = words[4].split(":")[0] if len(words) > 4 else ""
             module = {"cutile": "cuda.tile", "triton": "triton"}.get(words[3] if len(words) > 3 else "")
@@ -94,7 +90,7 @@ class ShellCommand:
             except ModuleNotFoundError:
                 importable = False
             if self._has_package and importable and os.path.exists(source):
-                return self._run([sys.executable, *words[1:]], line)
+                return self._run([sys.executable, *words[1:]])
             self.num_checked += 1
             return ""
         self.num_checked += 1
