@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """check_cpp.py ROOT COMPILER FLAG...: every block of C++ in the pages compiles.
 
-All blocks of a page are one translation unit, each a function of its own, after the names of tests/docs/names.h; errors
-name the page and its line. A block that is marked `declarations` stands outside of any function, and counts for those
-after it. Only the syntax is checked (and types, names, warnings): nothing is linked.
+All are one translation unit: a namespace per page, in it a function per block, after the names of tests/docs/names.h;
+errors name the page and its line. A block that is marked `declarations` stands outside of any function, and counts for
+those after it on its page. Only syntax, names, types and warnings are checked: nothing is linked.
 """
 import pathlib
 import subprocess
@@ -13,36 +13,31 @@ from typing import List
 from pages import Page, all_pages
 
 
-def translation_unit(page: Page) -> str:
-    """The page's blocks as one source; empty if there are none."""
+def source_of(page: Page) -> List[str]:
+    """One part per block."""
     parts: List[str] = []
     for block in page.blocks():
         if block.language != "cpp" or block.mark.startswith("file "):  # A file of its own is another block's business.
             continue
         located = f'#line {block.line} "{page.name}"\n{block.text}'
-        if block.mark == "declarations":
-            parts.append(located)
-        else:
-            # For blocks that return a Status, with TUNEONCE_RETURN_IF_ERROR, say.
-            parts.append(f"[[maybe_unused]] static Status Block{block.line}() {{\n{{\n{located}}}\nreturn Status();\n}}\n")
-    return '#include "names.h"\n' + "".join(parts) if parts else ""
+        if block.mark != "declarations":
+            # Of a Status, for blocks with TUNEONCE_RETURN_IF_ERROR.
+            located = f"[[maybe_unused]] static Status Block{block.line}() {{\n{{\n{located}}}\nreturn Status();\n}}\n"
+        parts.append(located)
+    return parts
 
 
 def main() -> int:
     root, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:]
-    failed = compiled = 0
-    for page in all_pages(root):
-        source = translation_unit(page)
-        if not source:
-            continue
-        compiled += 1
-        result = subprocess.run([*compiler, "-std=c++17", "-fsyntax-only", f"-I{pathlib.Path(__file__).parent}", "-xc++", "-"],
-                                input=source, text=True, stderr=subprocess.PIPE)
-        if result.returncode != 0:
-            failed += 1
-            print(result.stderr, end="")
-    print(f"{compiled} pages have C++; that of {failed} does not compile")
-    return 1 if failed or not compiled else 0
+    source, num_blocks = '#include "names.h"\n', 0
+    for number, page in enumerate(all_pages(root)):
+        parts = source_of(page)
+        num_blocks += len(parts)
+        source += f"namespace page{number} {{\n{''.join(parts)}}}\n"
+    command = [*compiler, "-std=c++17", "-fsyntax-only", f"-I{pathlib.Path(__file__).parent}", "-xc++", "-"]
+    result = subprocess.run(command, input=source, text=True, stderr=subprocess.PIPE)
+    print(f"{result.stderr}{num_blocks} blocks: {'they compile' if result.returncode == 0 else 'NOT all compile'}")
+    return 1 if result.returncode != 0 or num_blocks == 0 else 0
 
 
 if __name__ == "__main__":

@@ -59,7 +59,12 @@ def mistakes(root: pathlib.Path, page: Page) -> Iterator[str]:
 def main() -> int:
     root = pathlib.Path(sys.argv[1]).resolve()
     pages = all_pages(root)
-    found = [line for page in pages for line in mistakes(root, page)]
+    found = []
+    for page in pages:
+        try:
+            found += mistakes(root, page)
+        except ValueError as error:
+            found.append(str(error))
     print("\n".join(found) or f"{len(pages)} pages are well")
     return 1 if found else 0
 

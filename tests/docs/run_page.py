@@ -60,8 +60,10 @@ def main() -> int:
     parser.add_argument("--no-package", action="store_true", help="the Python package was not built: its blocks are parsed")
     arguments = parser.parse_args()
     if arguments.page is None:
+        again = [sys.executable, __file__, str(arguments.root), str(arguments.bin)]
+        options = ["--no-package"] if arguments.no_package else []
         pages = [page.name for page in all_pages(arguments.root)]
-        failed = [name for name in pages if subprocess.run([sys.executable, __file__, *sys.argv[1:], name]).returncode != 0]
+        failed = [name for name in pages if subprocess.run([*again, name, *options]).returncode != 0]
         return 1 if failed else 0
     page = Page.read(arguments.root, arguments.page)
     os.environ["TUNEONCE_STORE"] = "memory"
@@ -76,10 +78,10 @@ def main() -> int:
             try:
                 run_block(page, block, names, shell, has_package=not arguments.no_package)
             except Exception as error:  # noqa: BLE001
-                print(f"{page.name}:{block.line}: {type(error).__name__}: {error}")
+                print(f"{page.name}:{block.line}: {type(error).__name__}: {error}", flush=True)
                 return 1
         os.chdir("/")
-    print(f"{page.name}: {shell.num_run} commands were run, {shell.num_checked} checked by their options or files")
+    print(f"{page.name}: {shell.num_run} commands were run, {shell.num_checked} checked by their options or files", flush=True)
     return 0
 
 
