@@ -4,6 +4,7 @@
 Plain SVG, with nothing but Python, and the same bytes each time: the test docs.PlotsShowTheResults makes them again and
 compares.
 """
+
 import json
 import math
 import pathlib
@@ -22,15 +23,17 @@ def escape(text: str) -> str:
 class Plot:
     """An SVG with one horizontal scale, above which everything stands in rows. Lengths in pixels."""
 
-    def __init__(self, title: str, subtitle: str, inner_height: float, largest: float, smallest: float = 0,
-                 log: bool = False):
+    def __init__(
+        self, title: str, subtitle: str, inner_height: float, largest: float, smallest: float = 0, log: bool = False
+    ):
         self.bottom = _TOP + inner_height
         self.height = self.bottom + 74
         self._log, self._smallest, self._largest = log, smallest, largest
         self._parts: List[str] = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" font-family="sans-serif" '
             f'font-size="12" role="img" aria-label="{escape(title)}">',
-            f'<rect width="{_WIDTH}" height="{self.height}" fill="#ffffff"/>']
+            f'<rect width="{_WIDTH}" height="{self.height}" fill="#ffffff"/>',
+        ]
         self.text(12, 22, title, size=15, weight="bold")
         self.text(12, 42, subtitle, colour="#555555")
 
@@ -39,10 +42,20 @@ class Plot:
         share = math.log(value / low) / math.log(high / low) if self._log else (value - low) / (high - low)
         return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
 
-    def text(self, x: float, y: float, text: str, size: int = 12, colour: str = "#222222", anchor: str = "start",
-             weight: str = "normal") -> None:
-        self._parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
-                           f'font-weight="{weight}">{escape(text)}</text>')
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: int = 12,
+        colour: str = "#222222",
+        anchor: str = "start",
+        weight: str = "normal",
+    ) -> None:
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
+            f'font-weight="{weight}">{escape(text)}</text>'
+        )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "#dddddd", dashes: str = "") -> None:
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
@@ -53,7 +66,9 @@ class Plot:
 
     def bar(self, value: float, y: float, colour: str, height: float = 14) -> None:
         width = self.x(value) - _LEFT
-        self._parts.append(f'<rect x="{_LEFT}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height}" fill="{colour}"/>')
+        self._parts.append(
+            f'<rect x="{_LEFT}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height}" fill="{colour}"/>'
+        )
 
     def scale(self, ticks: Sequence[float], unit: str) -> None:
         for tick in ticks:
@@ -92,8 +107,13 @@ def hit_cost() -> str:
     results = read("hit_cost")
     names = ["1 key", "64 keys", "4096 keys", "matmul bundle"]
     runs = results["runs"][-4:]
-    plot = Plot("What a hit adds to a raw launch, on the host", f"H200 hosts, {where(results)}; a dot per process, a line at "
-                "the median", (len(names) * (len(runs) + 1) - 1) * _ROW, largest=110)
+    dates = " and ".join(sorted({run["date"] for run in runs}))
+    plot = Plot(
+        "What a hit adds to a raw launch, on the host",
+        f"H200 hosts, {dates}; a dot per process, a line at the median",
+        (len(names) * (len(runs) + 1) - 1) * _ROW,
+        largest=110,
+    )
     plot.scale([0, 20, 40, 60, 80, 100], "ns, driver call taken out")
     row = 0
     for name in names:
@@ -112,8 +132,14 @@ def hit_cost() -> str:
 
 def python_call() -> str:
     results = read("python_call")
-    plot = Plot("A call from Python with three torch tensors", f"host time; a dot per run, {where(results)}",
-                len(results["calls"]) * _ROW, smallest=3, largest=40, log=True)
+    plot = Plot(
+        "A call from Python with three torch tensors",
+        f"host time; a dot per run, {where(results)}",
+        len(results["calls"]) * _ROW,
+        smallest=3,
+        largest=40,
+        log=True,
+    )
     plot.scale([3, 5, 10, 20, 40], "us, logarithmic")
     for row, ((name, values), colour) in enumerate(zip(results["calls"].items(), _COLOURS)):
         y = _TOP + row * _ROW + 10
@@ -128,8 +154,12 @@ def python_call() -> str:
 def compile_cost() -> str:
     results = read("compile_cost")
     workers = results["workers"]
-    plot = Plot("Compiling 16 candidates on several cores", f"a dot per run, dashed: one per worker; {where(results)}",
-                len(workers) * _ROW, largest=16)
+    plot = Plot(
+        "Compiling 16 candidates on several cores",
+        f"a dot per run, dashed: one per worker; {where(results)}",
+        len(workers) * _ROW,
+        largest=16,
+    )
     plot.scale([0, 2, 4, 6, 8, 10, 12, 14, 16], results["unit"])
     for row, count in enumerate(workers):
         y = _TOP + row * _ROW + 10
@@ -141,8 +171,15 @@ def compile_cost() -> str:
     return plot.svg()
 
 
-def grouped_bars(title: str, subtitle: str, unit: str, ticks: Sequence[float], groups: Sequence[Tuple[str, List[float]]],
-                 names: Sequence[str], shown: Callable[[float], str]) -> str:
+def grouped_bars(
+    title: str,
+    subtitle: str,
+    unit: str,
+    ticks: Sequence[float],
+    groups: Sequence[Tuple[str, List[float]]],
+    names: Sequence[str],
+    shown: Callable[[float], str],
+) -> str:
     """A bar per name in each group, in the order of `names`; NaN: none. The last tick is the end of the scale."""
     pitch, gap = 17, 15
     bars = sum(not math.isnan(value) for _, values in groups for value in values)
@@ -156,8 +193,14 @@ def grouped_bars(title: str, subtitle: str, unit: str, ticks: Sequence[float], g
                 continue
             plot.bar(value, y, colour)
             inside = value > 0.5 * ticks[-1]
-            plot.text(plot.x(value) + (-4 if inside else 4), y + 4, shown(value), anchor="end" if inside else "start",
-                      colour="#ffffff" if inside else "#222222", size=11)
+            plot.text(
+                plot.x(value) + (-4 if inside else 4),
+                y + 4,
+                shown(value),
+                anchor="end" if inside else "start",
+                colour="#ffffff" if inside else "#222222",
+                size=11,
+            )
             y += pitch
         y += gap
     plot.legend(names)
@@ -167,22 +210,42 @@ def grouped_bars(title: str, subtitle: str, unit: str, ticks: Sequence[float], g
 def bundles() -> str:
     results = read("bundles")
     names = ["ours", "cuTile's choice", "baseline", "torch"]
-    groups = [(row["kernel"], [row[n] / row["ours"] if n in row else math.nan for n in names]) for row in results["rows"]]
-    return grouped_bars("Six bundles on an H200", f"times relative to our winner, shorter is faster; {where(results)}",
-                        "times as long as ours", [0, 0.5, 1, 1.5, 2, 2.5, 3], groups, names, lambda v: f"{v:.2f}")
+    groups = [
+        (row["kernel"], [row[n] / row["ours"] if n in row else math.nan for n in names]) for row in results["rows"]
+    ]
+    return grouped_bars(
+        "Six bundles on an H200",
+        f"times relative to our winner, shorter is faster; {where(results)}",
+        "times as long as ours",
+        [0, 0.5, 1, 1.5, 2, 2.5, 3],
+        groups,
+        names,
+        lambda v: f"{v:.2f}",
+    )
 
 
 def selection() -> str:
     results = read("selection")
     names = ["ours", "cuTile", "Triton"]
     groups = [(row["trace"], [row[n][0] for n in names]) for row in results["rows"]]
-    return grouped_bars("Searches whose choice is within 1 % of the best",
-                        f"1000 searches each, replayed on recorded H200 timings; {where(results)}", "share of searches",
-                        [0, 0.25, 0.5, 0.75, 1], groups, names, lambda v: f"{v:.3f}")
+    return grouped_bars(
+        "Searches whose choice is within 1 % of the best",
+        f"1000 searches each, replayed on recorded H200 timings; {where(results)}",
+        "share of searches",
+        [0, 0.25, 0.5, 0.75, 1],
+        groups,
+        names,
+        lambda v: f"{v:.3f}",
+    )
 
 
-_PLOTS = {"hit_cost": hit_cost, "python_call": python_call, "compile_cost": compile_cost, "bundles": bundles,
-          "selection": selection}
+_PLOTS = {
+    "hit_cost": hit_cost,
+    "python_call": python_call,
+    "compile_cost": compile_cost,
+    "bundles": bundles,
+    "selection": selection,
+}
 
 
 def main() -> int:

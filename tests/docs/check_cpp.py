@@ -5,6 +5,7 @@ All are one translation unit: a namespace per page, in it a function per block, 
 errors name the page and its line. A block that is marked `declarations` stands outside of any function, and counts for
 those after it on its page. Only syntax, names, types and warnings are checked: nothing is linked.
 """
+
 import pathlib
 import subprocess
 import sys

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""check_finds_mistakes.py ROOT BIN COMPILER FLAG...: plants one mistake of each kind in a copy of the documentation, and
-expects the check whose business it is to name it. A check that names all mistakes is given all at once."""
+"""check_finds_mistakes.py ROOT BIN COMPILER FLAG...: plants one mistake of each kind in a copy of the documentation.
+
+The check whose business it is must name it. A check that names all mistakes is given all at once."""
+
 import pathlib
 import shutil
 import subprocess
@@ -28,6 +30,7 @@ _OF_PAGES = [
     (block("", "int x;"), "needs a language"),
 ]
 _NO_END = [("```cpp\nint x;\n", "has no end")]
+_OF_CODE = [("/// docs/nothing.md says why.", "there is no docs/nothing.md")]
 _OF_CPP = [
     (block("cpp", "NoSuchType value;"), "NoSuchType"),
     (block("cpp", "kernel.NoSuchMember();"), "NoSuchMember"),
@@ -78,7 +81,9 @@ def find(tree: pathlib.Path, file: str, mistakes: List[Tuple[str, str]], command
     if result.returncode == 77:
         print(f"skipped: {command[0]}: {result.stdout.strip()}")
         return True
-    missed = [mistake.strip() for mistake, message in mistakes if result.returncode == 0 or message not in result.stdout]
+    missed = [
+        mistake.strip() for mistake, message in mistakes if result.returncode == 0 or message not in result.stdout
+    ]
     for mistake in missed:
         print(f"not found, exit code {result.returncode}: {mistake}\n{result.stdout}")
     return not missed
@@ -93,15 +98,20 @@ def main() -> int:
         header = str(next(tree.glob("include/**/status.h")).relative_to(tree))
         pages = [python, str(_HERE / "check_pages.py"), folder]
         runs = [python, str(_HERE / "run_page.py"), folder, programs, _PAGE]
-        cases = [(_PAGE, _OF_PAGES, pages), (_PAGE, _NO_END, pages),
-                 (_PAGE, _OF_CPP, [python, str(_HERE / "check_cpp.py"), folder, *compiler]),
-                 (header, _OF_HEADERS, [str(_HERE / "check_doxygen.sh"), folder]),
-                 ("docs/plots/hit_cost.svg", _OF_PLOTS, [str(_HERE / "check_plots.sh"), folder, python])]
+        cases = [
+            (_PAGE, _OF_PAGES, pages),
+            (_PAGE, _NO_END, pages),
+            (header, _OF_CODE, pages),
+            (_PAGE, _OF_CPP, [python, str(_HERE / "check_cpp.py"), folder, *compiler]),
+            (header, _OF_HEADERS, [str(_HERE / "check_doxygen.sh"), folder]),
+            ("docs/plots/hit_cost.svg", _OF_PLOTS, [str(_HERE / "check_plots.sh"), folder, python]),
+        ]
         cases += [(_PAGE, [mistake], [*runs, "--no-package"]) for mistake in _OF_RUNS]  # It ends at the first.
         if subprocess.run([python, "-c", "import tuneonce._tuneonce"], stderr=subprocess.DEVNULL).returncode == 0:
             cases += [(_PAGE, [mistake], runs) for mistake in _OF_PACKAGES]
         results = [find(tree, *case) for case in cases]
-    print(f"{sum(len(mistakes) for _, mistakes, _ in cases)} planted mistakes, {'all' if all(results) else 'NOT all'} found")
+    count = sum(len(mistakes) for _, mistakes, _ in cases)
+    print(f"{count} planted mistakes, {'all' if all(results) else 'NOT all'} found")
     return 0 if all(results) else 1
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_plots.sh ROOT PYTHON: the plots in ROOT/docs/plots are what ROOT/benchmarks/plots.py makes of the committed results.
+# check_plots.sh ROOT PYTHON: the plots in ROOT/docs/plots are what ROOT/benchmarks/plots.py makes of the results.
 set -euo pipefail
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -1,5 +1,5 @@
-// What the documentation's blocks of C++ may use without saying where it comes from: the reader knows by the text around
-// them. A block may declare such a name itself. Nothing here is defined, since blocks are not linked.
+// What the documentation's blocks of C++ may use without saying where it comes from: the reader knows by the text
+// around them. A block may declare such a name itself. Nothing here is defined, since blocks are not linked.
 #ifndef TUNEONCE_TESTS_DOCS_NAMES_H_
 #define TUNEONCE_TESTS_DOCS_NAMES_H_
 

@@ -7,6 +7,7 @@ line above it, if there is one:
     <!-- test: file scale.py -->     written to that file, which later blocks of the page use
     <!-- test: needs torch -->       python: only parsed where that module cannot be imported, or there is no GPU
 """
+
 import dataclasses
 import pathlib
 import re
@@ -20,14 +21,14 @@ _MARK = re.compile(r"^<!-- test: (.*) -->$")
 @dataclasses.dataclass
 class Block:
     language: str
-    mark: str   # What stands above it: "declarations"; empty without one.
-    line: int   # Of its first line of code, from 1.
+    mark: str  # What stands above it: "declarations"; empty without one.
+    line: int  # Of its first line of code, from 1.
     text: str
 
 
 @dataclasses.dataclass
 class Page:
-    name: str   # Relative to the root: "docs/cpp.md".
+    name: str  # Relative to the root: "docs/cpp.md".
     lines: List[str]
 
     @staticmethod

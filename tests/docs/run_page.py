@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""run_page.py ROOT BIN [PAGE] [--no-package]: runs a page's blocks of Python and shell in their order, on the CPU device.
+"""run_page.py ROOT BIN [PAGE] [--no-package]: runs a page's blocks of Python and shell in their order.
 
-Without PAGE: of all pages, each in a process of its own. They run in an empty folder in which `docs` and `benchmarks` are the tree's, with a store in memory. Blocks of Python
-share one namespace, which begins with that of tests/docs/names.py. Blocks of JSON and CMake are parsed.
+Without PAGE: of all pages, each in a process of its own. They run on the CPU device, in an empty folder in which `docs`
+and `benchmarks` are the tree's, with a store in memory. Blocks of Python share one namespace, which begins with that of
+tests/docs/names.py. Blocks of JSON and CMake are parsed.
 """
+
 import argparse
 import ast
 import json
@@ -25,13 +27,14 @@ def run_python(page: Page, block: Block, names: Dict[str, Any], has_package: boo
         return
     if not names:
         import names as given  # noqa: PLC0415
+
         names.update(vars(given))
     exec(compile(padded, page.name, "exec"), names)  # noqa: S102
 
 
 def run_block(page: Page, block: Block, names: Dict[str, Any], shell: ShellCommand, has_package: bool) -> None:
     if block.mark.startswith("file "):
-        file = pathlib.Path(block.mark[len("file "):])
+        file = pathlib.Path(block.mark[len("file ") :])
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(block.text)
     if block.language == "python":
@@ -57,7 +60,9 @@ def main() -> int:
     parser.add_argument("root", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("bin", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("page", nargs="?")
-    parser.add_argument("--no-package", action="store_true", help="the Python package was not built: its blocks are parsed")
+    parser.add_argument(
+        "--no-package", action="store_true", help="the Python package was not built: its blocks are parsed"
+    )
     arguments = parser.parse_args()
     if arguments.page is None:
         again = [sys.executable, __file__, str(arguments.root), str(arguments.bin)]
@@ -81,7 +86,10 @@ def main() -> int:
                 print(f"{page.name}:{block.line}: {type(error).__name__}: {error}", flush=True)
                 return 1
         os.chdir("/")
-    print(f"{page.name}: {shell.num_run} commands were run, {shell.num_checked} checked by their options or files", flush=True)
+    print(
+        f"{page.name}: {shell.num_run} commands were run, {shell.num_checked} checked by their options or files",
+        flush=True,
+    )
     return 0
 
 

@@ -1,4 +1,5 @@
 """One line of a shell block in the documentation: run if this machine can, else checked."""
+
 import importlib.util
 import json
 import os
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from typing import Iterator, List, Tuple
 
-_ELSEWHERE = {"pip", "source", "cd"}     # Programs that nothing here can be said about.
+_ELSEWHERE = {"pip", "source", "cd"}  # Programs that nothing here can be said about.
 _PLACEHOLDER = re.compile(r"\b[A-Z]{3,}\b|\.\.\.")  # FILE, PATH: for the reader to fill in.
 
 
@@ -70,8 +71,9 @@ class ShellCommand:
         for word in words[1:3]:  # tune; records list.
             if re.match(r"^[a-z]+$", word) and (not verbs or verbs[0] in ("records", "hints", "bundle")):
                 verbs.append(word)
-        shown = subprocess.run([str(self._bin / "tuneonce"), *verbs, "--help"], text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
+        shown = subprocess.run(
+            [str(self._bin / "tuneonce"), *verbs, "--help"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         if shown.returncode != 0:
             return f"there is no command {' '.join(verbs)}"
         for option in [w.split("=")[0] for w in words if w.startswith("-")]:
@@ -106,7 +108,15 @@ class ShellCommand:
 
     def _target(self, program: str) -> str:
         for file in self._root.rglob("CMakeLists.txt"):
-            if "build" not in file.parts and ".deps" not in file.parts and re.search(rf"\b{program}\b", file.read_text()):
+            if (
+                "build" not in file.parts
+                and ".deps" not in file.parts
+                and re.search(rf"\b{program}\b", file.read_text())
+            ):
                 return ""
         stem = re.sub("_benchmark$", "", program)
-        return "" if (self._root / "benchmarks" / f"{stem}.cc").exists() else "there is no program of this name in the tree"
+        return (
+            ""
+            if (self._root / "benchmarks" / f"{stem}.cc").exists()
+            else "there is no program of this name in the tree"
+        )
