@@ -10,8 +10,8 @@
 
 namespace peers {
 
-/// What a peer's program launches into: the first GPU's primary context, a stream a thread, one buffer that is all three
-/// tensors, and the kernel by hand beside the peer's. Given back by the end of the process.
+/// What a peer's program launches into: the first GPU's primary context, a stream a thread, one buffer that is all
+/// three tensors, and the kernel by hand beside the peer's. Given back by the end of the process.
 struct GpuBench {
   explicit GpuBench(const std::string& folder) : source(ReadSource(folder)), streams(kManyThreads) {
     Check(cuInit(0), "cuInit");

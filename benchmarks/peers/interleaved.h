@@ -14,7 +14,8 @@
 
 namespace peers {
 
-constexpr int kBatch = 200;   ///< Launches between two readings of the clock: no queue fills, the clock's own cost vanishes.
+constexpr int kBatch =
+    200;  ///< Launches between two readings of the clock: no queue fills, the clock's own cost vanishes.
 constexpr int kRounds = 100;  ///< Batches of each way to launch in one process.
 constexpr int kWarmUpRounds = 3;
 constexpr int kManyThreads = 16;
@@ -30,7 +31,8 @@ struct Way {
   std::function<void(int lane, int count)> launch;
 };
 
-/// Which of `keys` sizes is launched next: all of them, in an order that no prefetcher follows. Thread rule: one thread.
+/// Which of `keys` sizes is launched next: all of them, in an order that no prefetcher follows. Thread rule: one
+/// thread.
 class SizeWalk {
  public:
   explicit SizeWalk(long keys) : keys_(keys) {}
@@ -76,14 +78,15 @@ inline double Median(std::vector<double> values) {
 /// batch outside the timed part, each round beginning with another way. `ways` begins with the raw launch; where some
 /// wait, a raw launch that waits is among them. `enter(lane)` runs first on each thread, which keeps what it returns;
 /// `drain(lane)` runs before batches.
-/// Returns rows of JSON, one a way, of the host time of a launch: its median over rounds, and of what it adds to the raw
-/// launch of the same round. With several threads a round's time is the mean over them.
+/// Returns rows of JSON, one a way, of the host time of a launch: its median over rounds, and of what it adds to the
+/// raw launch of the same round. With several threads a round's time is the mean over them.
 inline std::vector<std::string> Compare(const std::vector<Way>& ways, int threads,
                                         const std::function<std::shared_ptr<void>(int)>& enter,
                                         const std::function<void(int)>& drain, int rounds = kRounds) {
   using Clock = std::chrono::steady_clock;
   std::vector<std::vector<std::vector<double>>> ns(
-      ways.size(), std::vector<std::vector<double>>(static_cast<std::size_t>(rounds), std::vector<double>(static_cast<std::size_t>(threads))));
+      ways.size(), std::vector<std::vector<double>>(static_cast<std::size_t>(rounds),
+                                                    std::vector<double>(static_cast<std::size_t>(threads))));
   Meeting meeting(threads);
   auto work = [&](int lane) {
     std::shared_ptr<void> entered = enter(lane);

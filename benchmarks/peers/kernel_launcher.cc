@@ -1,6 +1,6 @@
 // What Kernel Launcher adds to cuLaunchKernelEx by hand, by the two ways its documentation names:
-//   WisdomKernel::launch     one kernel, whose config was chosen for the problem size of its first launch; it has no keys;
-//   KernelRegistry::launch   a WisdomKernel by descriptor, here by problem size: its cache of many.
+//   WisdomKernel::launch     one kernel, whose config was chosen for the problem size of its first launch; it has no
+//   keys; KernelRegistry::launch   a WisdomKernel by descriptor, here by problem size: its cache of many.
 // No wisdom file is read: which config a launch runs does not change what a launch costs.
 //
 //   peers_kernel_launcher FOLDER_OF_VECTOR_ADD > JSON

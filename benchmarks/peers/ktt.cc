@@ -1,6 +1,6 @@
 // What KTT adds to cuLaunchKernelEx by hand when it runs a configuration that it was given, by the two ways it has:
-//   Tuner::Run                          a kernel from outside; it waits for the end, so the raw launch beside it waits too;
-//   ComputeInterface::RunKernelAsync    inside a launcher of the host's, where it does not wait.
+//   Tuner::Run                          a kernel from outside; it waits for the end, so the raw launch beside it waits
+//   too; ComputeInterface::RunKernelAsync    inside a launcher of the host's, where it does not wait.
 // A Tuner has no keys by size (a host keeps its own), and is for one thread.
 //
 //   peers_ktt FOLDER_OF_VECTOR_ADD > JSON
@@ -28,8 +28,8 @@ class TunedVectorAdd {
     std::vector<ktt::ArgumentId> arguments;
     for (ktt::ArgumentAccessType access :
          {ktt::ArgumentAccessType::ReadOnly, ktt::ArgumentAccessType::ReadOnly, ktt::ArgumentAccessType::WriteOnly}) {
-      arguments.push_back(tuner_.AddArgumentVector<float>(reinterpret_cast<ktt::ComputeBuffer>(bench.buffer), bench.kBytes,
-                                                          access, ktt::ArgumentMemoryLocation::Device));
+      arguments.push_back(tuner_.AddArgumentVector<float>(reinterpret_cast<ktt::ComputeBuffer>(bench.buffer),
+                                                          bench.kBytes, access, ktt::ArgumentMemoryLocation::Device));
     }
     arguments.push_back(tuner_.AddArgumentScalar(static_cast<long long>(peers::kFirstSize)));
     tuner_.SetArguments(definition_, arguments);

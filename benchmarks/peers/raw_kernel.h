@@ -27,7 +27,8 @@ inline void Check(CUresult result, const char* call) {
 inline std::string ReadSource(const std::string& folder) {
   std::ifstream file(folder + "/vector_add.cu");
   if (!file) {
-    std::fprintf(stderr, "%s/vector_add.cu cannot be read; give the folder benchmarks/peers/vector_add\n", folder.c_str());
+    std::fprintf(stderr, "%s/vector_add.cu cannot be read; give the folder benchmarks/peers/vector_add\n",
+                 folder.c_str());
     std::exit(1);
   }
   std::ostringstream text;
@@ -50,7 +51,8 @@ class RawKernel {
     nvrtcProgram program = nullptr;
     std::size_t size = 0;
     if (nvrtcCreateProgram(&program, source.c_str(), "vector_add.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS ||
-        nvrtcCompileProgram(program, 2, options) != NVRTC_SUCCESS || nvrtcGetCUBINSize(program, &size) != NVRTC_SUCCESS) {
+        nvrtcCompileProgram(program, 2, options) != NVRTC_SUCCESS ||
+        nvrtcGetCUBINSize(program, &size) != NVRTC_SUCCESS) {
       std::fprintf(stderr, "NVRTC cannot compile vector_add.cu for %s\n", arch.c_str());
       std::exit(1);
     }

@@ -62,8 +62,8 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
   bool is_cpu = bench.device.api().is_cpu_device();
   std::ostringstream text;
   text << std::ifstream(folder + (is_cpu ? "/vector_add.cpu.cc" : "/vector_add.cu")).rdbuf();
-  KernelSource source = is_cpu ? KernelSource::HostCpp(text.str(), "vector_add")
-                               : KernelSource::CudaCpp(text.str(), "vector_add");
+  KernelSource source =
+      is_cpu ? KernelSource::HostCpp(text.str(), "vector_add") : KernelSource::CudaCpp(text.str(), "vector_add");
   const Toolchain* toolchain = Check(ToolchainSet::Default().For(source.kind));
   Target target = Target::Of(Check(bench.device.Identity()));
   Artifact artifact = Check(toolchain->Compile(source.Define("BLOCK", kBlock), Hints(), target));
