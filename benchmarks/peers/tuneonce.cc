@@ -92,7 +92,6 @@ std::shared_ptr<TunedKernel> Resident(const Bench& bench, const std::string& fol
   AutotunePolicy policy;
   policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
-  policy.search.max_rounds = 1;  // There is one config.
   auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, bench.device, policy)));
   std::vector<TunedKernel::Shape> shapes;
   for (long i = 0; i < keys; ++i) shapes.push_back({{peers::kFirstSize + i}, {}});
