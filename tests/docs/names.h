@@ -8,15 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/cuda/context.h"
-#include "tuneonce/cuda/graph.h"
-#include "tuneonce/measure/cupti_timer.h"
-#include "tuneonce/measure/event_timer.h"
-#include "tuneonce/report/table.h"
-#include "tuneonce/runtime/tuned_kernel.h"
-#include "tuneonce/store/layered_store.h"
-#include "tuneonce/store/memory_store.h"
-#include "tuneonce/store/sqlite_store.h"
+#include "tuneonce/tuneonce.h"
 
 using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace tuneonce`.
 
