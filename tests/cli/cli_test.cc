@@ -143,7 +143,7 @@ TEST(CliTest, BadInputIsOneClearLine) {
 }
 
 TEST(CliTest, NumbersAreReadExactlyOrRefused) {
-  std::string bundle = TUNEONCE_TEST_DATA "/../../docs/examples/bundles/rms_norm";
+  std::string bundle = TUNEONCE_TEST_DATA "/../../bundles/rms_norm";
   for (const char* value : {"M=1e300", "M=1e3", "M=0x10", "M=010x", "M=-1", "M=0", "M= 3", "M=3 ", "M=+3",
                             "M=9999999999999999999", "M=nan"}) {
     ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", value}, "must be a whole number from 1");

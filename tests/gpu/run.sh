@@ -61,7 +61,7 @@ step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape M=33
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
-# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that docs/examples/kernels/cutile/export.py wrote.
+# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
   step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
     --ptx="$here/../data/ptx/softmax.ptx" --gtest_brief=1
@@ -70,7 +70,7 @@ else
   skip "Tile IR kernels" "TUNEONCE_TILE_KERNELS is not set"
 fi
 # The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
-bundles=$here/../../docs/examples/bundles
+bundles=$here/../../bundles
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
   step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"

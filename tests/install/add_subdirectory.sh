@@ -15,7 +15,7 @@ arguments=()
 case $mode in
   minimal) options+=("${minimal[@]}") ;;
   default) options+=(-DTUNEONCE_FETCH=ON)
-           arguments=("$work/store/store.db" "$source/docs/examples/bundles/softmax") ;;
+           arguments=("$work/store/store.db" "$source/bundles/softmax") ;;
   absl) options+=("${minimal[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON)
         [ -z "${TUNEONCE_ABSL_SOURCE:-}" ] || options+=(-DFETCHCONTENT_SOURCE_DIR_TUNEONCE_ABSL="$TUNEONCE_ABSL_SOURCE") ;;
 esac

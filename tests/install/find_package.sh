@@ -10,6 +10,6 @@ cmake --install "$build" --prefix "$work/prefix" > "$work/log" || { cat "$work/l
 cmake -G Ninja -S "$(dirname "$0")/consumer" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/log" ||
   { cat "$work/log"; exit 1; }
 cmake --build "$work/build" > "$work/log" || { cat "$work/log"; exit 1; }
-(cd / && "$work/build/consumer" "$work/store/store.db" "$source/docs/examples/bundles/softmax")
+(cd / && "$work/build/consumer" "$work/store/store.db" "$source/bundles/softmax")
 (cd / && "$work/prefix/bin/tuneonce" tune vector_add --device cpu --shape N=1000 --json > /dev/null)
 echo "installed command: ok"

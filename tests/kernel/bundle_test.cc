@@ -18,7 +18,7 @@ namespace {
 
 const char* const kBundles[] = {"rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul"};
 std::string FolderOf(const std::string& name) {
-  return std::string(TUNEONCE_TEST_DATA) + "/../../docs/examples/bundles/" + name;
+  return std::string(TUNEONCE_TEST_DATA) + "/../../bundles/" + name;
 }
 
 TEST(BundleTest, TheExamplesLoad) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports the bytecode of the kernels of docs/examples/bundles, each for its structural configs, and with hints baked in as
+"""Exports the bytecode of the kernels of bundles/, each for its structural configs, and with hints baked in as
 cuTile does it: what tests and benchmarks compare our patched hints with. Needs PyPI's cuda-tile, no GPU.
 
 export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--bytecode-version 13.3] [--only NAME ...]
@@ -12,7 +12,7 @@ import pathlib
 import sys
 
 here = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(here / "../../../../bindings/python"))  # Behind a package that is built or installed.
+sys.path.append(str(here / "../../bindings/python"))  # Behind a package that is built or installed.
 import cuda.tile as ct  # noqa: E402
 from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
