@@ -21,7 +21,7 @@
 #include "tuneonce/measure/cupti_timer.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
-#include "vector_add.h"
+#include "vector_add_bundle.h"
 
 namespace tuneonce {
 namespace {
@@ -70,8 +70,7 @@ TensorView View(std::int64_t elements) {
 
 /// vector_add with one config, so that making a key resident costs one load.
 KernelDefinition OneConfig() {
-  KernelDefinition example = examples::DefineVectorAdd();
-  OrDie(example.Validate());
+  KernelDefinition example = OrDie(Bundle::Load(vector_add_bundle)).definition();
   Target target = Target::Of(OrDie(GetBench().device.Identity()));
   Config baseline = *example.space().baseline();
   Variant variant = *OrDie(example.VariantsFor(target)).front();

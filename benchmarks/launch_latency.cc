@@ -21,7 +21,7 @@
 #include "tuneonce/measure/event_timer.h"
 #include "tuneonce/runtime/tuned_kernel.h"
 #include "tuneonce/store/memory_store.h"
-#include "vector_add.h"
+#include "vector_add_bundle.h"
 
 namespace tuneonce {
 namespace {
@@ -33,6 +33,8 @@ constexpr auto kDuration = std::chrono::seconds(1);
 /// A launch every 20 us and thread: an engine's pace, and slow enough for queues to stay empty.
 constexpr auto kPace = std::chrono::microseconds(20);
 constexpr std::int64_t kElements = 1024;
+
+KernelDefinition VectorAdd() { return OrDie(Bundle::Load(vector_add_bundle)).definition(); }
 
 /// With compiles from a cache that all searches share.
 AutotunePolicy InMemory() {
@@ -52,10 +54,10 @@ struct Bench {
         current(context.view()),
         stream(OrDie(Stream::Create(device.api()))),
         buffer(OrDie(DeviceBuffer::Allocate(stream.view(), kElements * sizeof(float)))),
-        kernel(OrDie(TunedKernel::Create(examples::DefineVectorAdd(), device, InMemory()))) {
+        kernel(OrDie(TunedKernel::Create(VectorAdd(), device, InMemory()))) {
     OrDie(buffer.Fill(0));
     TensorView view = View();
-    best = OrDie(exhaustive_search(examples::DefineVectorAdd(), stream.view(), {view, view, view})).best;
+    best = OrDie(exhaustive_search(VectorAdd(), stream.view(), {view, view, view})).best;
     OrDie(kernel.Launch(stream.get(), view, view, view));
     OrDie(stream.view().Synchronize());
   }
@@ -122,7 +124,7 @@ int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   EventTimer events;
   AutotunePolicy policy = InMemory();
   if (by_events) policy.search.timer = &events;
-  TunedKernel kernel = OrDie(TunedKernel::Create(examples::DefineVectorAdd(), bench.device, policy));
+  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), bench.device, policy));
   TimingBurst burst(bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
   for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{2048 + 64 * searches}, {}}}));

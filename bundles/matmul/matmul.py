@@ -22,4 +22,4 @@ matmul_bundle = Declaration(
     baseline={"TILE_M": 128, "TILE_N": 128, "TILE_K": 64, "occupancy": 1},
     grid={"pattern": "tile_coverage", "tiles": [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]},
     divisible={"M": 16, "N": 16, "K": 16}, cpu="matmul.cpu.cc", work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
-    example={"dims": {"M": 4096, "N": 4096, "K": 4096}})
+    example={"dims": {"M": 4096, "N": 4096, "K": 4096}, "cpu_dims": {"M": 512, "N": 512, "K": 512}})

@@ -1,8 +1,11 @@
 #include "tuned_run.h"
 
 #include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
 
-namespace tuneonce::examples {
+namespace tuneonce::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -14,20 +17,9 @@ struct KeepResult : AutotuneObserver {
 
 }  // namespace
 
-Result<std::int64_t> ElementCount(const std::vector<std::int64_t>& extents) {
-  std::int64_t count = 1;
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;  // 4 TiB of float32: more than any device has.
-  for (std::int64_t extent : extents) {
-    if (__builtin_mul_overflow(count, extent, &count) || count > kMost) {
-      return InvalidArgumentError("the shape is too large: a tensor would have more than 2^40 elements");
-    }
-  }
-  return count;
-}
-
 Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
-                          const std::vector<Argument>& arguments, AutotunePolicy policy,
-                          const std::function<Status()>& after_first, const TunedKernel::Shape* warm_up) {
+                          const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
+                          AutotunePolicy policy) {
   auto observer = std::make_shared<KeepResult>();
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
@@ -35,11 +27,10 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
   TunedRun run;
   Clock::time_point start = Clock::now();
-  TUNEONCE_RETURN_IF_ERROR(warm_up != nullptr ? kernel.Warmup(stream.get(), {*warm_up}) : launch());
+  TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));
   run.first_call_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
-  if (warm_up != nullptr) TUNEONCE_RETURN_IF_ERROR(launch());
-  if (after_first) TUNEONCE_RETURN_IF_ERROR(after_first());
+  TUNEONCE_RETURN_IF_ERROR(launch());
   constexpr int kHits = 10;
   start = Clock::now();
   for (int i = 0; i < kHits; ++i) TUNEONCE_RETURN_IF_ERROR(launch());
@@ -51,4 +42,4 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   return run;
 }
 
-}  // namespace tuneonce::examples
+}  // namespace tuneonce::cli
