@@ -60,8 +60,8 @@ class TUNEONCE_API TunedKernel {
   /// needs one is checked at the first launch or warm-up: that there is a driver (else Unavailable) and a variant for
   /// the device (else Unimplemented, with the variants there are). The policy's store is opened then, too.
   static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
-  /// Bundle::Load, then Create.
-  static Result<TunedKernel> FromBundle(const std::string& folder, AutotunePolicy policy = {});
+  /// Bundle::Load, of a folder or of a bundle that is found by name ("rms_norm"), then Create.
+  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
   static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;

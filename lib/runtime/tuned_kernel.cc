@@ -120,8 +120,8 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   return origin_->impl.get();
 }
 
-Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
+Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
   return Create(bundle.definition(), std::move(policy));
 }
 
