@@ -164,7 +164,14 @@ struct Variant {
 /// `launcher` puts the config's work into the stream, which may be capturing, and returns; on the tensors that it is
 /// given, which in a search are not the caller's. It may be called from several threads at once. What it returns or
 /// throws fails the candidate, or is the launch's error. It takes all parameters, and tensors as kPlain has them; it
-/// has no hints and no geometry, and gets no Derived, Stride or Descriptor values. What it does cannot be hashed: of it
+/// has no hints and no geometry, and gets no Derived, Stride or Descriptor values:
+///
+///   definition.Variant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
+///     return RunMyGemm(stream, config[algorithm], arguments.tensor("a").data, arguments.tensor("b").data,
+///                      arguments.tensor("c").data, arguments.dim("M"), arguments.dim("N"), arguments.dim("K"));
+///   }));
+///
+/// What it does cannot be hashed: of it
 /// a record's key has the kernel's and the variant's name and the kernel's version alone, so that a launcher which is
 /// changed needs a new version.
 inline Variant Callable(Variant::LaunchFn launcher, std::string name = "callable") {
@@ -180,7 +187,15 @@ struct Precompiled {
   KernelSource source;                 ///< KernelSource::FromFile or ::Cubin.
 };
 
-/// A variant of precompiled code: cubins or fatbins, on the CPU device shared objects. A config is built by the first
+/// A variant of precompiled code: cubins or fatbins, on the CPU device shared objects. Files in, a tuned launch out:
+///
+///   KernelDefinition matmul("matmul", "1");
+///   matmul.Dims({"M", "N", "K"})
+///       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
+///       .Space(space)
+///       .Variant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul", Grid::TwoD({"M", tile_m}, {"N", tile_n})));
+///
+/// A config is built by the first
 /// that was compiled for it; one that none was compiled for fails to compile, in words.
 TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry);
 /// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin". In

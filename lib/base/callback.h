@@ -40,7 +40,8 @@ inline bool InsideTrial() { return inside_trial; }
 /// needs no search.
 class TrialScope {
  public:
-  TrialScope() : outer_trial_(std::exchange(inside_trial, true)), outer_callback_(std::exchange(inside_callback, false)) {}
+  TrialScope()
+      : outer_trial_(std::exchange(inside_trial, true)), outer_callback_(std::exchange(inside_callback, false)) {}
   ~TrialScope() {
     inside_trial = outer_trial_;
     inside_callback = outer_callback_;

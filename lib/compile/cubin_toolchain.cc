@@ -18,7 +18,8 @@ Status DescribeByBytes(Artifact* artifact) {
 Status DescribeSharedObject(Artifact* artifact) {
   Result<ElfImage> image = ElfImage::Parse(artifact->image);
   if (!image.ok()) {
-    return InvalidArgumentError("the image is no shared object, which the CPU device loads: " + image.status().message());
+    return InvalidArgumentError("the image is no shared object, which the CPU device loads: " +
+                                image.status().message());
   }
   if (image->machine() == kMachineCuda) return InvalidArgumentError("a cubin cannot run on the CPU device");
   return DescribeByBytes(artifact);

@@ -21,8 +21,8 @@ Result<std::string> Expand(const std::string& pattern, const Config& config) {
     std::string axis = pattern.substr(open + 1, close - open - 1);
     const AxisValue* value = config.Find(axis);
     if (value == nullptr) {
-      return InvalidArgumentError(
-          absl::StrCat("'", pattern, "' names the axis '", axis, "', which the config {", config.ToString(), "} lacks"));
+      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', which the config {",
+                                               config.ToString(), "} lacks"));
     }
     text += AxisValueString(*value);
     at = close + 1;
@@ -58,11 +58,11 @@ Variant OfSource(Variant::SourceFn source, GeometryFn geometry) {
 
 Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry) {
   auto find = [kernels = std::move(kernels)](const Config& config, const Problem&) {
-    auto found = std::find_if(kernels.begin(), kernels.end(),
-                              [&](const Precompiled& kernel) { return IsFor(kernel, config); });
+    auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
     if (found != kernels.end()) return found->source;
-    return KernelSource::None(SourceKind::kCubin, NotFoundError("nothing was precompiled for the config {" +
-                                                                config.ToString() + "}"));
+    return KernelSource::None(SourceKind::kCubin,
+                              NotFoundError("nothing was precompiled for the config {" + config.ToString() + "}"));
   };
   return OfSource(std::move(find), std::move(geometry));
 }

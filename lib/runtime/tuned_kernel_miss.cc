@@ -217,7 +217,8 @@ Status TunedKernel::Impl::CheckAssumptions(const BoundCall& call) {
 
 Status TunedKernel::Impl::CheckOutsideTrial() const {
   if (!InsideTrial()) return Status();
-  return FailedPreconditionError(absl::StrCat("kernel '", definition->name(), "' is used by a launcher that a search "
+  return FailedPreconditionError(absl::StrCat("kernel '", definition->name(),
+                                              "' is used by a launcher that a search "
                                               "tries, and is not tuned for this key: warm it up before that search"));
 }
 

@@ -145,9 +145,9 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
   }
   if (candidate.geometry.shared_memory_bytes > std::numeric_limits<int>::max()) return CheckGeometry(candidate);
   TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, candidate.geometry.shared_memory_bytes));
-  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel.get(), candidate.artifact.symbol,
-                                                              candidate.variant, candidate.artifact.code_fingerprint,
-                                                              candidate.geometry.shared_memory_bytes});
+  return std::shared_ptr<const LoadedKernel>(
+      new LoadedKernel{std::move(library), kernel.get(), candidate.artifact.symbol, candidate.variant,
+                       candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes});
 }
 
 }  // namespace tuneonce

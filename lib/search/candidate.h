@@ -59,8 +59,8 @@ TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);
 
 /// A candidate's code in a context, ready to launch. Shared by all that launch it; unloaded with the last of them.
 struct LoadedKernel {
-  std::optional<Library> library;        ///< Empty, and `function` null, where the host launches.
-  CUfunction function = nullptr;         ///< KernelHandle::get.
+  std::optional<Library> library;  ///< Empty, and `function` null, where the host launches.
+  CUfunction function = nullptr;   ///< KernelHandle::get.
   std::string symbol;
   const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
   Fingerprint code;                      ///< Artifact::code_fingerprint.
@@ -79,8 +79,8 @@ TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t b
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
-/// on), what the source shows of them, names too. Of one that the host launches nothing is loaded. Errors: as Library::Load; InvalidArgument, naming the parameter that
-/// differs.
+/// on), what the source shows of them, names too. Of one that the host launches nothing is loaded. Errors: as
+/// Library::Load; InvalidArgument, naming the parameter that differs.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);
 

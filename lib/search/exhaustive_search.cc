@@ -50,7 +50,8 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& sp
                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
-  if (InsideTrial()) return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
+  if (InsideTrial())
+    return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
@@ -168,8 +169,8 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space, target, stream, std::move(planned), options,
-                                                             std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                            RunSearch(kernel, space, target, stream, std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
 

@@ -89,8 +89,8 @@ struct InProcessRunner::Trial {
     if (candidate->is_callable()) {
       run.launch = [this](CUstream stream) {
         TrialScope scope;
-        Status launched = CallLauncher(definition(), *candidate->variant, candidate->config, stream, call,
-                                       addresses.data());
+        Status launched =
+            CallLauncher(definition(), *candidate->variant, candidate->config, stream, call, addresses.data());
         launch_refused = !launched.ok() && !launched.sticky();
         return launched;
       };

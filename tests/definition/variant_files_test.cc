@@ -51,8 +51,9 @@ TEST_F(VariantFilesTest, APatternThatIsWrongSaysSo) {
     const char* pattern;
     const char* part;
   };
-  for (const Case& each : {Case{"k.{TILES}.cubin", "names the axis 'TILES', which the config {TILE=64, LAYOUT=row} lacks"},
-                           Case{"k.{TILE.cubin", "has a brace that does not close"}}) {
+  for (const Case& each :
+       {Case{"k.{TILES}.cubin", "names the axis 'TILES', which the config {TILE=64, LAYOUT=row} lacks"},
+        Case{"k.{TILE.cubin", "has a brace that does not close"}}) {
     EXPECT_ERROR(Cubins(each.pattern, "k", Grid::Fixed(1)).source(Configs()[0], Problem()).Check(),
                  StatusCode::kInvalidArgument, each.part);
     EXPECT_ERROR(Cubins(folder_.path() + "/k.{TILE}xrow.cubin", each.pattern, Grid::Fixed(1))

@@ -40,7 +40,7 @@ extern "C" __global__ void twice(const float* x, float* y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int work = 0; work < WORK; ++work) ((volatile float*)y)[i] = 2 * ((volatile const float*)x)[i];
 })",
-                                                   "twice")
+                                                  "twice")
                                 .Define("WORK", work);
       Result<CompiledKernel> kernel = CompiledKernel::Create(*device_, source, Hints(), geometry);
       ASSERT_OK(kernel);
@@ -81,8 +81,8 @@ TEST_F(CallableGpuTest, TacticsRaceUnderCuptiAndAreCapturedAndServed) {
     EXPECT_EQ(Read(y), std::vector<float>(kN, 6));
     EXPECT_EQ(kernel.counters().tunes, is_restart ? 0 : 1);
     ASSERT_OK(y.Fill(0));
-    Result<GraphExec> graph = GraphExec::Capture(
-        stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y)); });
+    Result<GraphExec> graph =
+        GraphExec::Capture(stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y)); });
     ASSERT_OK(graph);
     ASSERT_OK(graph->Launch(stream_->get()));
     EXPECT_EQ(Read(y), std::vector<float>(kN, 6));

@@ -88,8 +88,7 @@ TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
   float factor = 2;
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result =
-      exhaustive_search(Definition(), stream_->view(), {x_view, y_view, factor}, options);
+  Result<TuningResult> result = exhaustive_search(Definition(), stream_->view(), {x_view, y_view, factor}, options);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "TILE=64, WORK=1");
   ASSERT_EQ(result->failures.size(), 2u);

@@ -36,8 +36,7 @@ class CallableSearchTest : public testing::CpuDeviceTest {
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
     float factor = 2;
-    Result<TuningResult> result =
-        exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_);
     EXPECT_EQ(Read(x), std::vector<float>(kN, 3)) << "the caller's input is untouched";
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's output is untouched";
     return result;
@@ -96,19 +95,29 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
        FailureKind::kLaunch, kWho + " threw: out of luck"},
       {[](CUstream, const Config&, const CallArguments&) -> Status { throw 7; }, FailureKind::kLaunch,
        "threw something that is not a std::exception"},
-      {[](CUstream, const Config&, const CallArguments& a) { return a.tensor("q").data == nullptr ? Status() : InternalError("?"); },
+      {[](CUstream, const Config&, const CallArguments& a) {
+         return a.tensor("q").data == nullptr ? Status() : InternalError("?");
+       },
        FailureKind::kLaunch, "kernel 'scale': the launcher asked for the tensor 'q', which is no parameter"},
-      {[](CUstream, const Config&, const CallArguments& a) { return a.scalar<int>("factor") == 0 ? Status() : InternalError("?"); },
+      {[](CUstream, const Config&, const CallArguments& a) {
+         return a.scalar<int>("factor") == 0 ? Status() : InternalError("?");
+       },
        FailureKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
       {[](CUstream, const Config&, const CallArguments& a) { return a.dim("M") == 0 ? Status() : InternalError("?"); },
        FailureKind::kLaunch, "asked for the dim 'M', which the kernel does not have"},
       {[](CUstream, const Config&, const CallArguments&) { return Status(); }, FailureKind::kRun,
        "it launched nothing on the stream"},
-      {[&](CUstream s, const Config&, const CallArguments& a) { return run(s, a.tensor(0), a.tensor(1), 5, a.dim("N")); },
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(0), a.tensor(1), 5, a.dim("N"));
+       },
        FailureKind::kWrongResult, "elements differ from the reference"},
-      {[&](CUstream s, const Config&, const CallArguments& a) { return run(s, a.tensor(0), a.tensor(1), 2, a.dim("N") - 1); },
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(0), a.tensor(1), 2, a.dim("N") - 1);
+       },
        FailureKind::kNotWritten, "1 of 5000 elements were not written"},
-      {[&](CUstream s, const Config&, const CallArguments& a) { return run(s, a.tensor(1), a.tensor(0), 2, a.dim("N")); },
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(1), a.tensor(0), 2, a.dim("N"));
+       },
        FailureKind::kWroteInput, "it wrote its input 'x'"},
       {[&](CUstream s, const Config&, const CallArguments& a) {
          return run(s, a.tensor(0), at(a.tensor(1), 8), 2, a.dim("N"));
@@ -138,8 +147,9 @@ TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
     Variant code;
     code.name = "code";
     code.source = [=](const Config&, const Problem&) {
-      return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", 1 << 30).Define(
-          "WORK", callable_is_faster ? 100 : 1);
+      return KernelSource::HostCpp(testing::kScaleSource, "scale")
+          .Define("TILE", 1 << 30)
+          .Define("WORK", callable_is_faster ? 100 : 1);
     };
     KernelDefinition definition("scale", "1");
     definition.Dims({"N"})
@@ -165,8 +175,11 @@ TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
   code.source = [](const Config&, const Problem&) { return KernelSource::HostCpp("this is no C++", "scale"); };
   KernelDefinition definition = tactics_->Definition();
   KernelDefinition both("scale", "1");
-  both.Dims({"N"}).Parameters(definition.parameters()).Space(tactics_->space).Variant(code).Variant(
-      Callable(tactics_->Launcher()));
+  both.Dims({"N"})
+      .Parameters(definition.parameters())
+      .Space(tactics_->space)
+      .Variant(code)
+      .Variant(Callable(tactics_->Launcher()));
   Result<TuningResult> result = Search(both);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "callable");
@@ -278,7 +291,9 @@ TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
   };
   EXPECT_ERROR(Search(through_inner), StatusCode::kInternal, "warm it up before that search");
   EXPECT_EQ(inner.counters().tunes, 0);
-  auto searches = [&](CUstream, const Config&, const CallArguments&) { return Search(tactics_->Definition()).status(); };
+  auto searches = [&](CUstream, const Config&, const CallArguments&) {
+    return Search(tactics_->Definition()).status();
+  };
   EXPECT_ERROR(Search(searches), StatusCode::kInternal, "a search cannot be started from a launcher");
   auto warms = [&](CUstream stream, const Config&, const CallArguments&) { return inner.Warmup(stream, {{{kN}, {}}}); };
   EXPECT_ERROR(Search(warms), StatusCode::kInternal, "warm it up before that search");
@@ -292,13 +307,14 @@ TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
   testing::ScaleTactics& tactics = *tactics_;
   KernelDefinition definition("scale", "1");
   definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                   Scalar("factor", DType::kFloat32),
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
                    Workspace("empty", [](const Config&, const Problem&) { return 0; }),
-                   Workspace("half", [](const Config& c, const Problem&) {
-                     // The faster config asks for less than it uses.
-                     return c.values()[0] == AxisValue(std::int64_t{1}) ? kN * sizeof(float) / 2 : kN * sizeof(float);
-                   })})
+                   Workspace("half",
+                             [](const Config& c, const Problem&) {
+                               // The faster config asks for less than it uses.
+                               return c.values()[0] == AxisValue(std::int64_t{1}) ? kN * sizeof(float) / 2
+                                                                                  : kN * sizeof(float);
+                             })})
       .Space(tactics.space)
       .Variant(Callable([=](CUstream stream, const Config& c, const CallArguments& a) -> Status {
         if (a.workspace("empty") != nullptr) return InternalError("memory of no bytes is at an address");
@@ -327,8 +343,9 @@ TEST_F(CallableSearchTest, AVariantIsSourceOrLauncher) {
     Variant variant;
     const char* part;
   };
-  for (const Case& each : {Case{both, "a source function and a launcher"}, Case{neither, "no source function"},
-                           Case{with_list, "a launcher gets all parameters"}, Case{with_hints, "hints are for compilers"}}) {
+  for (const Case& each :
+       {Case{both, "a source function and a launcher"}, Case{neither, "no source function"},
+        Case{with_list, "a launcher gets all parameters"}, Case{with_hints, "hints are for compilers"}}) {
     KernelDefinition definition("k", "1");
     definition.Variant(each.variant);
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, each.part);
@@ -365,7 +382,8 @@ TUNEONCE_CPU_KERNEL(matmul);)";
   SearchSpace space;
   Axis<std::string> backend = space.AddStringAxis("backend", {"naive", "rows", "compiled"});
   IntAxis rows = space.AddAxis("ROWS", {16, kSize});
-  space.AddConstraint("only code has blocks", [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
+  space.AddConstraint("only code has blocks",
+                      [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
   space.SetBaseline({{backend, "naive"}, {rows, 16}});
   auto launcher = [](const CompiledKernel& kernel) {
     return [kernel](CUstream stream, const Config&, const CallArguments& call) {
@@ -397,8 +415,7 @@ TUNEONCE_CPU_KERNEL(matmul);)";
     return TensorView::Contiguous(buffer.data(), DType::kFloat32, {kSize, kSize});
   };
   TensorView a_view = square(a), b_view = square(b), c_view = square(c);
-  Result<TuningResult> result =
-      exhaustive_search(definition, stream_->view(), {a_view, b_view, c_view}, options_);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {a_view, b_view, c_view}, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 4u);
   EXPECT_NE(result->best.variant, "naive");

@@ -78,7 +78,8 @@ class CallableSearch {
 
   Status Launch(CUstream on, std::size_t index, const CallArguments& arguments) {
     StreamView stream(device_.api(), on);
-    if (device_.api().is_cpu_device()) {  // Its memory is the host's, and so may be who computes: after what came before.
+    if (device_.api()
+            .is_cpu_device()) {  // Its memory is the host's, and so may be who computes: after what came before.
       TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
       if (!is_capturing) TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
     }
