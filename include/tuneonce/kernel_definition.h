@@ -193,7 +193,7 @@ struct Precompiled {
 ///   matmul.Dims({"M", "N", "K"})
 ///       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
 ///       .Space(space)
-///       .Variant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul", Grid::TwoD({"M", tile_m}, {"N", tile_n})));
+///       .Variant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul", Grid::TileCoverage({{"M", m}, {"N", n}})));
 ///
 /// A config is built by the first
 /// that was compiled for it; one that none was compiled for fails to compile, in words.
