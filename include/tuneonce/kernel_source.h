@@ -19,7 +19,7 @@ namespace tuneonce {
 struct Fingerprint;
 
 enum class SourceKind {
-  kCubin,    ///< Machine code for one GPU architecture, as is.
+  kCubin,    ///< Machine code, as is: a cubin, or a fatbin of several; for the CPU device a shared object.
   kTileIr,   ///< CUDA Tile IR bytecode, for tileiras.
   kPtx,      ///< PTX text, for ptxas.
   kCudaCpp,  ///< CUDA C++, for NVRTC.
@@ -57,12 +57,15 @@ struct TUNEONCE_API KernelSource {
     return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
   }
 
-  /// What stands for a source that could not be had, for the reason `mistake`, which Check returns: a source function
-  /// needs no error path of its own.
-  static KernelSource Mistaken(SourceKind kind, Status mistake) {
-    KernelSource source;
-    source.kind = kind;
-    source.mistake_ = std::move(mistake);
+  /// The content of a file, which is read now: a cubin or fatbin that was compiled before (on the CPU device a shared
+  /// object), Tile IR bytecode, PTX, C++. A file that cannot be read is kept for Check, so that a config whose file is
+  /// missing fails to compile, by the file's name.
+  static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
+  /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
+  /// REQUIRES: `why` is an error.
+  static KernelSource None(SourceKind kind, Status why) {
+    KernelSource source = Make(kind, "", "");
+    source.mistake_ = std::move(why);
     return source;
   }
 
@@ -93,7 +96,7 @@ struct TUNEONCE_API KernelSource {
       return DefineText(name, value);
     }
   }
-  /// What Mistaken was told, or the first mistake of a Define: InvalidArgument, naming the macro. Compiling asks.
+  /// The first mistake of a Define (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
   const Status& Check() const { return mistake_; }
 
   /// Of everything above.

@@ -182,10 +182,10 @@ TEST(TileIrFilesTest, ReadsTheFileOfAConfigAndFindsItsKernel) {
   EXPECT_EQ(source.symbol, "softmax");
 
   EXPECT_ERROR(variant.source(configs[1], Problem()).Check(), StatusCode::kInvalidArgument,
-               "softmax.two_entries.tileir has 2 kernels; name one of them");
+               "{NAME}.tileir: the bytecode has 2 kernels; say which");
   EXPECT_ERROR(variant.source(configs[2], Problem()).Check(), StatusCode::kNotFound, folder + "absent.tileir");
   EXPECT_ERROR(TileIrFiles("x.{TILE}.tileir").source(configs[0], Problem()).Check(), StatusCode::kInvalidArgument,
-               "the space has no axis 'TILE'");
+               "names the axis 'TILE', which the config");
   KernelSource named = TileIrFiles(folder + "{NAME}.tileir", "second").source(configs[1], Problem());
   ASSERT_OK(named.Check());
   EXPECT_EQ(named.symbol, "second");
