@@ -68,7 +68,8 @@ TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const std::string& path = "
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const std::string& path = "");
 
 /// The driver whose context is current on this thread: the CPU device's where one of its contexts is (a host gets one
-/// only by naming it), else the CUDA driver, whether or not it has one. Errors: those of LoadCudaDriver.
+/// only by naming it), else the CUDA driver, whether or not it has one; where there is none, the CPU device's if that is
+/// loaded. Errors: those of LoadCudaDriver.
 TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext();
 
 }  // namespace tuneonce

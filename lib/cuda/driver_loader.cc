@@ -119,7 +119,9 @@ Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
 Result<const DriverApi*> DriverOfCurrentContext() {
   const DriverApi* cpu = cpu_driver;
   if (cpu != nullptr && ContextView::Current(*cpu).ok()) return cpu;
-  return LoadCudaDriver();
+  Result<const DriverApi*> cuda = LoadCudaDriver();
+  // Who has the CPU device alone lacks a context, not a driver.
+  return cpu != nullptr && !cuda.ok() ? cpu : cuda;
 }
 
 }  // namespace tuneonce
