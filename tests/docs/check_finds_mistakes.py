@@ -51,7 +51,7 @@ _OF_RUNS = [
     (block("python", "if True print(1)"), "SyntaxError"),
     (block("python", "import (", "needs torch"), "SyntaxError"),
 ]
-_OF_PACKAGES = [(block("python", "tuneonce.TunedKernel('docs/examples/bundles/nothing', 'cpu')"), "NotFoundError")]
+_OF_PACKAGES = [(block("python", "tuneonce.TunedKernel('bundles/nothing', 'cpu')"), "NotFoundError")]
 _OF_HEADERS = [
     ("/// See \\ref NoSuchThing.\nint Planted(int number);", "NoSuchThing"),
     ("/// \\param nope is not there.\nint Planted(int number);", "nope"),

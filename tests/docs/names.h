@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tuneonce/bundle.h"
 #include "tuneonce/tuneonce.h"
 
 using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace tuneonce`.

@@ -70,6 +70,19 @@ def test_it_tunes_once_and_counts():
     assert kernel.name == "softmax" and kernel.dims == ("M", "N")
 
 
+def test_a_bundle_is_loaded_by_name_or_by_folder():
+    x, y, z = np.full(1000, 2, np.float32), np.full(1000, 3, np.float32), np.zeros(1000, np.float32)
+    for which in ("vector_add", str(folder / "vector_add"), folder / "vector_add", tuneonce.Bundle("vector_add")):
+        kernel = tuneonce.load(which, "cpu", store="memory")
+        z[:] = 0
+        kernel(x, y, z)
+        assert (z == 5).all() and kernel.name == "vector_add"
+    expect(tuneonce.NotFoundError, "; there are: matmul, ", lambda: tuneonce.load("nonsense", "cpu"))
+    expect(tuneonce.NotFoundError, "there is no bundle folder './vector_add'",
+           lambda: tuneonce.load(pathlib.Path("vector_add"), "cpu"))  # A path is never a name.
+    expect(TypeError, "", lambda: tuneonce.load(7, "cpu"))
+
+
 def test_warmup_and_seal():
     kernel = kernel_of("softmax")
     seen = []

@@ -98,6 +98,7 @@ def main():
     program.mkdir()
     for name in ("tuneonce", "libtuneonce_cpu_driver.so"):
         shutil.copy2(options.bin / name, program / name)
+    shutil.copytree(files.BUNDLE.parent, scratch / "share/tuneonce/bundles")  # Where the command looks for vector_add.
 
     def make_trial(name, uid=None):
         return Trial(program / "tuneonce", scratch / name.replace(" ", "-"), uid)

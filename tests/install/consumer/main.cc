@@ -1,10 +1,11 @@
 // Uses every layer of an installed tuneonce: a search and a launch on the CPU device; with the arguments STORE BUNDLE
-// also a store on disk and a bundle. Exit code 0 only if all worked.
+// also a store on disk, a bundle by folder or name, and one that is embedded. Exit code 0 only if all worked.
 #include <cstdio>
 #include <string>
 
 #include "own_absl.h"
 #include "use.h"
+#include "vector_add_bundle.h"
 
 namespace {
 
@@ -13,7 +14,8 @@ tuneonce::Status RememberAndLoad(const std::string& store, const std::string& bu
   SqliteStoreOptions options;
   options.path = store;
   TUNEONCE_RETURN_IF_ERROR(SqliteStore::Open(options).status().WithPrefix("the store"));
-  return Bundle::Load(bundle).status().WithPrefix("the bundle");
+  TUNEONCE_RETURN_IF_ERROR(Bundle::Load(bundle).status().WithPrefix("the bundle"));
+  return Bundle::Load(vector_add_bundle).status().WithPrefix("the embedded bundle");
 }
 
 }  // namespace
