@@ -42,7 +42,7 @@ tuneonce::Status Run() {
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   if (got != 5) return InternalError("the kernel did not run");
   // Texts that tuneonce makes with its own Abseil, beside the host's.
-  return LoadCudaDriver("/no/such/driver.so").status().message().find("/no/such/driver.so") != std::string::npos
+  return Bundle::Load("/no/such/bundle").status().message().find("/no/such/bundle") != std::string::npos
              ? Status()
              : InternalError("an error's text is broken");
 }
