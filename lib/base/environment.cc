@@ -75,6 +75,7 @@ Environment ReadAll(Variables* variables) {
   environment.home = variables->Get("HOME");
   environment.store = variables->Get("TUNEONCE_STORE");
   environment.cache_folder = variables->Get("XDG_CACHE_HOME");
+  environment.bundles = variables->Get("TUNEONCE_BUNDLES");
   constexpr std::int64_t kMostWorkers = 4096;
   std::int64_t workers = 0;
   variables->GetNumber("TUNEONCE_COMPILE_WORKERS", 0, kMostWorkers, &workers);

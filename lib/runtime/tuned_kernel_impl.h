@@ -71,6 +71,8 @@ struct TunedKernel::Impl {
   Status CheckAssumptions(const BoundCall& call);
   /// Launches the fallback since the tuned config cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
+  /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
+  Status CheckOutsideTrial() const;
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
   Status CheckTunable(CUstream stream, const BoundCall& call);
   /// A call to tune for.

@@ -88,7 +88,7 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
   // What depends on nothing but the key is computed now, once.
   std::optional<Geometry> geometry;
   const VariantState& of_variant = device.variants.at(loaded->variant);
-  if (binder.key_decides_problem() && of_variant.assumptions.Hold(call) &&
+  if (!loaded->variant->launcher && binder.key_decides_problem() && of_variant.assumptions.Hold(call) &&
       definition->space().CheckGuards(config, call.problem.dims).ok()) {
     Result<Geometry> computed =
         CallUser("the geometry function", [&] { return loaded->variant->geometry(config, call.problem); });
@@ -107,7 +107,9 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
     resident->assumptions = &of_variant.assumptions;
     resident->space = &definition->space();
     resident->api = &api;
-    resident->function = loaded->kernel.get();
+    resident->function = loaded->function;
+    if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
+    resident->definition = definition.get();
     if (geometry) {
       resident->setup.emplace(*geometry);
       resident->setup_geometry = geometry;
@@ -132,12 +134,14 @@ Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(co
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
+  if (!planned.needs_compiling()) return LoadCandidate(api, planned.alternatives.front());
   const Runtime& runtime = *policy.search.runtime;
   CompileOptions options = policy.search.compile;
   options.interrupted = policy.search.interrupted;
   CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {CompileJobOf(planned)},
                    options);
   CompiledJob compiled = *pool.Next();
+  if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api, planned.alternatives.back());
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
   return LoadCandidate(api, candidate);
@@ -212,6 +216,13 @@ Status TunedKernel::Impl::CheckAssumptions(const BoundCall& call) {
   return first;
 }
 
+Status TunedKernel::Impl::CheckOutsideTrial() const {
+  if (!InsideTrial()) return Status();
+  return FailedPreconditionError(absl::StrCat("kernel '", definition->name(),
+                                              "' is used by a launcher that a search "
+                                              "tries, and is not tuned for this key: warm it up before that search"));
+}
+
 Status TunedKernel::Impl::CheckTunable(CUstream stream, const BoundCall& call) {
   TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*definition, call));
@@ -267,6 +278,7 @@ Status TunedKernel::Impl::LaunchInstead(CUstream stream, BoundCall& call, const 
 }
 
 Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {

@@ -79,6 +79,7 @@ Status TunedKernel::Impl::MakeFallbackResident(const BoundCall& call) {
 }
 
 Status TunedKernel::Impl::CheckCanWarm(CUstream stream) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (!capturing) return Status();

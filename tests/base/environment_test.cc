@@ -29,6 +29,7 @@ const std::map<std::string, std::string> kVariables = {
     {"TUNEONCE_TILEIRAS", "/t/tileiras"}, {"TUNEONCE_PTXAS", "/t/ptxas"},
     {"TUNEONCE_CUPTI", "/t/cupti.so"},    {"TUNEONCE_STORE", "/t/store.db"},
     {"XDG_CACHE_HOME", "/t/cache"},       {"ENABLE_TILE", "0"},
+    {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
     {"VIRTUAL_ENV", "/t/venv"},           {"HOME", "/t/home"},
     {"TUNEONCE_COMPILE_WORKERS", "3"},    {"TUNEONCE_CPU_DEVICES", "2"},
     {"TUNEONCE_CPU_MEMORY_MIB", "64"},    {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}};
@@ -39,6 +40,7 @@ void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.cupti, "/t/cupti.so");
   EXPECT_EQ(environment.store, "/t/store.db");
   EXPECT_EQ(environment.cache_folder, "/t/cache");
+  EXPECT_EQ(environment.bundles, "/t/a:/t/b");
   EXPECT_FALSE(environment.enable_tile);
   EXPECT_EQ(environment.virtual_env, "/t/venv");
   EXPECT_EQ(environment.home, "/t/home");
