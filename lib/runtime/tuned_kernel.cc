@@ -11,12 +11,12 @@
 #include "launch/assumption.h"
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 
@@ -26,16 +26,19 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        bool is_disabled = its_policy.disabled.value_or(Environment::Get().disable_autotune);
+        its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
+        const Runtime& its_runtime = *its_policy.search.runtime;
+        bool is_disabled = its_policy.disabled.value_or(its_runtime.environment().disable_autotune);
         its_policy.disabled = is_disabled;
         // Disabled, nothing is looked up or stored: no file is opened for it.
-        if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
-        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
+        if (its_policy.store == nullptr && is_disabled) its_policy.store = its_runtime.memory_store();
+        if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
           its_policy.search.compile.cache = &given_cache.emplace(*given);
         }
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
+        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
@@ -45,9 +48,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       }()),
       binder(*definition),
       table(1 + binder.num_varying_key_words()),
-      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {
-  if (!store_warning.empty()) Warn(store_warning);
-}
+      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TunedKernel::~TunedKernel() = default;
@@ -68,7 +69,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Devic
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, const Device& device,
                                             AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
   return Create(bundle.definition(), device, std::move(policy));
 }
 

@@ -6,6 +6,7 @@
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/warmup_inputs.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -124,7 +125,8 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     }
     if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) break;
     bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
-    if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
+    if (will_search && !burst && impl_->policy.search.timer == nullptr)
+      burst.emplace(impl_->policy.search.runtime->cupti(), impl_->api);
   }
   return first_failure;
 }
