@@ -26,6 +26,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
@@ -106,8 +107,8 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
-  TimingBurst burst(api);  // One claim of CUPTI for all these searches.
-  TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), OneConfig(), policy));
+  TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
+  TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
     OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
   }

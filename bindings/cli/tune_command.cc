@@ -3,8 +3,6 @@
 #include <mutex>
 
 #include "commands.h"
-#include "measure/cupti_timer.h"
-#include "measure/event_timer.h"
 #include "output.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
@@ -65,8 +63,8 @@ class WriteOnlyStore final : public RecordStore {
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
-  if (name == "cupti") return std::make_unique<CuptiTimer>();
-  if (name == "events") return std::make_unique<EventTimer>();
+  if (name == "cupti") return MakeCuptiTimer();
+  if (name == "events") return MakeEventTimer();
   return nullptr;
 }
 

@@ -18,12 +18,13 @@ struct AutotunePolicy {
   /// Of the search on a miss. Its defaults, but for `quiet`, which is true here.
   SearchOptions search = QuietSearch();
   /// Where records are remembered, and the winners' artifacts, if the store keeps any and `search.compile.cache` is
-  /// null. Null (default): DefaultRecordStore(), the user's file on disk.
+  /// null. Null (default): that of `search.runtime`, the user's file on disk.
   std::shared_ptr<RecordStore> store;
   /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps choices
   /// across driver updates; kOtherDevice serves a record of any device, for a fleet that ships one.
   RecordMatch weakest_match = {};
-  /// Store what was measured under a profiler (Environment::profiler). Default false: it is used, but not remembered.
+  /// Store what was measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH). Default false: it is
+  /// used, but not remembered.
   bool store_under_profiler = false;
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
   /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
@@ -49,12 +50,12 @@ struct AutotunePolicy {
   /// stay. Default one second: as short as a lack of processes or memory lasts.
   int retry_after_ms = 1000;
   /// Neither measure nor store: launch the baseline, else the fallback, else the first valid config.
-  /// Default: Environment::disable_autotune, read once at Create.
+  /// Default: as DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) says in the Runtime's environment.
   std::optional<bool> disabled;
   /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the
   /// shape at hand.
   bool tune_at_bucket_bound = true;
-  /// Told what happens on misses. Null (default): only warnings are said, on stderr.
+  /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key
   /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the

@@ -14,12 +14,12 @@
 #include "runtime/context_status.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
-#include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 
@@ -29,16 +29,19 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        bool is_disabled = its_policy.disabled.value_or(Environment::Get().disable_autotune);
+        its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
+        const Runtime& its_runtime = *its_policy.search.runtime;
+        bool is_disabled = its_policy.disabled.value_or(its_runtime.environment().disable_autotune);
         its_policy.disabled = is_disabled;
         // Disabled, nothing is looked up or stored: no file is opened for it.
-        if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
-        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
+        if (its_policy.store == nullptr && is_disabled) its_policy.store = its_runtime.memory_store();
+        if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
           its_policy.search.compile.cache = &given_cache.emplace(*given);
         }
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
+        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
@@ -48,9 +51,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       }()),
       binder(*definition),
       table(1 + binder.num_varying_key_words()),
-      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {
-  if (!store_warning.empty()) Warn(store_warning);
-}
+      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {}
 
 /// What a TunedKernel is made of, before and after its driver is known.
 struct TunedKernel::Origin {
@@ -89,7 +90,9 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
   auto origin = std::make_unique<Origin>();
   origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
   origin->policy = std::move(policy);
-  if (!origin->policy.disabled) origin->policy.disabled = Environment::Get().disable_autotune;
+  std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;
+  runtime = Runtime::OrDefault(runtime);
+  if (!origin->policy.disabled) origin->policy.disabled = runtime->environment().disable_autotune;
   return TunedKernel(std::move(origin));
 }
 
@@ -108,7 +111,7 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   std::lock_guard<std::mutex> lock(origin_->mutex);
   if (origin_->impl == nullptr) {
     try {
-      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
       TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
       TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
       TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());
@@ -121,7 +124,7 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
 }
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
   return Create(bundle.definition(), std::move(policy));
 }
 

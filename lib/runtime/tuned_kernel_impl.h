@@ -103,9 +103,8 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  std::string store_warning;    // Why the default store is not on disk; set while `policy` is made.
   std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
-  const AutotunePolicy policy;  // Its observer is never null.
+  const AutotunePolicy policy;  // Its observer and its search's runtime and cache are never null.
   const bool disabled;
   const bool has_one_device;  // Then a hit need not ask which it is for.
   const CallBinder binder;

@@ -24,7 +24,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -129,16 +129,17 @@ const HitTable::Entry* TunedKernel::Impl::Publish(const DeviceState& device, con
 Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(const Config& config,
                                                                               const BoundCall& call,
                                                                               const std::string& preferred) {
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition, config, call));
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
+                            PlanConfig(definition, config, call, policy.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   if (!planned.needs_compiling()) return LoadCandidate(api, planned.alternatives.front());
-  const ToolchainSet& toolchains =
-      policy.search.toolchains != nullptr ? *policy.search.toolchains : ToolchainSet::Default();
+  const Runtime& runtime = *policy.search.runtime;
   CompileOptions options = policy.search.compile;
   options.interrupted = policy.search.interrupted;
-  CompilePool pool(toolchains, call.problem.target, {CompileJobOf(planned)}, options);
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), call.problem.target, {CompileJobOf(planned)},
+                   options);
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api, planned.alternatives.back());
   Candidate& candidate = planned.alternatives[compiled.alternative];
@@ -335,6 +336,7 @@ std::string TunedKernel::Impl::KeyText(const BoundCall& call) const {
 }
 
 void TunedKernel::Impl::Warn(const std::string& line) const {
+  policy.search.runtime->Warn("kernel '" + definition->name() + "': " + line);
   Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition->name() + "': " + line); });
 }
 
@@ -368,7 +370,8 @@ std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const Fingerpr
                                                                   const BoundCall& call) {
   ArtifactCache* artifacts = policy.store->artifacts();
   if (artifacts == nullptr || artifact_key == Fingerprint()) return nullptr;
-  Result<PlannedConfig> planned = PlanConfig(definition, config, call);
+  Result<PlannedConfig> planned =
+      PlanConfig(definition, config, call, policy.search.runtime->environment().enable_tile);
   if (!planned.ok()) return nullptr;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;
@@ -544,7 +547,8 @@ Status TunedKernel::Impl::SearchAndRemember(const TuneRequest& request, const De
     const AssumptionChecks& assumptions = variant.second.assumptions;
     return binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
   });
-  if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !policy.store_under_profiler) {
+  if (std::string profiler = policy.search.runtime->environment().profiler;
+      !profiler.empty() && !policy.store_under_profiler) {
     Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
   } else if (!all_suit) {
     // Another launch of this key may suit the variants that were left out now.

@@ -7,6 +7,7 @@
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/warmup_inputs.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -163,7 +164,8 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     }
     if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) break;
     bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
-    if (will_search && !burst && impl->policy.search.timer == nullptr) burst.emplace(impl->api);
+    if (will_search && !burst && impl->policy.search.timer == nullptr)
+      burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
   }
   return first_failure;
 }

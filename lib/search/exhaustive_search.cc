@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "launch/assumption.h"
@@ -17,6 +18,7 @@
 #include "search/trial_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuning_result.h"
@@ -63,7 +65,8 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& sp
   std::optional<GuardedTimer> timer;
   if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
   InProcessRunner runner(trial_stream.view(), guarded, memory, space.baseline().has_value());
-  SearchEngine engine(kernel, target, space.baseline(), guarded, runner);
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
+  SearchEngine engine(kernel, target, space.baseline(), guarded, runner, stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
                                             [&] { return engine.Run(std::move(planned)); });
@@ -179,7 +182,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
 }
 
@@ -204,10 +207,11 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
+  const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {
     planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call));
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), definition->space(), target, stream,
@@ -225,7 +229,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
   return SearchWithoutDefinition(
@@ -243,7 +247,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
 Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext());
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,
                                  [](const Config&, Candidate*) { return Status(); });
 }

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
 #include "cuda/relaxed_driver.h"
 #include "testing/expect_status.h"
 #include "tuneonce/context.h"
@@ -20,12 +20,7 @@
 namespace tuneonce::testing {
 
 /// Tests leave nothing in the user's cache folder, and find nothing there.
-inline const bool kDefaultStoreIsMemory = [] {
-  Environment environment = Environment::Get();
-  environment.store = "memory";
-  Environment::Set(environment);
-  return true;
-}();
+inline const bool kDefaultStoreIsMemory = setenv("TUNEONCE_STORE", "memory", 1) == 0;
 
 /// The source of kernels that no test compiles.
 inline KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }

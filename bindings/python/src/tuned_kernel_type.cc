@@ -15,6 +15,7 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
@@ -103,6 +104,9 @@ RecordMatch MatchNamed(const std::string& name) {
   throw py::value_error("weakest_match is 'exact', 'other_driver' or 'other_device', not '" + name + "'");
 }
 
+/// What disable_autotune was told, if it was called.
+std::optional<bool> all_disabled;
+
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
                                          const py::object& store, const std::optional<bool>& disabled,
                                          const std::optional<std::string>& timer, bool warm, const std::string& on_miss,
@@ -110,7 +114,7 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
                                          const std::string& shared_choice, bool quiet) {
   AutotunePolicy policy;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
-  policy.disabled = disabled;
+  policy.disabled = disabled ? disabled : all_disabled;
   policy.search.quiet = quiet;
   policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
   policy.on_miss = OnMissNamed(on_miss);
@@ -325,8 +329,10 @@ PyType_Spec spec = {"tuneonce.TunedKernel", sizeof(TunedKernelObject), 0,
 
 }  // namespace
 
+void DisableAutotune(bool disable) { all_disabled = disable; }
+
 Timer* TimerNamed(const std::string& name) {
-  static auto* const cupti = new CuptiTimer;
+  static auto* const cupti = new CuptiTimer(Runtime::Default()->cupti());
   static auto* const events = new EventTimer;
   if (name == "cupti") return cupti;
   if (name == "events") return events;
