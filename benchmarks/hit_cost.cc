@@ -108,7 +108,7 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
   TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
-  TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
+  TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), OneConfig(), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
     OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
   }

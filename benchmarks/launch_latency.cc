@@ -135,7 +135,7 @@ int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   EventTimer events;
   AutotunePolicy policy = InMemory();
   if (by_events) policy.search.timer = &events;
-  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), bench.device, policy));
+  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), policy));
   TimingBurst burst(Runtime::Default()->cupti(), bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
   for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{"N", 2048 + 64 * searches}}}));

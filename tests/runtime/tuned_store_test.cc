@@ -136,7 +136,7 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   policy_.store = OpenStore(path_);
   policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   TunedKernel kernel = Create();
-  Status warm = kernel.Warmup(stream_->get(), {{{1000}, {}}});
+  Status warm = kernel.Warmup(stream_->get(), {{{"N", 1000}}});
   EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);

@@ -160,7 +160,7 @@ class TwoRuntimesTest : public testing::CpuDeviceTest {
   Counters LaunchIn(const std::shared_ptr<Runtime>& runtime) {
     AutotunePolicy policy;
     policy.search.runtime = runtime;
-    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), *device_, policy);
+    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), policy);
     ScopedContext current(context_->view());  // On whatever thread.
     DeviceBuffer x = Floats(std::vector<float>(1000, 3));
     DeviceBuffer y = Floats(std::vector<float>(1000, 0));
@@ -217,7 +217,7 @@ TEST_F(TwoRuntimesTest, ItLivesAsLongAsAKernelThatUsesIt) {
   {
     AutotunePolicy policy;
     policy.search.runtime = std::move(runtime);
-    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), *device_, policy);
+    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), policy);
     policy = AutotunePolicy();
     EXPECT_FALSE(watched.expired());
   }
