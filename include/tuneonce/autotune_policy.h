@@ -48,7 +48,7 @@ struct AutotunePolicy {
   /// tuned: after this long, doubled at each failure up to five minutes; until then the baseline runs. Other failures
   /// stay. Default one second: as short as a lack of processes or memory lasts.
   int retry_after_ms = 1000;
-  /// Neither measure nor store: launch the baseline, else the fallback, else the first valid config.
+  /// Neither measure nor store: launch the stand-in: the baseline, else the space's fallback, else the first valid config.
   /// Default: Environment::disable_autotune, read once at Create.
   std::optional<bool> disabled;
   /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the

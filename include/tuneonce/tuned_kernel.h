@@ -28,13 +28,13 @@ struct Counters {
   std::int64_t tunes = 0;          ///< Searches made.
   std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
   std::int64_t waits = 0;          ///< Launches that waited for another thread's tune.
-  std::int64_t fallbacks = 0;      ///< Launches of the baseline or fallback instead of a tuned config.
+  std::int64_t stand_ins = 0;      ///< Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
   std::int64_t sealed_misses = 0;  ///< Of those: launches after Seal of keys that were not resident.
   std::int64_t failed_tunes = 0;   ///< Attempts to tune a key that failed; AutotunePolicy says when another follows.
   double tuning_seconds = 0;       ///< Wall time of searches.
   double tuning_gpu_seconds = 0;   ///< TuningCost::gpu_seconds of searches.
   std::int64_t loaded_kernels =
-      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and fallback), whatever the keys.
+      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and stand-in), whatever the keys.
   std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune since another process tuned their key.
 };
@@ -79,7 +79,7 @@ class TUNEONCE_API TunedKernel {
   /// The same, with the arguments in an array.
   Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// Launches if what is to run (the fallback, where that takes the config's place) is resident. Else does nothing,
+  /// Launches if what is to run (the stand-in, where that takes the config's place) is resident. Else does nothing,
   /// returns OK and sets `*missed`, so that a caller who must not wait (or who holds a lock that others need, as
   /// Python's) can prepare for a search first.
   Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
@@ -102,7 +102,7 @@ class TUNEONCE_API TunedKernel {
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
-  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The fallback is loaded, too,
+  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The stand-in is loaded, too,
   /// so that captures have something to run; where tuning is disabled only that is done. A shape of which nothing would be launched is
   /// done at once. `on_done` (may be null) is
   /// called after each with how many are done and its outcome.
@@ -123,7 +123,7 @@ class TUNEONCE_API TunedKernel {
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   /// From now on nothing is tuned, compiled for a search, or served from the store: a launch whose key is not resident
-  /// runs the fallback, and is counted and listed. Call it after Warmup, before captures and steady operation.
+  /// runs the stand-in, and is counted and listed. Call it after Warmup, before captures and steady operation.
   void Seal();
   /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
   std::vector<std::string> sealed_misses() const;

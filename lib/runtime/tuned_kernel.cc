@@ -100,7 +100,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (disabled) return LaunchFallback(stream, call, missed);
+  if (disabled) return LaunchStandIn(stream, call, missed);
   ResidentKey key;
   if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = table.Find(key);
@@ -113,7 +113,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
     hits.Add();
     return entry->Launch(stream, call);
   }
-  Status launched = LaunchFallback(stream, call, missed);
+  Status launched = LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
   return launched;
 }
@@ -136,7 +136,7 @@ Counters TunedKernel::counters() const {
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.fallbacks = impl_->fallbacks.Sum();
+  counters.stand_ins = impl_->stand_ins.Sum();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;

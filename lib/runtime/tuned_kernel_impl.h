@@ -64,12 +64,12 @@ struct TunedKernel::Impl {
 
   // A miss.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
-  Status LaunchFallback(CUstream stream, BoundCall& call, bool* missed = nullptr);
-  /// The loaded fallback that the call suits, as variants' assumptions differ; or null, and in `key` what to load it under.
-  Result<const HitTable::Entry*> FindFallback(const BoundCall& call, ResidentKey* key);
+  Status LaunchStandIn(CUstream stream, BoundCall& call, bool* missed = nullptr);
+  /// The loaded stand-in that the call suits, as variants' assumptions differ; or null, and in `key` what to load it under.
+  Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
   /// OK if some variant's assumptions hold. Errors: those of the first that do not.
   Status CheckAssumptions(const BoundCall& call);
-  /// Launches the fallback since the tuned config cannot be had, for the reason `why`. Errors: both reasons.
+  /// Launches the stand-in since the tuned config cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
   Status CheckTunable(CUstream stream, const BoundCall& call);
@@ -88,12 +88,12 @@ struct TunedKernel::Impl {
   Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
   /// Counts, tells and remembers that the key could not be tuned.
   void NoteFailure(const TuneOnce::Key& flight, const BoundCall& call, const TuneOutcome& outcome);
-  /// Makes the key's fallback resident.
-  Result<const HitTable::Entry*> LoadFallback(const BoundCall& call, const ResidentKey& key);
-  /// Loads or tunes ahead of any launch: the key of these arguments, and its fallback. `fills_of`: as TuneRequest's.
+  /// Makes the key's stand-in resident.
+  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key);
+  /// Loads or tunes ahead of any launch: the key of these arguments, and its stand-in. `fills_of`: as TuneRequest's.
   Status Warm(CUstream stream, const Argument* arguments, std::size_t count, const std::vector<DType>* fills_of);
   Status WarmShape(CUstream stream, const Shape& shape);
-  Status MakeFallbackResident(const BoundCall& call);
+  Status MakeStandInResident(const BoundCall& call);
   /// Errors: FailedPrecondition without a context, and on a capturing stream.
   Status CheckCanWarm(CUstream stream) const;
   /// Makes what a launch of `call` would find resident: the tuned config, unless it is disabled.
@@ -110,7 +110,7 @@ struct TunedKernel::Impl {
   HitTable table;
 
   ThreadedCounter hits;
-  ThreadedCounter fallbacks;
+  ThreadedCounter stand_ins;
 
   struct AtomicCounters {
     std::atomic<std::int64_t> tunes{0};
@@ -140,7 +140,7 @@ struct TunedKernel::Impl {
   };
 
   Result<const DeviceState*> CurrentDevice();
-  Result<Config> FallbackConfig(const DeviceState& device, const BoundCall& call) const;
+  Result<Config> StandInConfig(const DeviceState& device, const BoundCall& call) const;
   /// By the variant named `preferred` if it compiles, else by the first that does.
   Result<std::shared_ptr<const LoadedKernel>> CompileAndLoad(const Config& config, const BoundCall& call,
                                                              const std::string& preferred);
@@ -157,7 +157,7 @@ struct TunedKernel::Impl {
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call);
   /// The code of `config` if a record of the call's key names it, as winner or baseline; null as LoadStored.
-  std::shared_ptr<const LoadedKernel> LoadStoredFallback(const DeviceState& device, const Config& config,
+  std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const DeviceState& device, const Config& config,
                                                          const BoundCall& call);
   /// Keeps the record, unless what is stored knows more.
   void Remember(const TuningRecord& record) const;

@@ -1,4 +1,4 @@
-// What a TunedKernel does when a key is not resident: store, fallback, search.
+// What a TunedKernel does when a key is not resident: store, stand-in, search.
 #include <unistd.h>
 
 #include <algorithm>
@@ -142,7 +142,7 @@ Result<std::shared_ptr<const LoadedKernel>> TunedKernel::Impl::CompileAndLoad(co
   return LoadCandidate(api, candidate);
 }
 
-Result<Config> TunedKernel::Impl::FallbackConfig(const DeviceState& device, const BoundCall& call) const {
+Result<Config> TunedKernel::Impl::StandInConfig(const DeviceState& device, const BoundCall& call) const {
   const SearchSpace& space = definition->space();
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(device.target, &call.problem.dims));
@@ -151,22 +151,22 @@ Result<Config> TunedKernel::Impl::FallbackConfig(const DeviceState& device, cons
   return configs.front();
 }
 
-Result<const HitTable::Entry*> TunedKernel::Impl::LoadFallback(const BoundCall& bound, const ResidentKey& key) {
+Result<const HitTable::Entry*> TunedKernel::Impl::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
   BoundCall call = bound;
   call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(Config config, FallbackConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredFallback(*device, config, call);
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
   if (loaded == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(loaded, CompileAndLoad(config, call, ""));
   }
   return Publish(*device, key, call, config, std::move(loaded));
 }
 
-Result<const HitTable::Entry*> TunedKernel::Impl::FindFallback(const BoundCall& call, ResidentKey* key) {
+Result<const HitTable::Entry*> TunedKernel::Impl::FindStandIn(const BoundCall& call, ResidentKey* key) {
   // Each was loaded for a call that those before it did not suit, so there are no more than variants.
-  for (std::size_t i = 0; i < std::min(definition->variants().size(), ResidentKey::kMostFallbacks); ++i) {
-    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::Fallback(i), key));
+  for (std::size_t i = 0; i < std::min(definition->variants().size(), ResidentKey::kMostStandIns); ++i) {
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
     const HitTable::Entry* entry = table.Find(*key);
     if (entry == nullptr || entry->kernel->assumptions->Hold(call)) return entry;
   }
@@ -174,9 +174,9 @@ Result<const HitTable::Entry*> TunedKernel::Impl::FindFallback(const BoundCall& 
   return InternalError("kernel '" + definition->name() + "': its variant for these arguments cannot be loaded");
 }
 
-Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool* missed) {
+Status TunedKernel::Impl::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed) {
   ResidentKey key;
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindFallback(call, &key));
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindStandIn(call, &key));
   if (entry == nullptr && missed != nullptr) {
     *missed = true;
     return Status();
@@ -191,12 +191,12 @@ Status TunedKernel::Impl::LaunchFallback(CUstream stream, BoundCall& call, bool*
           "kernel '", definition->name(), "', ", definition->DimsString(call.problem.dims),
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(entry, LoadFallback(call, key));
+    TUNEONCE_ASSIGN_OR_RETURN(entry, LoadStandIn(call, key));
   }
   if (!entry->is_prepared) {
     TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
   }
-  fallbacks.Add();
+  stand_ins.Add();
   return entry->Launch(stream, call);
 }
 
@@ -261,7 +261,7 @@ void TunedKernel::Impl::NoteFailure(const TuneOnce::Key& flight, const BoundCall
 
 Status TunedKernel::Impl::LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why) {
   if (why.is_elsewhere) ++counters.busy_elsewhere;
-  Status launched = LaunchFallback(stream, call);
+  Status launched = LaunchStandIn(stream, call);
   return launched.ok() ? launched : BothFailed(why.status, launched);
 }
 
@@ -270,11 +270,11 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
   if (capturing) {
     Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(definition->name(), KeyText(call)); });
-    ResidentKey fallback_key;
-    // Without a loaded fallback, LaunchFallback counts the miss and says so.
-    TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* fallback, FindFallback(call, &fallback_key));
-    if (fallback != nullptr) ++counters.capture_misses;
-    return LaunchFallback(stream, call);
+    ResidentKey stand_in_key;
+    // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
+    TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, FindStandIn(call, &stand_in_key));
+    if (stand_in != nullptr) ++counters.capture_misses;
+    return LaunchStandIn(stream, call);
   }
   if (sealed.load(std::memory_order_relaxed)) {
     constexpr std::size_t kMostListed = 1000;
@@ -286,14 +286,14 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
       bool listed = std::find(missed_keys.begin(), missed_keys.end(), text) != missed_keys.end();
       if (!listed && missed_keys.size() < kMostListed) missed_keys.push_back(std::move(text));
     }
-    return LaunchFallback(stream, call);
+    return LaunchStandIn(stream, call);
   }
   TuneOnce::Key flight = FlightOf(key);
   if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) {
     return LaunchInstead(stream, call, *failed);
   }
   if (policy.on_miss == AutotunePolicy::OnMiss::kUseBaseline && tune_once_.IsBusy(flight)) {
-    return LaunchFallback(stream, call);
+    return LaunchStandIn(stream, call);
   }
   // Before the search, whose failure would be remembered: another launch of this key may suit.
   TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
@@ -302,7 +302,7 @@ Status TunedKernel::Impl::LaunchMiss(CUstream stream, BoundCall& call, const Res
   if (waited) ++counters.waits;
   if (tuned.status.ok()) {
     const HitTable::Entry* entry = table.Find(key);
-    return entry->Suits(call) ? entry->Launch(stream, call) : LaunchFallback(stream, call);
+    return entry->Suits(call) ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
   }
   // Whoever interrupts wants this call to end.
   if (tuned.status.sticky() || IsInterrupted(policy.search.interrupted)) return tuned.status;
@@ -369,7 +369,7 @@ std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStored(const Fingerpr
   return nullptr;
 }
 
-std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStoredFallback(const DeviceState& device,
+std::shared_ptr<const LoadedKernel> TunedKernel::Impl::LoadStoredStandIn(const DeviceState& device,
                                                                           const Config& config, const BoundCall& call) {
   // Another kernel's code is not this one's; and without artifacts nothing is to be had.
   if (!policy.shared_choice.empty() || policy.store->artifacts() == nullptr) return nullptr;
@@ -517,9 +517,9 @@ Status TunedKernel::Impl::SearchAndRemember(const TuneRequest& request, const De
   counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
   Publish(device, key, call, result.best.config, searched->best);
   if (result.baseline) {
-    ResidentKey fallback_key;
-    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kFallback, &fallback_key));
-    Publish(device, fallback_key, call, result.baseline->config, searched->baseline);
+    ResidentKey stand_in_key;
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kStandIn, &stand_in_key));
+    Publish(device, stand_in_key, call, result.baseline->config, searched->baseline);
   }
   TuningRecord record;
   record.key = std::move(store_key);

@@ -65,16 +65,16 @@ Status TunedKernel::Impl::Warm(CUstream stream, const Argument* arguments, std::
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) return is_empty ? Status() : bound;
   Status tuned = disabled ? Status() : WarmTuned({stream, call, /*is_warmup=*/true, fills_of}).status;
   if (tuned.sticky() || (!tuned.ok() && IsInterrupted(policy.search.interrupted))) return tuned;
-  // Also where the key could not be tuned: launches, captures among them, run the fallback then.
-  Status loaded = MakeFallbackResident(call);
+  // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
+  Status loaded = MakeStandInResident(call);
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
-Status TunedKernel::Impl::MakeFallbackResident(const BoundCall& call) {
+Status TunedKernel::Impl::MakeStandInResident(const BoundCall& call) {
   ResidentKey key;
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindFallback(call, &key));
-  return entry != nullptr ? Status() : LoadFallback(call, key).status();
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindStandIn(call, &key));
+  return entry != nullptr ? Status() : LoadStandIn(call, key).status();
 }
 
 Status TunedKernel::Impl::CheckCanWarm(CUstream stream) const {

@@ -131,7 +131,7 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000), At(y, 1000), 2.0f));
   EXPECT_EQ(listener_->variant, "wide");
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000, 1), At(y, 1000), 4.0f));
-  EXPECT_EQ(kernel->counters().fallbacks, 1);
+  EXPECT_EQ(kernel->counters().stand_ins, 1);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
 }
 
@@ -175,7 +175,7 @@ TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatT
   ASSERT_OK(both.Launch(stream_->get(), row, At(y, 8)));
   ASSERT_OK(y.Fill(0));
   ASSERT_OK(both.Launch(stream_->get(), far, At(y, 8)));
-  EXPECT_EQ(both.counters().fallbacks, 1);
+  EXPECT_EQ(both.counters().stand_ins, 1);
   EXPECT_EQ(Read(y), std::vector<float>(8, 3));
 }
 

@@ -125,7 +125,7 @@ TEST_F(StridedVariantTest, TheSameShapeMayComeInBothLayouts) {
   }
   Counters counters = kernel.counters();
   EXPECT_EQ(counters.tunes, 1);
-  EXPECT_EQ(counters.fallbacks, 3) << "the baseline, by the variant that takes strides";
+  EXPECT_EQ(counters.stand_ins, 3) << "the baseline, by the variant that takes strides";
   std::int64_t loaded = counters.loaded_kernels;
   ASSERT_OK(kernel.Launch(stream_->get(), gaps, out));
   EXPECT_EQ(kernel.counters().loaded_kernels, loaded) << "loaded once";

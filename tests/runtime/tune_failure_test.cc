@@ -178,7 +178,7 @@ TEST_F(TuneFailureTest, AKeyThatCannotBeTunedRunsTheBaselineAndSaysWhy) {
   ASSERT_EQ(observer_->failures.size(), 1u);
   EXPECT_NE(observer_->failures[0].find("the clock stands still"), std::string::npos) << observer_->failures[0];
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 1) << "what cannot pass is not tried again";
   EXPECT_EQ(observer_->failures.size(), 1u);
@@ -222,7 +222,7 @@ TEST_F(TuneFailureTest, WhatIsWrongWithACallIsNotRememberedForItsKey) {
   }
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
@@ -274,7 +274,7 @@ TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcess
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0) << "no second search beside the first";
   EXPECT_EQ(store->longest_asked_ms, 0);
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_EQ(observer_->warnings.size(), 1u);
   EXPECT_NE(observer_->warnings[0].find("another process tunes this key; the baseline runs meanwhile"),

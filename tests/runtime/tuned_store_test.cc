@@ -371,12 +371,12 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
   kernel.Seal();
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   ASSERT_OK(Launch(kernel, 3000));
   ASSERT_OK(Launch(kernel, 3000));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_EQ(kernel.counters().sealed_misses, 2);
-  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
   EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=3000, x:float32, y:float32"});
 }
 
@@ -392,7 +392,7 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
 
-TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheFallback) {
+TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheStandIn) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
@@ -453,12 +453,12 @@ TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
   });
   while (!tuning) std::this_thread::yield();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().waits, 0);
   go_on = true;
   tuner.join();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().fallbacks, 1) << "tuned by now";
+  EXPECT_EQ(kernel.counters().stand_ins, 1) << "tuned by now";
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 

@@ -24,7 +24,7 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
   }
   static void ExpectNothingHappened(const TunedKernel& kernel) {
     Counters counters = kernel.counters();
-    EXPECT_EQ(counters.tunes + counters.hits + counters.fallbacks + counters.stored_hits + counters.sealed_misses +
+    EXPECT_EQ(counters.tunes + counters.hits + counters.stand_ins + counters.stored_hits + counters.sealed_misses +
                   counters.capture_misses + counters.failed_tunes + counters.loaded_kernels,
               0);
     EXPECT_TRUE(kernel.sealed_misses().empty());

@@ -264,7 +264,7 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["tunes"] = counters.tunes;
     result["stored_hits"] = counters.stored_hits;
     result["waits"] = counters.waits;
-    result["fallbacks"] = counters.fallbacks;
+    result["stand_ins"] = counters.stand_ins;
     result["sealed_misses"] = counters.sealed_misses;
     result["failed_tunes"] = counters.failed_tunes;
     result["capture_misses"] = counters.capture_misses;
