@@ -1,8 +1,6 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/tuned_kernel.h"
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -39,14 +37,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         return std::move(its_policy);
       }()),
       disabled(*policy.disabled),
-      has_one_device([&] {
-        Result<int> count = Device::Count(api);
-        return count.ok() && *count == 1;
-      }()),
       binder(*definition),
-      table(1 + binder.num_varying_key_words()),
-      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {
-  if (!store_warning.empty()) Warn(store_warning);
+      announcer(*definition, binder, policy),
+      residency(*definition, binder, api),
+      chooser({definition, binder, api, policy, announcer, residency, counters}),
+      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {
+  if (!store_warning.empty()) announcer.Warn(store_warning);
 }
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -100,12 +96,12 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (disabled) return LaunchStandIn(stream, call, missed);
+  if (disabled) return misses.LaunchStandIn(stream, call, missed);
   ResidentKey key;
-  if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const HitTable::Entry* entry = table.Find(key);
+  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
+  const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr) {
-    if (missed == nullptr) return LaunchMiss(stream, call, key);
+    if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
     *missed = true;
     return Status();
   }
@@ -113,7 +109,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
     hits.Add();
     return entry->Launch(stream, call);
   }
-  Status launched = LaunchStandIn(stream, call, missed);
+  Status launched = misses.LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
   return launched;
 }
@@ -125,35 +121,31 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl_->KeyOf(call, ResidentKey::kTuned, &key));
-  return impl_->table.Find(key) != nullptr;
+  TUNEONCE_RETURN_IF_ERROR(impl_->residency.KeyOf(call, ResidentKey::kTuned, &key));
+  return impl_->residency.Find(key) != nullptr;
 }
 
 Counters TunedKernel::counters() const {
-  const Impl::AtomicCounters& from = impl_->counters;
+  const MissCounters& from = impl_->counters;
   Counters counters;
   counters.hits = impl_->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.stand_ins = impl_->stand_ins.Sum();
+  counters.stand_ins = impl_->misses.num_stand_ins();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  std::lock_guard<std::mutex> lock(impl_->kernels_mutex_);
-  counters.loaded_kernels = static_cast<std::int64_t>(impl_->kernels_.size());
+  counters.loaded_kernels = impl_->residency.num_loaded_kernels();
   return counters;
 }
 
-void TunedKernel::Seal() { impl_->sealed = true; }
+void TunedKernel::Seal() { impl_->misses.Seal(); }
 
-std::vector<std::string> TunedKernel::sealed_misses() const {
-  std::lock_guard<std::mutex> lock(impl_->missed_mutex);
-  return impl_->missed_keys;
-}
+std::vector<std::string> TunedKernel::sealed_misses() const { return impl_->misses.sealed_misses(); }
 
 const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
 

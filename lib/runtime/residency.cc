@@ -1,0 +1,124 @@
+#include "runtime/residency.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/callback.h"
+
+namespace tuneonce {
+
+Residency::Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api)
+    : definition_(definition),
+      binder_(binder),
+      api_(api),
+      has_one_device_([&] {
+        Result<int> count = Device::Count(api);
+        return count.ok() && *count == 1;
+      }()),
+      table_(1 + binder.num_varying_key_words()) {}
+
+Result<const Residency::DeviceState*> Residency::CurrentDevice() {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api_));
+  std::lock_guard<std::mutex> lock(devices_mutex_);
+  auto& state = devices_[device.index()];
+  if (state == nullptr) {
+    auto made = std::make_unique<DeviceState>();
+    TUNEONCE_ASSIGN_OR_RETURN(made->identity, device.Identity());
+    made->target = Target::Of(made->identity);
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition_.VariantsFor(made->target));
+    for (const Variant* variant : variants) {
+      VariantState of_variant;
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.layout,
+                                ParameterLayout::Create(definition_, variant->convention, variant->parameters));
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions, AssumptionChecks::Create(definition_, *variant));
+      made->variants.emplace(variant, std::move(of_variant));
+    }
+    state = std::move(made);
+  }
+  return state.get();
+}
+
+Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& device) {
+  {
+    std::lock_guard<std::mutex> lock(devices_mutex_);
+    auto found = configs_.find(&device);
+    if (found != configs_.end()) return &found->second;
+  }
+  // Outside the lock, since constraints are the user's. What fails is not kept: a callback's exception may pass.
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
+  std::lock_guard<std::mutex> lock(devices_mutex_);
+  return &configs_.try_emplace(&device, std::move(configs)).first->second;
+}
+
+Status Residency::CheckAssumptions(const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
+  Status first;
+  for (const auto& [variant, state] : device->variants) {
+    Status suits = state.assumptions.Verify(call);
+    if (suits.ok()) return suits;
+    if (first.ok()) first = std::move(suits);
+  }
+  return first;
+}
+
+Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {
+  // Each was loaded for a call that those before it did not suit, so there are no more than variants.
+  for (std::size_t i = 0; i < std::min(definition_.variants().size(), ResidentKey::kMostStandIns); ++i) {
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
+    const HitTable::Entry* entry = table_.Find(*key);
+    if (entry == nullptr || entry->kernel->assumptions->Hold(call)) return entry;
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
+  return InternalError("kernel '" + definition_.name() + "': its variant for these arguments cannot be loaded");
+}
+
+std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
+                                                 const Config& config, const LoadedKernel& loaded) const {
+  bool is_fixed = binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
+                  definition_.space().CheckGuards(config, call.problem.dims).ok();
+  if (!is_fixed) return std::nullopt;
+  Result<Geometry> computed =
+      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, call.problem); });
+  return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
+}
+
+const HitTable::Entry* Residency::Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
+                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
+  const VariantState& of_variant = device.variants.at(loaded->variant);
+  std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
+  KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  std::unique_ptr<ResidentKernel>& resident = kernels_[id];
+  if (resident == nullptr) {
+    resident = std::make_unique<ResidentKernel>();
+    resident->config = config;
+    resident->target = device.target;
+    resident->variant = loaded->variant;
+    resident->layout = &*of_variant.layout;
+    resident->assumptions = &of_variant.assumptions;
+    resident->space = &definition_.space();
+    resident->api = &api_;
+    resident->function = loaded->kernel.get();
+    if (geometry) {
+      resident->setup.emplace(*geometry);
+      resident->setup_geometry = geometry;
+    }
+    resident->loaded = std::move(loaded);
+  }
+  HitTable::Entry entry{resident.get(), {}, false};
+  if (geometry && resident->CanPrepare(*geometry)) {
+    entry.is_prepared = true;
+    entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
+    entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
+    entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
+  }
+  return table_.Insert(key, entry);
+}
+
+std::int64_t Residency::num_loaded_kernels() const {
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  return static_cast<std::int64_t>(kernels_.size());
+}
+
+}  // namespace tuneonce
