@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_AUTOTUNE_POLICY_H_
 #define TUNEONCE_AUTOTUNE_POLICY_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -54,6 +55,10 @@ struct AutotunePolicy {
   /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the
   /// shape at hand.
   bool tune_at_bucket_bound = true;
+  /// Most keys that are resident, each with its choice and its stand-in. Beyond it those that became resident first are
+  /// dropped, at the next safe point (Warmup), never by a launch; their next launch is a miss, which the store
+  /// serves. Default 65536: more shapes than a server meets in a day, and some ten megabytes.
+  std::size_t max_resident_keys = 65536;
   /// Told what happens on misses. Null (default): only warnings are said, on stderr.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key

@@ -35,6 +35,7 @@ struct Counters {
   double tuning_gpu_seconds = 0;   ///< TuningCost::gpu_seconds of searches.
   std::int64_t loaded_kernels =
       0;  ///< Kernels loaded now: at most two per device, config and code (tuned and stand-in), whatever the keys.
+  std::int64_t resident_entries = 0;  ///< What keys run now: as a rule two for each, its choice and its stand-in.
   std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune since another process tuned their key.
 };
@@ -127,6 +128,12 @@ class TUNEONCE_API TunedKernel {
   void Seal();
   /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
   std::vector<std::string> sealed_misses() const;
+
+  /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_resident_keys) or run
+  /// something else now. Until then it stays loaded: a graph that was captured with it may be replayed. REQUIRES: no
+  /// other call of this kernel is under way, what it launched is done, and no graph captured before the keys were
+  /// dropped is used again: instantiating it anew crashes inside the driver.
+  void ReleaseRetired();
 
   Counters counters() const;
   const KernelDefinition& definition() const;

@@ -1,6 +1,7 @@
 #include "runtime/residency.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/callback.h"
@@ -106,7 +107,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     }
     resident->loaded = std::move(loaded);
   }
-  HitTable::Entry entry{resident.get(), {}, false};
+  HitTable::Entry entry{resident.get(), {}, false, false};
   if (geometry && resident->CanPrepare(*geometry)) {
     entry.is_prepared = true;
     entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
@@ -114,6 +115,31 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
   }
   return table_.Insert(key, entry);
+}
+
+void Residency::Evict(std::size_t max_keys) {
+  // A key has two entries as a rule: its choice, and its stand-in.
+  while (table_.size() / 2 > max_keys) {
+    std::optional<ResidentKey> oldest = table_.Oldest();
+    if (!oldest) return;
+    table_.Drop(WithRole(*oldest, ResidentKey::kTuned));
+    for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
+      ResidentKey stand_in = WithRole(*oldest, ResidentKey::StandIn(i));
+      if (table_.Find(stand_in) == nullptr) break;
+      table_.Drop(stand_in);
+    }
+  }
+}
+
+void Residency::ReleaseRetired() {
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  table_.ReleaseRetired();
+  std::vector<const ResidentKernel*> in_use = table_.Kernels();
+  std::sort(in_use.begin(), in_use.end());
+  for (auto it = kernels_.begin(); it != kernels_.end();) {
+    bool is_used = std::binary_search(in_use.begin(), in_use.end(), it->second.get());
+    it = is_used ? std::next(it) : kernels_.erase(it);
+  }
 }
 
 std::int64_t Residency::num_loaded_kernels() const {

@@ -22,7 +22,10 @@
 namespace tuneonce {
 
 /// What is loaded, and what each key runs. Which config that is, and when it is loaded, others decide.
-/// REQUIRES: what it is made of outlives it. Thread-safe; KeyOf and Find take no lock.
+///
+/// Code that no key runs any more has retired: it stays loaded, since launches may be on their way to it and graphs may
+/// hold it, until ReleaseRetired or this object's end.
+/// REQUIRES: what it is made of outlives it. Thread-safe but for ReleaseRetired; KeyOf and Find take no lock.
 class Residency {
  public:
   struct VariantState {
@@ -56,9 +59,16 @@ class Residency {
   /// The loaded stand-in that the call suits, as variants' assumptions differ; or null, and in `key` what to load it
   /// under.
   Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
-  /// Makes `loaded` what `key` runs, unless it runs something already. `call` has the key's dims, and a target.
+  /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's dims,
+  /// and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded);
+
+  /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`.
+  void Evict(std::size_t max_keys);
+  /// Unloads what has retired. REQUIRES: no other call is under way, what was launched is done, and no graph that holds
+  /// retired code is used again.
+  void ReleaseRetired();
 
   /// Of the current context. It lives as long as this object.
   Result<const DeviceState*> CurrentDevice();
@@ -68,6 +78,7 @@ class Residency {
   Status CheckAssumptions(const BoundCall& call);
 
   std::int64_t num_loaded_kernels() const;
+  std::int64_t num_entries() const { return static_cast<std::int64_t>(table_.size()); }
 
  private:
   /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
@@ -84,7 +95,7 @@ class Residency {
   const bool has_one_device_;  // Then a hit need not ask which it is for.
   HitTable table_;
   mutable std::mutex kernels_mutex_;
-  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_;  // Entries stay: the table refers to them.
+  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_;  // Those that retired, too.
   std::mutex devices_mutex_;
   std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
   std::map<const DeviceState*, std::vector<Config>> configs_;  // The same.

@@ -73,6 +73,16 @@ class KeyWriter {
   std::uint64_t hash_ = 0;
 };
 
+/// The key with another role. REQUIRES: its words are all there.
+inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
+  ResidentKey other;
+  KeyWriter writer(&other);
+  writer.Add(key.words[0] >> ResidentKey::kRoleBits << ResidentKey::kRoleBits | role);
+  for (std::size_t i = 1; i < key.count; ++i) writer.Add(key.words[i]);
+  writer.Finish();
+  return other;
+}
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENT_KEY_H_

@@ -140,12 +140,15 @@ Counters TunedKernel::counters() const {
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
   counters.loaded_kernels = impl_->residency.num_loaded_kernels();
+  counters.resident_entries = impl_->residency.num_entries();
   return counters;
 }
 
 void TunedKernel::Seal() { impl_->misses.Seal(); }
 
 std::vector<std::string> TunedKernel::sealed_misses() const { return impl_->misses.sealed_misses(); }
+
+void TunedKernel::ReleaseRetired() { impl_->residency.ReleaseRetired(); }
 
 const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
 

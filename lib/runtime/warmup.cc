@@ -69,7 +69,9 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
     return is_empty ? Status() : status;
   }
   TuningCall call(bound);
-  return misses.Warm(stream, call);
+  Status warmed = misses.Warm(stream, call);
+  residency.Evict(policy.max_resident_keys);
+  return warmed;
 }
 
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
@@ -97,6 +99,7 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
   }
+  impl_->residency.Evict(impl_->policy.max_resident_keys);
   return first_failure;
 }
 
