@@ -45,7 +45,6 @@ constexpr std::int64_t kElements = 1024;
 AutotunePolicy InMemory() {
   static const auto artifacts = std::make_shared<MemoryArtifactCache>();
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.compile.cache = artifacts.get();
   return policy;

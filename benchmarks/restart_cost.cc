@@ -63,7 +63,6 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
   }
   auto start = std::chrono::steady_clock::now();
   AutotunePolicy policy;
-  policy.disabled = false;
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(examples::DefineMatmul(), device, policy));
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));

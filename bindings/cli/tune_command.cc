@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/environment.h"
 #include "commands.h"
 #include "example.h"
 #include "measure/cupti_timer.h"
@@ -120,8 +121,8 @@ Status Tune(const TuneArguments& arguments) {
     return Status(device.status().code(),
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
+  Environment::SetDisableAutotune(false);  // This command is asked to tune, whatever the environment says.
   AutotunePolicy policy;
-  policy.disabled = false;  // This command is asked to tune, whatever the environment says.
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();

@@ -108,7 +108,7 @@ Result<ExampleReport> RunExample(const Example& example, const Device& device, c
   int num_launches = 0;
   if (example.fixed_launch_first) {
     AutotunePolicy fixed;
-    fixed.disabled = true;
+    fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
     TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, fixed));
     TUNEONCE_RETURN_IF_ERROR(kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()));
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());

@@ -12,7 +12,7 @@ namespace tuneonce {
 /// takes its defaults from here, so that a host can overrule the environment by `Environment::Set`.
 struct TUNEONCE_API Environment {
   /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels made from now on neither measure nor
-  /// store; they launch the baseline, else the fallback, else the first valid config. Default false.
+  /// store; they launch their stand-ins. Default false.
   bool disable_autotune = false;
   /// `TUNEONCE_CUDA_DRIVER`: the library to load instead of "libcuda.so.1". Default empty.
   std::string cuda_driver;

@@ -46,7 +46,8 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   const BoundCall& call = request.call.call();
   Result<KeyInStore> in_store = Identify(**device, call);
   if (!in_store.ok()) return {in_store.status()};
-  if (ServeFromStore(*in_store, call, key, to_.policy.accept_incomplete)) return {};
+  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true};
+  if (ServeFromStore(*in_store, call, key, serving)) return {};
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
   if (StatusCode code = lease.status().code(); code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
@@ -54,10 +55,26 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   }
   if (!lease.ok()) {
     to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
-  } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, to_.policy.accept_incomplete)) {
+  } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
     return {};
   }
   return {SearchAndRemember(request, *std::move(in_store), key)};
+}
+
+TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
+  Result<const DeviceState*> device = to_.residency.CurrentDevice();
+  if (!device.ok()) return {device.status()};
+  call.SetTarget((*device)->target);
+  Result<KeyInStore> in_store = Identify(**device, call.call());
+  if (!in_store.ok()) return {in_store.status()};
+  // Where no search may follow, one that was cut short is the best there is.
+  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false};
+  if (ServeFromStore(*in_store, call.call(), key, serving)) return {};
+  TuneOutcome outcome;
+  // Unavailable, as another process may store it.
+  outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
+  outcome.is_not_stored = true;
+  return outcome;
 }
 
 Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call) {
@@ -82,14 +99,14 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
 }
 
 bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                             bool accept_incomplete) {
+                             Serving serving) {
   Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store.key);
   if (!lookup.ok()) {
     to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
     return false;
   }
   if (lookup->match > to_.policy.weakest_match || !lookup->record) return false;
-  if (!lookup->record->is_complete && !lookup->record->is_pinned && !accept_incomplete) return false;
+  if (!lookup->record->is_complete && !lookup->record->is_pinned && !serving.accept_incomplete) return false;
   const std::vector<Config>& configs = in_store.configs;
   auto config =
       std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
@@ -99,8 +116,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(*config, call, lookup->record->variant);
-    if (!compiled.ok()) return false;  // The search finds out what does work, and says why if nothing does.
+    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(*config, call, lookup->record->variant, serving.may_compile);
+    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
   to_.residency.Publish(in_store.device, key, call, *config, std::move(loaded));
@@ -112,8 +129,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
 }
 
 Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
-  const int longest_wait_ms = to_.policy.longest_wait_ms;
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(may_wait ? longest_wait_ms : 0);
+  const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
   CompileLimits limits;
   limits.cancelled = to_.policy.search.cancelled;
   limits.timeout_ms = 0;
@@ -126,7 +143,7 @@ Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) co
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
       return DeadlineExceededError(
-          may_wait ? absl::StrCat("another process tunes this key, and was not done within ", longest_wait_ms,
+          longest_wait_ms > 0 ? absl::StrCat("another process tunes this key, and was not done within ", longest_wait_ms,
                                   " ms (AutotunePolicy::longest_wait_ms)")
                    : "another process tunes this key");
     }
@@ -176,7 +193,9 @@ Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_stor
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
-    if (context_lives && ServeFromStore(in_store, call, key, /*accept_incomplete=*/true)) return Status();
+    if (context_lives && ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true})) {
+      return Status();
+    }
     return searched.status();
   }
   const TuningResult& result = searched->result;
@@ -242,7 +261,7 @@ Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, cons
   TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
   std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
   if (loaded == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, ""));
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, "", may_compile()));
   }
   return to_.residency.Publish(*device, key, call, config, std::move(loaded));
 }
@@ -254,13 +273,25 @@ std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState
   Result<KeyInStore> in_store = Identify(device, call);
   if (!in_store.ok()) return nullptr;
   Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
+  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
+    if (record.baseline && config.IsSame(record.baseline->config)) {
+      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+    }
+    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  };
   // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
-  if (!lookup.ok() || !lookup->record || lookup->match > RecordMatch::kOtherDriver) return nullptr;
-  const TuningRecord& record = *lookup->record;
-  if (record.baseline && config.IsSame(record.baseline->config)) {
-    return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
   }
-  return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  if (may_compile()) return nullptr;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return nullptr;
+  for (TuningRecord& record : *records) {
+    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
+    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
+  }
+  return nullptr;
 }
 
 }  // namespace tuneonce

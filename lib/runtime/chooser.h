@@ -44,6 +44,8 @@ class Chooser {
 
   /// The stored choice, else a search's. `may_wait`: for another process that tunes the key.
   TuneOutcome Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  /// The stored choice, with stored code; else is_not_stored.
+  TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
   /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave.
   Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key);
 
@@ -56,10 +58,12 @@ class Chooser {
   };
   Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call);
 
-  /// The stored choice made resident, if there is one that policy lets serve. `accept_incomplete`: also of a search
-  /// that was cut short.
-  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                      bool accept_incomplete);
+  struct Serving {
+    bool accept_incomplete;  ///< Also the record of a search that was cut short.
+    bool may_compile;        ///< Its code, if that is not stored.
+  };
+  /// The stored choice made resident, if there is one that policy lets serve.
+  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
   Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
 
@@ -81,9 +85,12 @@ class Chooser {
 
   /// What runs if the choice may not.
   Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
-  /// The code of `config` if a record of the call's key names it, as winner or baseline; else null.
+  /// The code of `config` if a record of the call's key names it, as winner or baseline, or, where nothing may be
+  /// compiled, a record of another key that has the same sources; else null.
   std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,
                                                         const BoundCall& call);
+
+  bool may_compile() const { return to_.policy.mode != AutotunePolicy::Mode::kStoredOnly; }
 
   const Context to_;
   const CodeLoader loader_;

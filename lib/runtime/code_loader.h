@@ -13,6 +13,7 @@
 namespace tuneonce {
 
 /// Loads the code of a config that was chosen already: the store's artifact as it is, or what the toolchains make.
+/// Where nothing may be compiled, the toolchains only say what an artifact is called in the cache.
 /// REQUIRES: what it is made of outlives it; calls have a target. Thread-safe.
 class CodeLoader {
  public:
@@ -20,9 +21,10 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does.
+  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be compiled
+  /// and the code is in no cache, what to do about it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
-                                                      const std::string& preferred) const;
+                                                      const std::string& preferred, bool may_compile) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call) const;

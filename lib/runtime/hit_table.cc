@@ -58,20 +58,25 @@ ResidentKey HitTable::KeyOf(const Inserted& one) const {
   return key;
 }
 
+void HitTable::MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const {
+  std::deque<Inserted> moved;
+  for (const Inserted& one : *inserted) {
+    if (!one.is_current()) continue;
+    Slot* slot = Place(slots, KeyOf(one), *one.entry);
+    moved.push_back(Inserted{one.hash, slot, &slot->first});
+  }
+  *inserted = std::move(moved);
+}
+
 void HitTable::Rebuild() {
   std::size_t count = kInitialSlots;
   while (count < 6 * (size_ + 1)) count *= 2;
   auto slots = std::make_unique<const Slots>(count, num_words_);
-  std::deque<Inserted> inserted;
-  for (const Inserted& one : inserted_) {
-    if (!one.is_current()) continue;
-    Slot* slot = Place(*slots, KeyOf(one), *one.entry);
-    inserted.push_back(Inserted{one.hash, slot, &slot->first});
-  }
   all_slots_.reserve(all_slots_.size() + 1);
+  MoveTo(*slots, &kept_);
+  MoveTo(*slots, &inserted_);
   slots_.store(slots.get(), std::memory_order_release);
   all_slots_.push_back(std::move(slots));
-  inserted_ = std::move(inserted);
   used_slots_ = size_;
 }
 
@@ -113,6 +118,12 @@ std::optional<ResidentKey> HitTable::Oldest() {
   return KeyOf(inserted_.front());
 }
 
+void HitTable::Keep() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  kept_.insert(kept_.end(), inserted_.begin(), inserted_.end());
+  inserted_.clear();
+}
+
 std::size_t HitTable::size() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return size_;
@@ -121,8 +132,10 @@ std::size_t HitTable::size() const {
 std::vector<const ResidentKernel*> HitTable::Kernels() const {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<const ResidentKernel*> kernels;
-  for (const Inserted& one : inserted_) {
-    if (one.is_current()) kernels.push_back(one.entry->kernel);
+  for (const std::deque<Inserted>* list : {&kept_, &inserted_}) {
+    for (const Inserted& one : *list) {
+      if (one.is_current()) kernels.push_back(one.entry->kernel);
+    }
   }
   return kernels;
 }

@@ -57,8 +57,10 @@ class HitTable {
   const Entry* Insert(const ResidentKey& key, const Entry& entry);
   /// The key runs nothing from now on.
   void Drop(const ResidentKey& key);
-  /// The key whose entry was inserted first of all that are there.
+  /// The key whose entry was inserted first of all that are there, but for those that Keep kept.
   std::optional<ResidentKey> Oldest();
+  /// What is there now is never the Oldest.
+  void Keep();
   /// Number of keys that run something.
   std::size_t size() const;
   /// What the keys run, in the order in which it was inserted.
@@ -112,11 +114,13 @@ class HitTable {
     bool is_current() const { return slot->current.load(std::memory_order_relaxed) == entry; }
   };
   ResidentKey KeyOf(const Inserted& one) const;
+  void MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const;
 
   const std::size_t num_words_;
   mutable std::mutex mutex_;  // Of writers.
   std::vector<std::unique_ptr<const Slots>> all_slots_;
   std::vector<std::unique_ptr<const Entry>> later_entries_;  // Those that took another's place.
+  std::deque<Inserted> kept_;  // Before them all: by Keep.
   std::deque<Inserted> inserted_;
   std::size_t used_slots_ = 0;  // Of the last of all_slots_.
   std::size_t size_ = 0;

@@ -18,6 +18,13 @@ Residency::Residency(const KernelDefinition& definition, const CallBinder& binde
       }()),
       table_(1 + binder.num_varying_key_words()) {}
 
+Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
+  CUdevice device = 0;
+  CUresult result = has_one_device_ ? CUDA_SUCCESS : api_.launch_path().CtxGetDevice(&device);
+  if (result != CUDA_SUCCESS) return ContextStatus(api_, result, "cuCtxGetDevice");
+  return ResidentKey::DeviceWord(device, role);
+}
+
 Result<const Residency::DeviceState*> Residency::CurrentDevice() {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api_));
   std::lock_guard<std::mutex> lock(devices_mutex_);
@@ -115,6 +122,15 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
   }
   return table_.Insert(key, entry);
+}
+
+void Residency::PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in) {
+  table_.Insert(key, HitTable::Entry{stand_in.kernel, {}, false, true});
+}
+
+void Residency::DropProvisional(const ResidentKey& key) {
+  const HitTable::Entry* entry = table_.Find(key);
+  if (entry != nullptr && entry->is_provisional) table_.Drop(key);
 }
 
 void Residency::Evict(std::size_t max_keys) {

@@ -54,6 +54,8 @@ class Residency {
     writer.Finish();
     return Status();
   }
+  /// The first word of such keys.
+  Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
   const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
   /// The loaded stand-in that the call suits, as variants' assumptions differ; or null, and in `key` what to load it
@@ -64,11 +66,23 @@ class Residency {
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded);
 
+  /// Makes a key that waits for its choice known, so that its launches find that its stand-in is to run.
+  void PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in);
+  /// Drops the key, if it is provisional.
+  void DropProvisional(const ResidentKey& key);
   /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`.
   void Evict(std::size_t max_keys);
+  /// Those that are there now are not dropped by Evict.
+  void Keep() { table_.Keep(); }
   /// Unloads what has retired. REQUIRES: no other call is under way, what was launched is done, and no graph that holds
   /// retired code is used again.
   void ReleaseRetired();
+
+  /// The key's choice is resident: it is not provisional.
+  bool HasChoice(const ResidentKey& key) const {
+    const HitTable::Entry* entry = table_.Find(key);
+    return entry != nullptr && !entry->is_provisional;
+  }
 
   /// Of the current context. It lives as long as this object.
   Result<const DeviceState*> CurrentDevice();

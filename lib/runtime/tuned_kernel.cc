@@ -24,10 +24,10 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        bool is_disabled = its_policy.disabled.value_or(Environment::Get().disable_autotune);
-        its_policy.disabled = is_disabled;
-        // Disabled, nothing is looked up or stored: no file is opened for it.
-        if (its_policy.store == nullptr && is_disabled) its_policy.store = MemoryStore::Process();
+        if (Environment::Get().disable_autotune) its_policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+        // Then nothing is looked up or stored: no file is opened for it.
+        bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
+        if (its_policy.store == nullptr && !needs_store) its_policy.store = MemoryStore::Process();
         if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
@@ -36,7 +36,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         return std::move(its_policy);
       }()),
-      disabled(*policy.disabled),
+      is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
       binder(*definition),
       announcer(*definition, binder, policy),
       residency(*definition, binder, api),
@@ -96,7 +96,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (disabled) return misses.LaunchStandIn(stream, call, missed);
+  if (is_baseline_only) return misses.LaunchStandIn(stream, call, missed);
   ResidentKey key;
   if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = residency.Find(key);
@@ -122,7 +122,7 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(impl_->residency.KeyOf(call, ResidentKey::kTuned, &key));
-  return impl_->residency.Find(key) != nullptr;
+  return impl_->residency.HasChoice(key);
 }
 
 Counters TunedKernel::counters() const {
@@ -139,6 +139,7 @@ Counters TunedKernel::counters() const {
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
+  counters.waiting_keys = impl_->misses.num_waiting();
   counters.loaded_kernels = impl_->residency.num_loaded_kernels();
   counters.resident_entries = impl_->residency.num_entries();
   return counters;

@@ -42,7 +42,7 @@ struct TunedKernel::Impl {
   std::string store_warning;                        // Why the default store is not on disk; set while `policy` is made.
   std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
   const AutotunePolicy policy;                      // Its observer is never null.
-  const bool disabled;
+  const bool is_baseline_only;
   const CallBinder binder;
   const Announcer announcer;
   MissCounters counters;

@@ -32,14 +32,14 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
 
 }  // namespace
 
-Result<TuningCall> TuningCall::OnFills(const KernelDefinition& definition, const CallBinder& binder, const Dims& dims,
-                                       const std::vector<DType>& dtypes, StreamView stream, WarmupInputs::Use use) {
-  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs fills, WarmupInputs::Create(definition, dims, dtypes, stream, use));
+Result<TuningCall> TuningCall::OnFills(const KernelDefinition& definition, const CallBinder& binder,
+                                       const InputShape& shape, StreamView stream, WarmupInputs::Use use) {
+  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs fills, WarmupInputs::Create(definition, shape, stream, use));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(fills.arguments().data(), fills.arguments().size(), &call));
   TuningCall made(call);
   made.inputs_ = TunedInputs::kFill;
-  made.dtypes_ = dtypes;
+  made.shape_ = shape;
   made.fills_ = std::move(fills);
   return made;
 }
@@ -57,9 +57,10 @@ Dims TuningCall::BoundOf(const KernelDefinition& definition) const {
 Result<TuningCall> TuningCall::AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
                                        TrialMemory& memory) const {
   if (fills_) {
-    TUNEONCE_ASSIGN_OR_RETURN(
-        TuningCall made,
-        OnFills(definition, binder, BoundOf(definition), dtypes_, stream, WarmupInputs::Use::kSearch));
+    InputShape at_bound = shape_;
+    at_bound.dims = BoundOf(definition);
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall made,
+                              OnFills(definition, binder, at_bound, stream, WarmupInputs::Use::kSearch));
     TUNEONCE_ASSIGN_OR_RETURN(made.charge_, memory.Count(made.fills_->bytes()));
     made.SetTarget(call_.problem.target);
     return made;

@@ -18,9 +18,9 @@ class TuningCall {
  public:
   /// On the arguments of a launch, or of a warm-up on them, which outlive it.
   explicit TuningCall(const BoundCall& on_arguments) : call_(on_arguments) {}
-  /// On the fills that the definition declares. `dims` has no extent of 0. Errors: those of WarmupInputs.
-  static Result<TuningCall> OnFills(const KernelDefinition& definition, const CallBinder& binder, const Dims& dims,
-                                    const std::vector<DType>& dtypes, StreamView stream, WarmupInputs::Use use);
+  /// On the fills that the definition declares. No extent is 0. Errors: those of WarmupInputs.
+  static Result<TuningCall> OnFills(const KernelDefinition& definition, const CallBinder& binder,
+                                    const InputShape& shape, StreamView stream, WarmupInputs::Use use);
 
   /// The dims that the definition's key rounds this call's to.
   Dims BoundOf(const KernelDefinition& definition) const;
@@ -41,7 +41,7 @@ class TuningCall {
   BoundCall call_;
   TunedInputs inputs_ = TunedInputs::kCaller;
   // On fills.
-  std::vector<DType> dtypes_;
+  InputShape shape_;
   std::optional<WarmupInputs> fills_;
   TrialMemory::Charge charge_;
   // On repeated elements. What call_ points to; never grows after Repeat.

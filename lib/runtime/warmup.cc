@@ -1,4 +1,4 @@
-// TunedKernel::Warmup: what a launch would find, made ahead of it.
+// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point.
 #include <algorithm>
 #include <optional>
 
@@ -11,8 +11,8 @@
 namespace tuneonce {
 namespace {
 
-Status InsideCallbackError() {
-  return FailedPreconditionError("Warmup was called from inside a callback of this library");
+Status InsideCallbackError(const char* function) {
+  return FailedPreconditionError(absl::StrCat(function, " was called from inside a callback of this library"));
 }
 
 Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
@@ -50,19 +50,19 @@ Result<bool> IsEmpty(const KernelDefinition& definition, const Dims& dims) {
 }  // namespace
 
 Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
-  TUNEONCE_RETURN_IF_ERROR(misses.CheckCanWarm(stream));
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   Result<Dims> dims = DimsOf(*definition, shape);
   Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
   if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
   if (*is_empty) return Status();
-  WarmupInputs::Use use = disabled ? WarmupInputs::Use::kShapes : WarmupInputs::Use::kSearch;
-  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, *dims, shape.dtypes,
+  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, shape.dtypes, {}},
                                                                  StreamView(api, stream), use));
   return misses.Warm(stream, call);
 }
 
 Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  TUNEONCE_RETURN_IF_ERROR(misses.CheckCanWarm(stream));
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   BoundCall bound;
   bool is_empty = false;
   if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
@@ -70,18 +70,19 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
   }
   TuningCall call(bound);
   Status warmed = misses.Warm(stream, call);
-  residency.Evict(policy.max_resident_keys);
-  return warmed;
+  if (warmed.sticky() || IsInterrupted(policy.search.interrupted)) return warmed;
+  Status rest = misses.AtSafePoint(stream);
+  return warmed.ok() ? rest : warmed;
 }
 
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  if (InsideCallback()) return InsideCallbackError();
+  if (InsideCallback()) return InsideCallbackError("Warmup");
   return impl_->Guarded([&] { return impl_->WarmArguments(stream, arguments, count); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
-  if (InsideCallback()) return InsideCallbackError();
+  if (InsideCallback()) return InsideCallbackError("Warmup");
   Status first_failure;
   // Where one shape needed a search others will: they share one claim of CUPTI.
   std::optional<TimingBurst> burst;
@@ -95,12 +96,20 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       } catch (...) {  // A display must not end a warm-up.
       }
     }
-    if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) break;
+    if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) return first_failure;
     bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
   }
-  impl_->residency.Evict(impl_->policy.max_resident_keys);
-  return first_failure;
+  Status rest = AtSafePoint(stream);
+  return first_failure.ok() ? rest : first_failure;
+}
+
+Status TunedKernel::AtSafePoint(CUstream stream) {
+  if (InsideCallback()) return InsideCallbackError("AtSafePoint");
+  return impl_->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl_->misses.CheckSafe(stream, "safe point", "call it"));
+    return impl_->misses.AtSafePoint(stream);
+  });
 }
 
 }  // namespace tuneonce

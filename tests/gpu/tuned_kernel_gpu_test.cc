@@ -30,7 +30,6 @@ class TunedKernelGpuTest : public testing::GpuTest {
  protected:
   TunedKernelGpuTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   DeviceBuffer Floats(std::size_t count, float value) { return GpuTest::Floats(std::vector<float>(count, value)); }
   /// z = x + y in the current context, on a stream of its own.

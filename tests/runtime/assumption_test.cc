@@ -22,7 +22,6 @@ class AssumptionTest : public testing::CpuDeviceTest {
 
   AssumptionTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = listener_;
   }
   /// y = 2 x: `fast` for whatever is assumed, `general` behind it if wanted.

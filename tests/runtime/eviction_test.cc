@@ -16,7 +16,6 @@ class EvictionTest : public testing::CpuDeviceTest {
  protected:
   EvictionTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.max_rounds = 1;
     policy_.max_resident_keys = 3;
   }
@@ -60,7 +59,7 @@ TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
 
 TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
   policy_.max_resident_keys = 10;
-  policy_.disabled = true;  // One entry for each key: the bound is of choice and stand-in together.
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{n}, {}}}));
   EXPECT_LE(kernel.counters().resident_entries, 21);

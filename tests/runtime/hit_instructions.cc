@@ -67,7 +67,7 @@ class Bench {
   }
   TunedKernel Create(const KernelDefinition& definition, bool disabled = false) const {
     AutotunePolicy policy;
-    policy.disabled = disabled;
+    if (disabled) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
     policy.store = std::make_shared<MemoryStore>();
     policy.search.max_rounds = 1;
     policy.search.verify = Verify::kOff;  // The code writes nothing.

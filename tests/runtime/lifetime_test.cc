@@ -25,7 +25,6 @@ class LifetimeTest : public testing::CpuDeviceTest {
  protected:
   LifetimeTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.max_rounds = 1;
   }
   TunedKernel Create(const KernelDefinition& definition) {

@@ -14,7 +14,6 @@ class MissTest : public testing::CpuDeviceTest {
  protected:
   MissTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.max_rounds = 1;
   }
   TunedKernel Create(const KernelDefinition& definition) {

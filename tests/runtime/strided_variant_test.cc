@@ -20,7 +20,6 @@ class StridedVariantTest : public testing::CpuDeviceTest {
 
   StridedVariantTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = listener_;
   }
 
@@ -105,7 +104,7 @@ TEST_F(StridedVariantTest, ItStepsInWhateverCameFirst) {
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
     }
   }
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   TunedKernel disabled = Create(Doubled(true));
   ExpectAllLayoutsWork(disabled, {0, 1, 2, 0});
 }

@@ -66,7 +66,6 @@ class TuneFailureTest : public testing::CpuDeviceTest {
 
   TuneFailureTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
   TunedKernel Create() { return Create(scale_.Definition(), *device_); }
@@ -269,7 +268,7 @@ class BusyStore final : public RecordStore {
 TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcessTunes) {
   auto store = std::make_shared<BusyStore>();
   policy_.store = store;
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.longest_wait_ms = 0;
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0) << "no second search beside the first";
@@ -363,7 +362,7 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
 }
 
 TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   KernelDefinition definition("indexed", "1");
   definition.Dims({"N"})
       .Parameters({InOut("indices", {"N"}, DType::kInt32), Scalar("causal", DType::kBool)})

@@ -155,7 +155,6 @@ class TunePolicyTest : public testing::CpuDeviceTest {
  protected:
   TunePolicyTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
     policy_.search.compile.cache = &artifacts_;
     policy_.retry_after_ms = 0;
@@ -378,7 +377,7 @@ TEST_F(TunePolicyTest, WhatAnotherProcessFoundIsServedByALaterLook) {
   ASSERT_OK(Launch(in_the_other_process));
   auto store = std::make_shared<LeasedStore>();
   policy_.store = store;
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.longest_wait_ms = 0;
   TunedKernel kernel = Create();
   for (int i = 0; i < 3; ++i) EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().busy_elsewhere, 3);
@@ -393,7 +392,7 @@ TEST_F(TunePolicyTest, WhatAnotherProcessFoundIsServedByALaterLook) {
 TEST_F(TunePolicyTest, BetweenTwoLooksTheStoreIsLeftAlone) {
   auto store = std::make_shared<LeasedStore>();
   policy_.store = store;
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.longest_wait_ms = 0;
   policy_.retry_after_ms = 1000000;
   TunedKernel kernel = Create();
   for (int i = 0; i < 5; ++i) EXPECT_OK(Launch(kernel));
@@ -416,7 +415,7 @@ TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
   ASSERT_OK(store->Remove(key));
   Result<TuningLease> lease = others->Lease(key, CompileLimits());
   ASSERT_OK(lease);
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.longest_wait_ms = 0;
   TunedKernel kernel = Create();
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().busy_elsewhere, 1);

@@ -35,7 +35,6 @@ class TunedKernelTest : public testing::CpuDeviceTest {
 
   TunedKernelTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
 
@@ -127,7 +126,6 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
 }
 
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
-  policy_.disabled = std::nullopt;
   Environment::SetDisableAutotune(true);
   TunedKernel kernel = Create(scale_.Definition());
   Environment::SetDisableAutotune(false);  // Read once, at Create.
@@ -140,7 +138,7 @@ TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
 }
 
 TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidConfig) {
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   SearchSpace space;
   IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
   space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });

@@ -44,7 +44,6 @@ class TunedStoreTest : public testing::CpuDeviceTest {
   };
 
   TunedStoreTest() : folder_(*TemporaryFolder::Create()) {
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
   TunedKernel Create() {
@@ -433,9 +432,9 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
   EXPECT_EQ(kernel->counters().failed_tunes, 1);
 }
 
-TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
+TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
   policy_.store = std::make_shared<MemoryStore>();
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
   std::atomic<bool> tuning{false};
   std::atomic<bool> go_on{false};
   policy_.search.on_progress = [&](const SearchProgress&) {
@@ -446,10 +445,7 @@ TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
   std::thread tuner([&] {
     ScopedContext current(context_->view());
     Stream stream = *Stream::Create(api());
-    DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 4000);
-    EXPECT_OK(x.Fill(0));
-    EXPECT_OK(kernel.Launch(stream.get(), View(x), View(x), 2.0f));
-    EXPECT_OK(stream.view().Synchronize());
+    EXPECT_OK(kernel.Warmup(stream.get(), {{{1000}, {}}}));
   });
   while (!tuning) std::this_thread::yield();
   EXPECT_OK(Launch(kernel, 1000));

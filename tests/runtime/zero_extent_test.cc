@@ -11,7 +11,6 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
  protected:
   ZeroExtentTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   TunedKernel Create(const KernelDefinition& definition) {
     Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
@@ -71,7 +70,7 @@ TEST_F(ZeroExtentTest, SealedCapturingAndDisabledItIsTheSame) {
   driver->GraphDestroy(graph);
   ExpectNothingHappened(captured);
 
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   TunedKernel disabled = Create(scale.Definition());
   EXPECT_OK(LaunchNothing(disabled));
   ExpectNothingHappened(disabled);

@@ -23,6 +23,7 @@ namespace tuneonce::testing {
 inline const bool kDefaultStoreIsMemory = [] {
   Environment environment = Environment::Get();
   environment.store = "memory";
+  environment.disable_autotune = false;
   Environment::Set(environment);
   return true;
 }();
