@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../docs/examples/kernels/cutile"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../tests/cutile"))
 import cuda.tile as ct  # noqa: E402
 import torch  # noqa: E402
 import triton  # noqa: E402

@@ -1,5 +1,5 @@
 // What compiling costs: candidates at once against one after the other, from the cache against compiled, and patching
-// hints. compile_cost_benchmark --kernels=FOLDER: FOLDER is what docs/examples/kernels/cutile/export.py wrote; needs
+// hints. compile_cost_benchmark --kernels=FOLDER: FOLDER is what tests/cutile/export.py wrote; needs
 // tileiras. The 16 candidates are those of cuTile's own matmul example: 64/128 x 64/128 x 32/64 and occupancy 1/2.
 #include <benchmark/benchmark.h>
 

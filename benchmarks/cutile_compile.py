@@ -9,7 +9,7 @@ import pathlib
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent / "../docs/examples/kernels/cutile"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "../tests/cutile"))
 from cuda.tile.compilation import CallingConvention, ConstantConstraint, KernelSignature, export_kernel  # noqa: E402
 from export import KERNELS  # noqa: E402
 

@@ -20,6 +20,7 @@
 #include "matmul_bundle.h"
 #include "measure/cupti_timer.h"
 #include "store/memory_store.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -28,7 +29,7 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
-#include "vector_add.h"
+#include "vector_add_bundle.h"
 
 namespace tuneonce {
 namespace {
@@ -77,8 +78,7 @@ TensorView View(std::int64_t elements) {
 
 /// vector_add with one config, so that making a key resident costs one load.
 KernelDefinition OneConfig() {
-  KernelDefinition example = examples::DefineVectorAdd();
-  OrDie(example.Validate());
+  KernelDefinition example = OrDie(Bundle::Load(vector_add_bundle)).definition();
   Target target = Target::Of(OrDie(GetBench().device.Identity()));
   Config baseline = *example.space().baseline();
   Variant variant = *OrDie(example.VariantsFor(target)).front();

@@ -21,6 +21,7 @@
 #include "measure/event_timer.h"
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -28,7 +29,7 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
-#include "vector_add.h"
+#include "vector_add_bundle.h"
 
 namespace tuneonce {
 namespace {
@@ -40,6 +41,8 @@ constexpr auto kDuration = std::chrono::seconds(1);
 /// A launch every 20 us and thread: an engine's pace, and slow enough for queues to stay empty.
 constexpr auto kPace = std::chrono::microseconds(20);
 constexpr std::int64_t kElements = 1024;
+
+KernelDefinition VectorAdd() { return OrDie(Bundle::Load(vector_add_bundle)).definition(); }
 
 /// With compiles from a cache that all searches share.
 AutotunePolicy InMemory() {
@@ -58,10 +61,10 @@ struct Bench {
         current(context.view()),
         stream(OrDie(Stream::Create(device.api()))),
         buffer(OrDie(DeviceBuffer::Allocate(stream.view(), kElements * sizeof(float)))),
-        kernel(OrDie(TunedKernel::Create(examples::DefineVectorAdd(), device, InMemory()))) {
+        kernel(OrDie(TunedKernel::Create(VectorAdd(), device, InMemory()))) {
     OrDie(buffer.Fill(0));
     TensorView view = View();
-    KernelDefinition definition = examples::DefineVectorAdd();
+    KernelDefinition definition = VectorAdd();
     TuningResult result = OrDie(exhaustive_search(definition, stream.view(), {view, view, view}));
     best.emplace(OrDie(BestKernel(device, definition, result.best)));
     OrDie(kernel.Launch(stream.get(), view, view, view));
@@ -130,7 +133,7 @@ int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   EventTimer events;
   AutotunePolicy policy = InMemory();
   if (by_events) policy.search.timer = &events;
-  TunedKernel kernel = OrDie(TunedKernel::Create(examples::DefineVectorAdd(), bench.device, policy));
+  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), bench.device, policy));
   TimingBurst burst(bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
   for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{2048 + 64 * searches}, {}}}));

@@ -1,6 +1,6 @@
 // What a whole search costs: the 16 configs of cuTile's matmul example (64/128 x 64/128 x 32/64, occupancy 1/2), with a
 // cold and with a warm artifact cache, by both timers, verification included. search_cost --kernels=FOLDER [--shape
-// MxNxK ...] prints JSON; FOLDER is what docs/examples/kernels/cutile/export.py wrote. compare_search.py runs it beside
+// MxNxK ...] prints JSON; FOLDER is what tests/cutile/export.py wrote. compare_search.py runs it beside
 // cuTile's own search.
 #include <CLI/CLI.hpp>
 #include <algorithm>

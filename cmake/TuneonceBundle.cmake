@@ -1,10 +1,16 @@
 # tuneonce_add_bundle(TARGET FOLDER): embeds a bundle into a program or library. Its code includes "NAME_bundle.h" (NAME:
-# the folder's) and gives tuneonce::TunedKernel::FromBundle the NAME_bundle that it declares.
+# the folder's) and gives tuneonce::TunedKernel::FromBundle the NAME_bundle that it declares. FOLDER may be the name of a
+# bundle that tuneonce has (rms_norm, say), where the project has no such folder itself.
 function(tuneonce_add_bundle target folder)
   get_filename_component(path ${folder} ABSOLUTE)
   get_filename_component(name ${path} NAME)
+  get_property(own GLOBAL PROPERTY tuneonce_bundles)
+  if(NOT EXISTS ${path} AND NOT folder MATCHES "/" AND EXISTS ${own}/${folder}/manifest.json)
+    set(path ${own}/${folder})
+  endif()
   if(NOT EXISTS ${path}/manifest.json)
-    message(FATAL_ERROR "tuneonce_add_bundle: ${path} is no bundle: it has no manifest.json")
+    message(FATAL_ERROR "tuneonce_add_bundle: ${path} is no bundle: it has no manifest.json; "
+                        "and tuneonce has none of that name in ${own}")
   endif()
   # What the manifest names, and the manifest.
   file(READ ${path}/manifest.json manifest)

@@ -7,6 +7,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "cuda/driver_api.h"
 #include "numbers.h"
 #include "runtime/warmup_inputs.h"
 #include "tuned_run.h"
@@ -23,7 +24,9 @@ Status ApplyShape(const KernelDefinition& definition, const std::vector<std::str
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
   for (const auto& [name, text] : settings) {
     if (std::find(definition.dims().begin(), definition.dims().end(), name) == definition.dims().end()) {
-      return InvalidArgumentError("the bundle has no dim '" + name + "'");
+      std::string known;
+      for (const std::string& dim : definition.dims()) known += (known.empty() ? "" : ", ") + dim;
+      return InvalidArgumentError("the bundle has no dim '" + name + "'; it has: " + known);
     }
     std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
     if (!extent || *extent < 1) {
@@ -127,15 +130,31 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
   return job;
 }
 
+/// A search measures the baseline whatever the guards say: of a shape that no config is for, nothing may run.
+Status CheckShape(const SearchSpace& space, const Target& target, const Dims& dims) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &dims));
+  Status first;
+  for (const Config& config : configs) {
+    Status fits = space.CheckGuards(config, dims);
+    if (fits.ok()) return fits;
+    if (first.ok()) first = std::move(fits);
+  }
+  return first;
+}
+
 }  // namespace
 
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy) {
   const KernelDefinition& definition = bundle.definition();
   Bundle::Example example = bundle.example();
+  if (device.api().is_cpu_device()) {
+    for (const auto& [dim, extent] : example.cpu_dims) example.dims[dim] = extent;
+  }
   TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example.dims));
   TUNEONCE_ASSIGN_OR_RETURN(Job job, MakeJob(definition, example, scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  TUNEONCE_RETURN_IF_ERROR(CheckShape(definition.space(), Target::Of(identity), job.dims));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
@@ -147,9 +166,8 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   for (const std::string& dim : definition.dims()) {
     report.shape += (report.shape.empty() ? "" : ", ") + dim + "=" + std::to_string(example.dims[dim]);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(report.run,
-                            examples::RunTuned(job.definition, device, stream.view(), inputs.arguments(),
-                                                 std::move(policy), nullptr, &job.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      report.run, RunTuned(job.definition, device, stream.view(), job.shape, inputs.arguments(), std::move(policy)));
   return report;
 }
 

@@ -12,14 +12,15 @@
 namespace tuneonce::cli {
 
 struct BundleReport {
-  examples::TunedRun run;
+  TunedRun run;
   std::string device_name;
   std::string shape;  ///< "M=64, N=32"
 };
 
 /// Tunes a bundle as a warm-up does, on what it declares for that (WarmupInputs), and launches it: on its example's
-/// shape, `shape` ("M=4096") and `scalars` ("eps=1e-5") put in. Its candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting that names
-/// nothing or a dim without a value; what tuning fails with.
+/// shape (that for the CPU device there), `shape` ("M=4096") and `scalars` ("eps=1e-5") put in. Its candidates' outputs
+/// are compared with the baseline's. Errors: InvalidArgument for a setting that names nothing or a dim without a value;
+/// what tuning fails with.
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy);
 

@@ -1,11 +1,9 @@
-// tuneonce tune EXAMPLE|BUNDLE
-#include <filesystem>
+// tuneonce tune BUNDLE
 #include <memory>
 #include <mutex>
 
 #include "base/environment.h"
 #include "commands.h"
-#include "example.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "output.h"
@@ -25,7 +23,7 @@ namespace tuneonce::cli {
 namespace {
 
 struct TuneArguments {
-  std::string example;
+  std::string bundle;
   std::string device = "cuda";
   std::vector<std::string> shape;
   std::vector<std::string> scalars;
@@ -73,47 +71,18 @@ std::unique_ptr<Timer> TimerNamed(const std::string& name) {
   return nullptr;
 }
 
-void PrintResult(const std::string& name, const TuningResult& result, const std::string& device,
-                 const std::string& shape, bool json) {
-  if (json) {
-    PrintText(ResultJson(result, device, shape) + "\n");
-  } else {
-    PrintLine("%s on %s, %s", name.c_str(), device.c_str(), shape.c_str());
-    PrintText(SummaryTable(result));
-  }
-}
-
-Status TuneExample(const TuneArguments& arguments, const Device& device, const AutotunePolicy& policy) {
-  if (!arguments.scalars.empty())
-    return InvalidArgumentError("an example's scalars are fixed: --scalar is for bundles");
-  TUNEONCE_ASSIGN_OR_RETURN(const examples::Example* example, examples::FindExample(arguments.example));
-  TUNEONCE_ASSIGN_OR_RETURN(examples::Shape shape, examples::ParseShape(*example, arguments.shape));
-  TUNEONCE_ASSIGN_OR_RETURN(examples::ExampleReport report, examples::RunExample(*example, device, shape, policy));
-  PrintResult(example->name, report.result, report.device_name, report.shape, arguments.json);
-  if (arguments.json) return Status();
-  PrintLine("output checked against the reference: largest relative error %.1e", report.max_error);
-  PrintLine("a launch now costs %.2f us of host time", report.hit_host_us);
-  return Status();
-}
-
-Status TuneBundleFolder(const TuneArguments& arguments, const Device& device, const AutotunePolicy& policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.example));
-  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report,
-                            TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy));
-  PrintResult(bundle.definition().name(), report.run.result, report.device_name, report.shape, arguments.json);
-  if (arguments.json) return Status();
+void Print(const std::string& name, const BundleReport& report, bool json) {
+  if (json) return PrintText(ResultJson(report.run.result, report.device_name, report.shape) + "\n");
+  PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
+  PrintText(SummaryTable(report.run.result));
   PrintLine("candidates' outputs were compared with the baseline's; the first call took %.1f ms",
             report.run.first_call_ms);
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
-  return Status();
 }
 
 Status Tune(const TuneArguments& arguments) {
-  std::error_code ignored;
-  bool is_bundle = std::filesystem::is_directory(arguments.example, ignored);
-  if (!is_bundle) {  // Before a device is looked for: a wrong name is the first thing to say.
-    TUNEONCE_RETURN_IF_ERROR(examples::FindExample(arguments.example).status());
-  }
+  // Before a device is looked for: a wrong name is the first thing to say.
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
   Result<Device> device = OpenDevice(arguments.device);
   if (!device.ok()) {
     bool no_gpu = device.status().code() == StatusCode::kUnavailable && arguments.device.compare(0, 4, "cuda") == 0;
@@ -135,8 +104,9 @@ Status Tune(const TuneArguments& arguments) {
   }
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  TUNEONCE_RETURN_IF_ERROR(is_bundle ? TuneBundleFolder(arguments, *device, policy)
-                                     : TuneExample(arguments, *device, policy));
+  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report,
+                            TuneBundle(bundle, *device, arguments.shape, arguments.scalars, policy));
+  Print(bundle.definition().name(), report, arguments.json);
   return kept == nullptr ? Status() : kept->failure();
 }
 
@@ -144,13 +114,12 @@ Status Tune(const TuneArguments& arguments) {
 
 void AddTune(CLI::App& app, Command* command) {
   std::string names;
-  for (const examples::Example& example : examples::AllExamples()) {
-    names += "\n  " + example.name + ": " + example.summary;
-  }
+  for (const std::string& name : Bundle::Names()) names += (names.empty() ? "" : ", ") + name;
   CLI::App* tune = app.add_subcommand(
-      "tune", "Tune a bundle (a folder with a manifest.json) or an example on random data, and launch it:" + names);
+      "tune", "Tune a bundle (a folder with a manifest.json) on made-up data, and launch it. Found by name: " + names);
   auto arguments = std::make_shared<TuneArguments>();
-  tune->add_option("bundle", arguments->example, "A bundle's folder, or an example's name")->required();
+  tune->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
+      ->required();
   tune->add_option("--device", arguments->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
   tune->add_option("--shape", arguments->shape, "Value of one dim, as M=4096; may be repeated");
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");

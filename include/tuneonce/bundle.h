@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
@@ -34,16 +35,24 @@ struct EmbeddedBundle {
 /// manifest declares. A value. Thread rule: immutable; any thread.
 class TUNEONCE_API Bundle {
  public:
-  /// Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for anything that is wrong with it;
-  /// NotFound for a folder or artifact that is not there; Unimplemented in a build without JSON.
-  static Result<Bundle> Load(const std::string& folder);
+  /// `folder_or_name`: a folder, or a name without a slash, which is looked for in the folders of TUNEONCE_BUNDLES,
+  /// then among the bundles that are installed with this library (share/tuneonce/bundles: matmul, rms_norm, ...), then
+  /// in the working directory. Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for anything
+  /// that is wrong with it, and for a name that stands for two bundles, in the working directory and elsewhere;
+  /// NotFound for a bundle or artifact that is not there; Unimplemented in a build without JSON.
+  static Result<Bundle> Load(const std::string& folder_or_name);
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 
+  /// Names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
+  static std::vector<std::string> Names();
+
   const KernelDefinition& definition() const { return definition_; }
-  /// What the manifest gives as an example: values of the dims, dtypes of tensors that are declared without one, and
-  /// values of scalars. For tools that tune on random data.
+  /// What the manifest gives as an example: values of the dims (and, for the CPU device, of those that are smaller
+  /// there), dtypes of tensors that are declared without one, and values of scalars. For tools that tune on made-up
+  /// data.
   struct Example {
     std::map<std::string, std::int64_t> dims;
+    std::map<std::string, std::int64_t> cpu_dims;
     std::map<std::string, DType> dtypes;
     std::map<std::string, double> scalars;
   };

@@ -93,6 +93,13 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
     const std::function<Hints(const Config&)>& hints_fn = nullptr, const SearchOptions& options = {});
 
+/// The same over what the host launches itself: `launch_fn` puts a config's work into the stream (Callable says how it
+/// must behave), on the arguments that `args_fn` gives for it, by index; null: none, and nothing is verified.
+TUNEONCE_API Result<TuningResult> exhaustive_search(
+    const SearchSpace& space, StreamView stream, const Variant::LaunchFn& launch_fn,
+    const std::function<std::vector<TrialArgument>(const Config&)>& args_fn = nullptr,
+    const SearchOptions& options = {});
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_EXHAUSTIVE_SEARCH_H_

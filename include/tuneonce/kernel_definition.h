@@ -1,10 +1,15 @@
 #ifndef TUNEONCE_KERNEL_DEFINITION_H_
 #define TUNEONCE_KERNEL_DEFINITION_H_
 
+#include <cuda.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,6 +84,55 @@ inline Assumption NoOverlap(std::string tensor, std::string other) {
   return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
 }
 
+class KernelDefinition;
+
+/// The arguments of one launch, as a launcher of the host's gets them (Variant::launcher): in a search the scratch and
+/// copies that trials run on, else what the caller passed. By name, or by index in the definition's parameters.
+///
+/// Asking for what the kernel does not have gives nothing (memory at null, zero), and the launch is an error that names
+/// it. A view, valid during the call. Thread rule: one thread.
+class TUNEONCE_API CallArguments {
+ public:
+  /// `values`: by parameter, its TensorView or its scalar's bytes; `workspaces`: the address of each workspace
+  /// parameter, in order. REQUIRES: all outlive it.
+  CallArguments(const KernelDefinition& definition, const Problem& problem, const void* const* values,
+                const std::uint64_t* workspaces)
+      : definition_(&definition), problem_(&problem), values_(values), workspaces_(workspaces) {}
+
+  const TensorView& tensor(std::size_t parameter) const;
+  const TensorView& tensor(std::string_view name) const;
+  /// A scalar that the caller passed. `T`: exactly its declared dtype's C++ type.
+  template <typename T>
+  T scalar(std::size_t parameter) const {
+    T value{};
+    if (const void* bytes = FindScalar(parameter, ScalarDType<T>())) std::memcpy(&value, bytes, sizeof(value));
+    return value;
+  }
+  template <typename T>
+  T scalar(std::string_view name) const {
+    return scalar<T>(IndexOf(name, "scalar"));
+  }
+  /// Device memory of a Workspace parameter; null if its size is 0.
+  void* workspace(std::string_view name) const;
+  /// The value of a dim.
+  std::int64_t dim(std::string_view name) const;
+  const Problem& problem() const { return *problem_; }
+
+  /// OK, or the first thing that was asked for in vain: InvalidArgument.
+  const Status& Check() const { return mistake_; }
+
+ private:
+  std::size_t IndexOf(std::string_view name, const char* what) const;
+  const void* FindScalar(std::size_t parameter, DType dtype) const;
+  void NoteMistake(const std::string& what) const;
+
+  const KernelDefinition* definition_;
+  const Problem* problem_;
+  const void* const* values_;
+  const std::uint64_t* workspaces_;
+  mutable Status mistake_;
+};
+
 /// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
 /// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
@@ -86,10 +140,13 @@ inline Assumption NoOverlap(std::string tensor, std::string other) {
 struct Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
+  using LaunchFn = std::function<Status(CUstream, const Config&, const CallArguments&)>;
 
   std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
+  /// Instead of `source`: the host's own launch of the config, for what no toolchain compiles (Callable).
+  LaunchFn launcher;
   HintsFn hints;  ///< Empty: Hints::OfConfig.
   GeometryFn geometry;
   CallingConvention convention = CallingConvention::kPlain;
@@ -100,6 +157,51 @@ struct Variant {
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;
 };
+
+/// A variant that the host launches itself: instances of a template library, algorithms of a vendor's library, what
+/// engines call tactics. Its configs race with compiled ones, are verified like them, and are remembered by config.
+///
+/// `launcher` puts the config's work into the stream, which may be capturing, and returns; on the tensors that it is
+/// given, which in a search are not the caller's. It may be called from several threads at once. What it returns or
+/// throws fails the candidate, or is the launch's error. It takes all parameters, and tensors as kPlain has them; it
+/// has no hints and no geometry, and gets no Derived, Stride or Descriptor values:
+///
+///   definition.Variant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
+///     return RunMyGemm(stream, config[algorithm], arguments.tensor("a").data, arguments.tensor("b").data,
+///                      arguments.tensor("c").data, arguments.dim("M"), arguments.dim("N"), arguments.dim("K"));
+///   }));
+///
+/// What it does cannot be hashed: of it
+/// a record's key has the kernel's and the variant's name and the kernel's version alone, so that a launcher which is
+/// changed needs a new version.
+inline Variant Callable(Variant::LaunchFn launcher, std::string name = "callable") {
+  Variant variant;
+  variant.name = std::move(name);
+  variant.launcher = std::move(launcher);
+  return variant;
+}
+
+/// Code that was compiled ahead, and what for.
+struct Precompiled {
+  std::vector<AxisAssignment> config;  ///< The values it was compiled for; an axis that is not named may have any.
+  KernelSource source;                 ///< KernelSource::FromFile or ::Cubin.
+};
+
+/// A variant of precompiled code: cubins or fatbins, on the CPU device shared objects. Files in, a tuned launch out:
+///
+///   KernelDefinition matmul("matmul", "1");
+///   matmul.Dims({"M", "N", "K"})
+///       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
+///       .Space(space)
+///       .Variant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul", Grid::TileCoverage({{"M", m}, {"N", n}})));
+///
+/// A config is built by the first
+/// that was compiled for it; one that none was compiled for fails to compile, in words.
+TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry);
+/// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin". In
+/// `symbol`, too, an axis in braces stands for its value. A config whose file is missing fails to compile, by its name.
+/// The files are read again for each search and each record that is looked up.
+TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol, GeometryFn geometry);
 
 /// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
 ///

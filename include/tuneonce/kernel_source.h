@@ -19,7 +19,7 @@ namespace tuneonce {
 struct Fingerprint;
 
 enum class SourceKind {
-  kCubin,    ///< Machine code for one GPU architecture, as is.
+  kCubin,    ///< Machine code, as is: a cubin, or a fatbin of several; for the CPU device a shared object.
   kTileIr,   ///< CUDA Tile IR bytecode, for tileiras.
   kPtx,      ///< PTX text, for ptxas.
   kCudaCpp,  ///< CUDA C++, for NVRTC.
@@ -57,6 +57,18 @@ struct TUNEONCE_API KernelSource {
     return Make(SourceKind::kPtx, std::move(content), std::move(symbol));
   }
 
+  /// The content of a file, which is read now: a cubin or fatbin that was compiled before (on the CPU device a shared
+  /// object), Tile IR bytecode, PTX, C++. A file that cannot be read is kept for Check, so that a config whose file is
+  /// missing fails to compile, by the file's name.
+  static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
+  /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
+  /// REQUIRES: `why` is an error.
+  static KernelSource None(SourceKind kind, Status why) {
+    KernelSource source = Make(kind, "", "");
+    source.mistake_ = std::move(why);
+    return source;
+  }
+
   /// Adds the macro `name` as the literal that is exactly `value`: `64`; `0.5`, or `0.5f` of a float, with as many
   /// digits as that takes; 1 or 0 for a truth value; a string as it is (a type's name, say). `value` may be an
   /// AxisValue.
@@ -84,7 +96,7 @@ struct TUNEONCE_API KernelSource {
       return DefineText(name, value);
     }
   }
-  /// The first mistake of a Define: InvalidArgument, naming the macro. Compiling asks.
+  /// The first mistake of a Define (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
   const Status& Check() const { return mistake_; }
 
   /// Of everything above.

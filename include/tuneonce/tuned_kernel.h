@@ -55,8 +55,9 @@ class TUNEONCE_API TunedKernel {
   /// calling thread's current context, whichever device of that driver it is on. A further context of a device needs no
   /// tuning: at a kernel's first launch there the driver loads it, behind what runs in that context.
   static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
-  /// Bundle::Load, then Create.
-  static Result<TunedKernel> FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy = {});
+  /// Bundle::Load, of a folder or of a bundle that is found by name ("rms_norm"), then Create.
+  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, const Device& device,
+                                        AutotunePolicy policy = {});
   static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, const Device& device, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;

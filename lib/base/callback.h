@@ -30,6 +30,30 @@ class CallbackScope {
   bool outer_;
 };
 
+/// True while a search runs a trial on this thread, and holds the right to measure.
+inline thread_local bool inside_trial = false;
+
+/// What would wait for another search is an error then: the other one may wait for this one.
+inline bool InsideTrial() { return inside_trial; }
+
+/// Marks the calling thread as inside a trial for its lifetime, and not inside a callback: a launcher may launch, what
+/// needs no search.
+class TrialScope {
+ public:
+  TrialScope()
+      : outer_trial_(std::exchange(inside_trial, true)), outer_callback_(std::exchange(inside_callback, false)) {}
+  ~TrialScope() {
+    inside_trial = outer_trial_;
+    inside_callback = outer_callback_;
+  }
+  TrialScope(const TrialScope&) = delete;
+  TrialScope& operator=(const TrialScope&) = delete;
+
+ private:
+  bool outer_trial_;
+  bool outer_callback_;
+};
+
 /// What CallUser gives for a function that returns T: Result<T>; a Status or Result as it is.
 template <typename T>
 struct CallUserResult {

@@ -33,6 +33,7 @@ Environment ReadAll() {
   environment.home = Read("HOME");
   environment.store = Read("TUNEONCE_STORE");
   environment.cache_folder = Read("XDG_CACHE_HOME");
+  environment.bundles = Read("TUNEONCE_BUNDLES");
   int workers = 0;
   if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0)
     environment.compile_workers = workers;

@@ -39,6 +39,9 @@ struct TUNEONCE_API Environment {
   std::string store;
   /// `XDG_CACHE_HOME`.
   std::string cache_folder;
+  /// `TUNEONCE_BUNDLES`: folders, separated by ':', in which bundles are looked for by name before the installed ones.
+  /// Default empty.
+  std::string bundles;
   /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompilePool.
   int compile_workers = 0;
   /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.

@@ -14,7 +14,7 @@ namespace tuneonce {
 /// library is meant for people's eyes goes through this; JSON does not, which has escapes of its own. Thread-safe.
 TUNEONCE_API std::string Printable(std::string_view text);
 
-/// The same for text of several lines, whose '\n' and '\t' stay.
+/// The same for text of several lines: line feeds and tabs stay.
 TUNEONCE_API std::string PrintableLines(std::string_view text);
 
 }  // namespace tuneonce

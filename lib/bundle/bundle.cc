@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/environment.h"
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
 #include "bundle/bundle_files.h"
@@ -11,6 +12,7 @@
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
 #include "definition/fill_bytes.h"
+#include "bundle/bundle_folders.h"
 #include "launch/assumption.h"
 
 namespace tuneonce {
@@ -281,12 +283,14 @@ class BundleReader {
     };
     const ManifestNode* node = root.Find("example");
     if (node == nullptr) return Status();
-    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"dims", "dtypes", "scalars"}));
-    if (const ManifestNode* dims = node->Find("dims")) {
+    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"dims", "cpu_dims", "dtypes", "scalars"}));
+    for (auto [field, values] : {std::pair("dims", &example->dims), std::pair("cpu_dims", &example->cpu_dims)}) {
+      const ManifestNode* dims = node->Find(field);
+      if (dims == nullptr) continue;
       TUNEONCE_ASSIGN_OR_RETURN(auto members, dims->Object());
       for (const auto& [name, value] : *members) {
         TUNEONCE_RETURN_IF_ERROR(space_.FindDim(value, name).status());
-        TUNEONCE_ASSIGN_OR_RETURN(example->dims[name], value.Int());
+        TUNEONCE_ASSIGN_OR_RETURN((*values)[name], value.Int());
       }
     }
     if (const ManifestNode* dtypes = node->Find("dtypes")) {
@@ -311,7 +315,10 @@ class BundleReader {
   std::vector<BundleVariant> variants_;
 };
 
-Result<Bundle> Bundle::Load(const std::string& folder) {
+std::vector<std::string> Bundle::Names() { return BundleFolders::Of(Environment::Get()).Names(); }
+
+Result<Bundle> Bundle::Load(const std::string& folder_or_name) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string folder, BundleFolders::Of(Environment::Get()).Find(folder_or_name));
   std::string manifest = folder + "/manifest.json";
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
   Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);

@@ -40,6 +40,15 @@ double SumOfProducts::Value(const Dims& dims) const {
   return sum;
 }
 
+std::string SumOfProducts::ToString(const std::vector<std::string>& dims) const {
+  std::vector<std::string> terms;
+  for (const auto& [factor, factors] : products) {
+    terms.push_back(absl::StrCat(factor));
+    for (Dim dim : factors) absl::StrAppend(&terms.back(), " ", dims[static_cast<std::size_t>(dim.index)]);
+  }
+  return absl::StrJoin(terms, " + ");
+}
+
 Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   BundleSpace space;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims, root.Get("dims"));
@@ -178,7 +187,7 @@ Status BundleSpace::ReadGuards(const ManifestNode& root) {
     if (const ManifestNode* product = guard.Find("is")) {
       any = true;
       TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, ReadSum(*product));
-      space_.AddGuard(absl::StrCat(dim_name, " is what the bundle says"),
+      space_.AddGuard(absl::StrCat(dim_name, " is ", formula.ToString(dims_)),
                       [dim, formula](const Config&, const Dims& dims) {
                         return static_cast<double>(dims[dim]) == formula.Value(dims);
                       });

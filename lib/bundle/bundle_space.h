@@ -33,6 +33,8 @@ struct SumOfProducts {
   std::vector<std::pair<double, std::vector<Dim>>> products;
 
   double Value(const Dims& dims) const;
+  /// For people: "2 M N + 4 M"; `dims`: all dims' names.
+  std::string ToString(const std::vector<std::string>& dims) const;
 };
 
 /// What a manifest's other parts refer to by name, dims and axes, and the space that they span. A value.

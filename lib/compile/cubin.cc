@@ -15,7 +15,6 @@ namespace tuneonce {
 namespace {
 
 // What a cubin's ELF adds to the standard (CUDA's own names where it has published them in cuobjdump's output).
-constexpr int kMachineCuda = 190;         // EM_CUDA
 constexpr std::uint8_t kEntryBit = 0x10;  // STO_CUDA_ENTRY
 constexpr std::uint32_t kTypeCallGraph = 0x70000001;
 constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.

@@ -5,6 +5,9 @@
 
 namespace tuneonce {
 
+/// EM_CUDA: an ELF file with this machine is a cubin.
+inline constexpr int kMachineCuda = 190;
+
 /// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the
 /// only kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such
 /// kernel.

@@ -1,16 +1,45 @@
 #include "compile/cubin_toolchain.h"
 
+#include "base/elf_image.h"
+#include "base/fat_binary.h"
 #include "compile/cubin.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+namespace {
+
+/// An image of which no more is known than its bytes.
+Status DescribeByBytes(Artifact* artifact) {
+  if (artifact->symbol.empty()) return InvalidArgumentError("the image does not say which kernels it has: name one");
+  artifact->code_fingerprint = Fingerprinter().Add(artifact->image).Add(artifact->symbol).Finish();
+  return Status();
+}
+
+Status DescribeSharedObject(Artifact* artifact) {
+  Result<ElfImage> image = ElfImage::Parse(artifact->image);
+  if (!image.ok()) {
+    return InvalidArgumentError("the image is no shared object, which the CPU device loads: " +
+                                image.status().message());
+  }
+  if (image->machine() == kMachineCuda) return InvalidArgumentError("a cubin cannot run on the CPU device");
+  return DescribeByBytes(artifact);
+}
+
+}  // namespace
 
 Result<Artifact> CubinToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                            const CompileLimits&) const {
-  if (target.is_cpu_device) return InvalidArgumentError("a cubin cannot run on the CPU device");
   Artifact artifact;
   artifact.image = source.content;
   artifact.symbol = source.symbol;
-  TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact));
+  if (target.is_cpu_device) {
+    TUNEONCE_RETURN_IF_ERROR(DescribeSharedObject(&artifact));
+  } else if (IsFatBinary(artifact.image)) {
+    TUNEONCE_RETURN_IF_ERROR(CheckFatBinary(artifact.image));
+    TUNEONCE_RETURN_IF_ERROR(DescribeByBytes(&artifact));
+  } else {
+    TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact));
+  }
   return artifact;
 }
 

@@ -7,8 +7,8 @@
 
 namespace tuneonce {
 
-/// Passes machine code through as it is. Errors of Compile: InvalidArgument if the content is no cubin, or the target
-/// is the CPU device.
+/// Passes machine code through as it is: cubins, fatbins, and for the CPU device shared objects. Errors of Compile:
+/// InvalidArgument if the content is none, is cut, or does not say which kernels it has and none is named.
 class TUNEONCE_API CubinToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kCubin; }

@@ -16,8 +16,8 @@
 #include "absl/strings/strip.h"
 #include "base/environment.h"
 #include "base/file.h"
-#include "compile/keyed_lock.h"
 #include "base/process.h"
+#include "compile/keyed_lock.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/fingerprint.h"
 

@@ -43,4 +43,27 @@ std::string FolderOfProgram() {
   return n <= 0 ? "." : FolderOf(std::string(buffer, static_cast<std::size_t>(n)));
 }
 
+std::vector<std::string> FoldersOfLibraries() {
+  Dl_info info{};
+  void* code = nullptr;
+  if (dladdr(reinterpret_cast<void*>(&FoldersOfLibraries), &info) != 0 && info.dli_fname != nullptr) {
+    code = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  }
+  if (code == nullptr) code = dlopen(nullptr, RTLD_LAZY);  // This code is in the program.
+  if (code == nullptr) return {};
+  std::vector<std::string> folders;
+  Dl_serinfo size{};
+  if (dlinfo(code, RTLD_DI_SERINFOSIZE, &size) == 0) {
+    // A Dl_serinfo, with its list and texts behind it, in memory aligned as one.
+    std::vector<Dl_serinfo> memory(size.dls_size / sizeof(Dl_serinfo) + 1, size);
+    Dl_serinfo* list = memory.data();
+    if (dlinfo(code, RTLD_DI_SERINFO, list) == 0) {
+      const Dl_serpath* paths = list->dls_serpath;
+      for (unsigned i = 0; i < list->dls_cnt; ++i) folders.emplace_back(paths[i].dls_name);
+    }
+  }
+  dlclose(code);
+  return folders;
+}
+
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include "base/elf_image.h"
+#include "base/fat_binary.h"
 #include "cuda/cuda_status.h"
 #include "cuda/relaxed_driver.h"
 
@@ -46,6 +47,7 @@ Result<Library> Library::Load(const DriverApi& api, const std::string& image) {
     Status whole = ElfImage::Parse(image).status();
     if (!whole.ok()) return whole.WithPrefix("cannot load an image of " + std::to_string(image.size()) + " bytes");
   }
+  if (IsFatBinary(image)) TUNEONCE_RETURN_IF_ERROR(CheckFatBinary(image));
   RelaxedDriver driver(api);
   CUlibrary library = nullptr;
   TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,

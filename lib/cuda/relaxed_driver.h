@@ -8,7 +8,7 @@ namespace tuneonce {
 /// The way to call the driver: for its lifetime the calling thread's stream-capture mode is RELAXED.
 ///
 /// While any thread captures a stream in GLOBAL mode, even cuEventQuery on an unrelated event of another thread spoils
-/// that capture, unless the caller's thread is in RELAXED mode (measured, DRIVER_RULES). So a function that
+/// that capture, unless the caller's thread is in RELAXED mode (measured: docs/driver_rules.md). So a function that
 /// needs the driver makes one of these and calls through it: `RelaxedDriver driver(api); driver->MemAlloc(...)`.
 /// Nesting is fine; the previous mode comes back at the end. Costs two calls of 6 ns.
 ///

@@ -26,6 +26,16 @@ Status CheckName(const char* what, const std::string& name) {
   return InvalidArgumentError(absl::StrCat(what, " has control characters"));
 }
 
+/// A variant is built from source or launched by the host, and a launcher knows parameters by name.
+Status CheckBuilt(const struct Variant& variant) {
+  if (!variant.source && !variant.launcher) return InvalidArgumentError("it has no source function, and no launcher");
+  if (!variant.launcher) return Status();
+  if (variant.source) return InvalidArgumentError("it has a source function and a launcher: give one of them");
+  if (!variant.parameters.empty()) return InvalidArgumentError("a launcher gets all parameters: leave its list empty");
+  if (variant.hints) return InvalidArgumentError("hints are for compilers, and a launcher has none");
+  return Status();
+}
+
 }  // namespace
 
 KernelDefinition::KernelDefinition(std::string name, std::string version)
@@ -228,9 +238,7 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");
     for (struct Variant& variant : variants_) {
-      if (!variant.source) {
-        return InvalidArgumentError(absl::StrCat("variant '", variant.name, "' has no source function"));
-      }
+      TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
     }
     return Status();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -61,6 +62,11 @@ Fingerprint KernelSource::Fingerprint() const {
   for (const std::string& option : options) fingerprinter.Add(option);
   if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // What it lacks is not in `defines`.
   return fingerprinter.Finish();
+}
+
+KernelSource KernelSource::FromFile(SourceKind kind, const std::string& path, std::string symbol) {
+  Result<std::string> content = ReadFile(path);
+  return content.ok() ? Make(kind, *std::move(content), std::move(symbol)) : None(kind, content.status());
 }
 
 KernelSource& KernelSource::DefineWhole(const std::string& name, std::int64_t value) {

@@ -52,6 +52,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
+  if (!planned.needs_compiling()) return LoadCandidate(api_, planned.alternatives.front());
   const ToolchainSet& toolchains =
       policy_.search.toolchains != nullptr ? *policy_.search.toolchains : ToolchainSet::Default();
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(toolchains);
@@ -59,6 +60,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   options.interrupted = policy_.search.interrupted;
   CompilePool pool(may_compile ? toolchains : cached, call.problem.target, {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();
+  if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api_, planned.alternatives.back());
   if (!compiled.artifact.ok() && !may_compile) {
     return compiled.artifact.status().WithPrefix(
         "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" +

@@ -36,6 +36,7 @@ MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
       waiting_(context.policy.max_resident_keys) {}
 
 Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
   if (capturing) return LaunchCaptureMiss(stream, call);
@@ -149,6 +150,13 @@ Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const TuneOut
   if (why.is_elsewhere) ++to_.counters.busy_elsewhere;
   Status launched = LaunchStandIn(stream, call);
   return launched.ok() ? launched : BothFailed(why.status, launched);
+}
+
+Status MissPolicy::CheckOutsideTrial() const {
+  if (!InsideTrial()) return Status();
+  return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                 "' is used by a launcher that a search tries, and is not tuned for this key: warm it "
+                                 "up before that search");
 }
 
 Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
@@ -268,6 +276,7 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
 }
 
 Status MissPolicy::CheckSafe(CUstream stream, const char* what, const char* advice) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
   if (!capturing) return Status();

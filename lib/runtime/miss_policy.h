@@ -48,6 +48,8 @@ class MissPolicy {
  private:
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
   Status CheckTunable(CUstream stream, const BoundCall& call);
+  /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
+  Status CheckOutsideTrial() const;
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call);
   Status LaunchSealedMiss(CUstream stream, BoundCall& call);
   /// kTune: after a search now, or after another's.

@@ -82,7 +82,7 @@ Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, Res
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  bool is_fixed = binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
+  bool is_fixed = !loaded.variant->launcher && binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
                   definition_.space().CheckGuards(config, call.problem.dims).ok();
   if (!is_fixed) return std::nullopt;
   Result<Geometry> computed =
@@ -107,7 +107,9 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->assumptions = &of_variant.assumptions;
     resident->space = &definition_.space();
     resident->api = &api_;
-    resident->function = loaded->kernel.get();
+    resident->function = loaded->function;
+    if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
+    resident->definition = &definition_;
     if (geometry) {
       resident->setup.emplace(*geometry);
       resident->setup_geometry = geometry;

@@ -1,19 +1,31 @@
 #include "runtime/resident_kernel.h"
 
 #include "cuda/driver_api.h"
+#include "launch/call_launcher.h"
 #include "runtime/context_status.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
 
-Status ResidentKernel::Launch(CUstream stream, BoundCall& call) const {
+Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
-  call.problem.target = target;
-  Geometry geometry = Naming("the geometry function", [&] { return variant->geometry(config, call.problem); });
-  if (!geometry.IsLaunchable()) return variant->geometry.Check(config, call.problem);
-  if (layout->has_workspace()) return LaunchWithWorkspace(stream, call, geometry);
-  return FillAndLaunch(stream, call, geometry, nullptr);
+  call.problem.target = self.target;
+  const Variant& variant = *self.variant;
+  Geometry geometry = Naming("the geometry function", [&] { return variant.geometry(self.config, call.problem); });
+  if (!geometry.IsLaunchable()) return variant.geometry.Check(self.config, call.problem);
+  if (!self.layout->has_workspace()) return self.FillAndLaunch(stream, call, geometry, nullptr);
+  TUNEONCE_ASSIGN_OR_RETURN(Workspaces workspaces, self.AllocateWorkspaces(stream, call));
+  return self.FillAndLaunch(stream, call, geometry, workspaces.addresses.data());
+}
+
+Status ResidentKernel::LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call) {
+  call.problem.target = self.target;
+  Workspaces workspaces;
+  if (self.layout->has_workspace()) {
+    TUNEONCE_ASSIGN_OR_RETURN(workspaces, self.AllocateWorkspaces(stream, call));
+  }
+  return CallLauncher(*self.definition, *self.variant, self.config, stream, call, workspaces.addresses.data());
 }
 
 bool ResidentKernel::CanPrepare(const Geometry& geometry) const {
@@ -32,17 +44,17 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
 
-Status ResidentKernel::LaunchWithWorkspace(CUstream stream, const BoundCall& call, const Geometry& geometry) const {
-  std::vector<DeviceBuffer> buffers;
-  std::vector<std::uint64_t> addresses;
+Result<ResidentKernel::Workspaces> ResidentKernel::AllocateWorkspaces(CUstream stream, const BoundCall& call) const {
+  CallbackScope scope;
+  Workspaces workspaces;
   std::vector<std::size_t> sizes =
       Naming("a workspace function", [&] { return layout->WorkspaceBytes(config, call.problem); });
   for (std::size_t bytes : sizes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(StreamView(*api, stream), bytes));
-    addresses.push_back(buffer.get());
-    buffers.push_back(std::move(buffer));
+    workspaces.addresses.push_back(buffer.get());
+    workspaces.buffers.push_back(std::move(buffer));
   }
-  return FillAndLaunch(stream, call, geometry, addresses.data());
+  return workspaces;
 }
 
 Status ResidentKernel::Refused(CUresult result, CUstream stream) const {

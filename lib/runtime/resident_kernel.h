@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/callback.h"
 #include "cuda/driver_api.h"
@@ -15,6 +16,8 @@
 #include "launch/launch.h"
 #include "launch/parameter_block.h"
 #include "search/candidate.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
 
@@ -33,6 +36,10 @@ struct ResidentKernel {
   const Variant* variant = nullptr;
   const SearchSpace* space = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
+  const KernelDefinition* definition = nullptr;
+  /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
+  /// hit of compiled code asks for nothing.
+  Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
   /// True if the config may run for the call's dims.
   bool GuardsHold(const BoundCall& call) const {
@@ -41,7 +48,9 @@ struct ResidentKernel {
     return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
-  Status Launch(CUstream stream, BoundCall& call) const;
+  Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
+  static Status LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call);
+  static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.
@@ -56,9 +65,15 @@ struct ResidentKernel {
   }
 
  private:
+  /// The workspaces of one launch: their memory, and its addresses.
+  struct Workspaces {
+    std::vector<DeviceBuffer> buffers;
+    std::vector<std::uint64_t> addresses;
+  };
+
   Status FillAndLaunch(CUstream stream, const BoundCall& call, const Geometry& geometry,
                        const std::uint64_t* workspaces) const;
-  Status LaunchWithWorkspace(CUstream stream, const BoundCall& call, const Geometry& geometry) const;
+  Result<Workspaces> AllocateWorkspaces(CUstream stream, const BoundCall& call) const;
   Status Refused(CUresult result, CUstream stream) const;
 };
 

@@ -62,8 +62,9 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Devic
   return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
 }
 
-Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder, const Device& device, AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
+Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, const Device& device,
+                                            AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
   return Create(bundle.definition(), device, std::move(policy));
 }
 

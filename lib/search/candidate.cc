@@ -47,6 +47,9 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.config = config;
   candidate.call = call;
   candidate.convention = variant.convention;
+  candidate.definition = definition;
+  candidate.variant = &variant;
+  if (candidate.is_callable()) return candidate;
   TUNEONCE_ASSIGN_OR_RETURN(
       candidate.source, CallUser("the source function" + where, [&] { return variant.source(config, call.problem); }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
@@ -54,8 +57,6 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("the geometry function" + where,
                                                          [&] { return variant.geometry(config, call.problem); }));
-  candidate.definition = definition;
-  candidate.variant = &variant;
   if (candidate.source.kind == SourceKind::kTileIr) {
     TUNEONCE_RETURN_IF_ERROR(CheckTileGeometry(candidate.geometry).WithPrefix("the geometry function" + where));
   }
@@ -85,6 +86,9 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant));
     if (Status suits = assumptions.Verify(call); !suits.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
+    } else if (candidate.is_callable()) {
+      planned.alternatives.push_back(std::move(candidate));
+      break;  // It needs nothing that could be missing.
     } else if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {
       planned.passed_over.push_back(PassedOver{variant->name, "Tile IR is switched off (ENABLE_TILE=0)"});
     } else {
@@ -98,6 +102,7 @@ CompileJob CompileJobOf(const PlannedConfig& planned) {
   CompileJob job;
   job.cost = CompileCost(planned.config);
   for (const Candidate& candidate : planned.alternatives) {
+    if (candidate.is_callable()) break;
     job.alternatives.push_back(CompileJob::Alternative{candidate.source, candidate.hints});
   }
   return job;
@@ -121,6 +126,11 @@ Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes) {
 }
 
 Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, const Candidate& candidate) {
+  if (candidate.is_callable()) {
+    auto launched_by_host = std::make_shared<LoadedKernel>();
+    launched_by_host->variant = candidate.variant;
+    return std::shared_ptr<const LoadedKernel>(std::move(launched_by_host));
+  }
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
@@ -135,9 +145,9 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
   }
   if (candidate.geometry.shared_memory_bytes > std::numeric_limits<int>::max()) return CheckGeometry(candidate);
   TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, candidate.geometry.shared_memory_bytes));
-  return std::shared_ptr<const LoadedKernel>(new LoadedKernel{std::move(library), kernel, candidate.artifact.symbol,
-                                                              candidate.variant, candidate.artifact.code_fingerprint,
-                                                              candidate.geometry.shared_memory_bytes});
+  return std::shared_ptr<const LoadedKernel>(
+      new LoadedKernel{std::move(library), kernel.get(), candidate.artifact.symbol, candidate.variant,
+                       candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes});
 }
 
 }  // namespace tuneonce

@@ -1,7 +1,10 @@
 #ifndef TUNEONCE_LIB_SEARCH_CANDIDATE_H_
 #define TUNEONCE_LIB_SEARCH_CANDIDATE_H_
 
+#include <cuda.h>
+
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,13 +30,21 @@ struct Candidate {
   Hints hints;
   Geometry geometry;
   Artifact artifact;  ///< Empty before compilation.
+
+  /// True if the host launches it: it has no source, geometry and artifact, and nothing is compiled or loaded.
+  bool is_callable() const { return variant != nullptr && variant->launcher; }
 };
 
-/// The ways to build one config, in order of preference.
+/// The ways to build one config, in order of preference. What the host launches always works: nothing stands behind it.
 struct PlannedConfig {
   Config config;
   std::vector<Candidate> alternatives;
   std::vector<PassedOver> passed_over;  ///< Left out before compiling: Tile IR, if it is switched off.
+
+  /// False if the first way is taken as it is.
+  bool needs_compiling() const { return !alternatives.empty() && !alternatives.front().is_callable(); }
+  /// True if the host launches it where none of the others compiles.
+  bool ends_with_callable() const { return !alternatives.empty() && alternatives.back().is_callable(); }
 };
 
 /// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
@@ -43,13 +54,13 @@ struct PlannedConfig {
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
                                               const Config& config, const BoundCall& call);
 
-/// Source and hints of every way to build `config`, for CompilePool.
+/// Source and hints of every way to compile `config`, for CompilePool.
 TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);
 
 /// A candidate's code in a context, ready to launch. Shared by all that launch it; unloaded with the last of them.
 struct LoadedKernel {
-  Library library;
-  KernelHandle kernel;
+  std::optional<Library> library;  ///< Empty, and `function` null, where the host launches.
+  CUfunction function = nullptr;   ///< KernelHandle::get.
   std::string symbol;
   const Variant* variant = nullptr;      ///< What it was built by; null in a search without a definition.
   Fingerprint code;                      ///< Artifact::code_fingerprint.
@@ -68,8 +79,8 @@ TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t b
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
 /// checking the kernel's parameters against the definition's: count and sizes as the driver gives them (from CUDA 12.4
-/// on), what the source shows of them, names too. Errors: as Library::Load; InvalidArgument, naming the parameter that
-/// differs.
+/// on), what the source shows of them, names too. Of one that the host launches nothing is loaded. Errors: as
+/// Library::Load; InvalidArgument, naming the parameter that differs.
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);
 

@@ -50,6 +50,8 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& sp
                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
+  if (InsideTrial())
+    return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
@@ -100,7 +102,8 @@ struct ArgumentList {
   BoundCall call;
 };
 
-Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target) {
+Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target,
+                             const Variant& variant) {
   std::vector<Parameter> parameters;
   for (const TrialArgument& argument : arguments) {
     std::string name = absl::StrCat("argument ", parameters.size() + 1);
@@ -114,8 +117,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
     }
   }
   KernelDefinition definition("exhaustive_search", "");
-  definition.Parameters(parameters)
-      .Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, GeometryFn());
+  definition.Parameters(parameters).Variant(variant);
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
@@ -133,6 +135,43 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
     }
   }
   return list;
+}
+
+using ArgumentsFn = std::function<std::vector<TrialArgument>(const Config&)>;
+
+/// The search without a definition: each config has arguments of its own, and all are built by `variant`.
+/// `complete(config, &candidate)` adds to a candidate what is its alone.
+template <typename Complete>
+Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamView stream, const Variant& variant,
+                                             const ArgumentsFn& args_fn, const SearchOptions& options,
+                                             const Complete& complete) {
+  TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
+  std::vector<PlannedConfig> planned;
+  std::vector<std::vector<TrialArgument>> arguments(configs.size());  // The candidates' calls point into it.
+  std::string kernel = "kernel";
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    Candidate candidate;
+    candidate.config = configs[i];
+    TUNEONCE_RETURN_IF_ERROR(complete(configs[i], &candidate));
+    if (args_fn) {
+      TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn at config {" + configs[i].ToString() + "}",
+                                                       [&] { return args_fn(configs[i]); }));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant));
+    candidate.definition = std::move(list.definition);
+    candidate.call = list.call;
+    if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
+    if (!candidate.source.symbol.empty()) kernel = candidate.source.symbol;
+    planned.emplace_back();
+    planned.back().config = configs[i];
+    planned.back().alternatives.push_back(std::move(candidate));
+  }
+  TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                            RunSearch(kernel, space, target, stream, std::move(planned), options, std::move(memory)));
+  return std::move(outcome.result);
 }
 
 }  // namespace
@@ -181,35 +220,25 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(Target target, CurrentTarget(stream.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target));
-  std::vector<PlannedConfig> planned;
-  std::vector<std::vector<TrialArgument>> arguments(configs.size());  // The candidates' calls point into it.
-  std::string kernel = "kernel";
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    const Config& config = configs[i];
-    std::string at = " at config {" + config.ToString() + "}";
-    Candidate candidate;
-    candidate.config = config;
-    TUNEONCE_ASSIGN_OR_RETURN(candidate.geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
-    TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
-    TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn" + at, [&] { return args_fn(config); }));
-    TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("hints_fn" + at, [&] {
-                                return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
-                              }));
-    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target));
-    candidate.definition = std::move(list.definition);
-    candidate.call = list.call;
-    kernel = candidate.source.symbol;
-    planned.emplace_back();
-    planned.back().config = config;
-    planned.back().alternatives.push_back(std::move(candidate));
-  }
-  TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
-  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space, target, stream, std::move(planned), options,
-                                                             std::move(memory)));
-  return std::move(outcome.result);
+  Variant variant;
+  variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
+  return SearchWithoutDefinition(
+      space, stream, variant, args_fn, options, [&](const Config& config, Candidate* candidate) -> Status {
+        std::string at = " at config {" + config.ToString() + "}";
+        TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
+        TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+        TUNEONCE_ASSIGN_OR_RETURN(candidate->hints, CallUser("hints_fn" + at, [&] {
+                                    return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
+                                  }));
+        return Status();
+      });
+}
+
+Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream, const Variant::LaunchFn& launch_fn,
+                                       const ArgumentsFn& args_fn, const SearchOptions& options) {
+  if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
+  return SearchWithoutDefinition(space, stream, Callable(launch_fn, ""), args_fn, options,
+                                 [](const Config&, Candidate*) { return Status(); });
 }
 
 }  // namespace tuneonce

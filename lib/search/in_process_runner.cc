@@ -7,6 +7,7 @@
 #include "base/callback.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
+#include "launch/call_launcher.h"
 #include "launch/launch.h"
 #include "search/candidate.h"
 #include "tuneonce/search_options.h"
@@ -85,9 +86,19 @@ struct InProcessRunner::Trial {
   TimedRun Timed(const DriverApi& api) {
     TimedRun run;
     if (tensors().needs_restore()) run.prepare = [this](CUstream) { return tensors().Restore(); };
+    if (candidate->is_callable()) {
+      run.launch = [this](CUstream stream) {
+        TrialScope scope;
+        Status launched =
+            CallLauncher(definition(), *candidate->variant, candidate->config, stream, call, addresses.data());
+        launch_refused = !launched.ok() && !launched.sticky();
+        return launched;
+      };
+      return run;
+    }
     run.launch = [this, &api](CUstream stream) {
       CUresult result =
-          LaunchKernel(api.launch_path(), loaded->kernel.get(), candidate->geometry, stream, block.pointers());
+          LaunchKernel(api.launch_path(), loaded->function, candidate->geometry, stream, block.pointers());
       launch_refused = result != CUDA_SUCCESS && !IsSticky(result);
       return CudaStatus(api, result, "cuLaunchKernelEx");
     };

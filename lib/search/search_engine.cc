@@ -109,6 +109,10 @@ Status SearchEngine::CompileAndPrepare() {
       Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
       continue;
     }
+    if (!planned_[i].needs_compiling()) {
+      Take(i, 0);
+      continue;
+    }
     jobs.push_back(CompileJobOf(planned_[i]));
     // The baseline first: the others are checked against it, also where the time for compiling ends early.
     if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;
@@ -156,22 +160,30 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   }
   if (!compiled.artifact.ok()) {
     const std::string& message = compiled.artifact.status().message();
-    bool has_others = !planned.passed_over.empty();
+    bool has_others = !planned.passed_over.empty() || planned.ends_with_callable();
     if (has_others) planned.passed_over.push_back(PassedOver{VariantName(candidate), message});
+    if (planned.ends_with_callable()) return Take(index, planned.alternatives.size() - 1);
     Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message,
          is_transient);
     return;
-  }
-  for (const PassedOver& passed_over : planned.passed_over) {
-    fallbacks_[index].push_back(VariantFallback{planned.config, VariantName(candidate), passed_over});
   }
   candidate.artifact = *std::move(compiled.artifact);
   if (!compiled.from_cache) {
     ++result_.cost.num_compiled;
     result_.cost.compile_seconds += candidate.artifact.seconds;
   }
+  Take(index, compiled.alternative);
+}
+
+void SearchEngine::Take(std::size_t index, std::size_t alternative) {
+  PlannedConfig& planned = planned_[index];
+  Candidate& candidate = planned.alternatives[alternative];
+  for (const PassedOver& passed_over : planned.passed_over) {
+    fallbacks_[index].push_back(VariantFallback{planned.config, VariantName(candidate), passed_over});
+  }
   for (Group& group : groups_) {
     const Candidate& other = group.candidate;
+    if (candidate.is_callable() || other.is_callable()) continue;  // What the host does cannot be compared.
     // One definition for both means that they get the same arguments.
     if (other.artifact.code_fingerprint == candidate.artifact.code_fingerprint &&
         other.geometry == candidate.geometry && other.definition == candidate.definition &&

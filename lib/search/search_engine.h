@@ -23,7 +23,8 @@ namespace tuneonce {
 /// and checks one of each group, lets these race, and chooses. On a GPU a group is loaded and checked as soon as one of
 /// it is compiled; on the CPU device, whose cores the compilers need, after the last. The race begins when all have
 /// compiled or failed, so that it does not depend on how long compilers took. Those that leave it are unloaded; those
-/// that are left at its end are checked again, and if one fails there the others race anew. It knows neither
+/// that are left at its end are checked again, and if one fails there the others race anew. What the host launches
+/// itself takes the same way, but is not compiled, and equals nothing else. It knows neither
 /// definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
@@ -49,6 +50,8 @@ class SearchEngine {
   Status CompileAndPrepare();
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
+  /// Adds the candidate that a planned config came to to a group.
+  void Take(std::size_t index, std::size_t alternative);
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
   Status PrepareGroups(bool all_compiled);
   Status Prepare(Group& group);

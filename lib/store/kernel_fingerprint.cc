@@ -14,6 +14,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   for (const Variant* variant : variants) {
     fingerprinter.Add(variant->name);
+    if (variant->launcher) continue;
     for (const Config& config : configs) {
       TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function" + of_kernel,
                                                               [&] { return variant->source(config, problem); }));

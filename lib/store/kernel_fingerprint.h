@@ -12,7 +12,8 @@ namespace tuneonce {
 
 /// Of everything that decides what a record means: name, version, and for each config its values, and the source and
 /// hints of every variant for the problem's target.
-/// Functions cannot be hashed: what they do beyond that is covered by the declared version.
+/// Functions cannot be hashed: what they do beyond that, and all that a launcher does, is covered by the declared
+/// version.
 /// Errors: those of the definition's functions.
 TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition,
                                                    const std::vector<Config>& configs, const Problem& problem);

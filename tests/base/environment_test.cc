@@ -29,6 +29,7 @@ TEST(EnvironmentTest, EachVariableHasItsField) {
                              {"TUNEONCE_PTXAS", "/t/ptxas"},
                              {"TUNEONCE_CUPTI", "/t/cupti.so"},
                              {"TUNEONCE_STORE", "/t/store.db"},
+                             {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
                              {"XDG_CACHE_HOME", "/t/cache"},
                              {"ENABLE_TILE", "0"},
                              {"VIRTUAL_ENV", "/t/venv"},
@@ -45,6 +46,7 @@ TEST(EnvironmentTest, EachVariableHasItsField) {
   EXPECT_EQ(environment.cupti, "/t/cupti.so");
   EXPECT_EQ(environment.store, "/t/store.db");
   EXPECT_EQ(environment.cache_folder, "/t/cache");
+  EXPECT_EQ(environment.bundles, "/t/a:/t/b");
   EXPECT_FALSE(environment.enable_tile);
   EXPECT_EQ(environment.virtual_env, "/t/venv");
   EXPECT_EQ(environment.home, "/t/home");

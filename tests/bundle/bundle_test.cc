@@ -16,22 +16,40 @@
 namespace tuneonce {
 namespace {
 
-const char* const kBundles[] = {"rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul"};
-std::string FolderOf(const std::string& name) {
-  return std::string(TUNEONCE_TEST_DATA) + "/../../docs/examples/bundles/" + name;
-}
+struct Shipped {
+  const char* name;
+  std::vector<std::string> variants;
+};
+const Shipped kShipped[] = {{"matmul", {"tile", "tile_any", "cuda", "cpu"}},
+                            {"persistent_matmul", {"tile", "tile_any", "cpu"}},
+                            {"rms_norm", {"tile", "tile_any", "cuda", "cpu"}},
+                            {"rope", {"tile", "tile_any", "cuda", "cpu"}},
+                            {"silu_and_mul", {"tile", "tile_any", "cpu"}},
+                            {"softmax", {"tile", "tile_any", "cpu"}},
+                            {"vector_add", {"cuda", "cpu"}}};
+std::string FolderOf(const std::string& name) { return std::string(TUNEONCE_BUNDLE_FOLDER) + "/" + name; }
 
-TEST(BundleTest, TheExamplesLoad) {
-  for (const char* name : kBundles) {
+TEST(BundleTest, WhatIsShippedLoads) {
+  std::vector<std::string> names;
+  for (const auto& [name, variants] : kShipped) {
+    names.emplace_back(name);
     Result<Bundle> bundle = Bundle::Load(FolderOf(name));
     ASSERT_OK(bundle);
     EXPECT_EQ(bundle->definition().name(), name);
-    ASSERT_EQ(bundle->definition().variants().size(), 3u) << name;
-    EXPECT_EQ(bundle->definition().variants()[0].name, "tile");
-    EXPECT_EQ(bundle->definition().variants()[2].name, "cpu");
+    std::vector<std::string> found;
+    for (const Variant& variant : bundle->definition().variants()) found.push_back(variant.name);
+    EXPECT_EQ(found, variants) << name;
     EXPECT_TRUE(bundle->definition().space().baseline().has_value());
     for (const std::string& dim : bundle->definition().dims()) EXPECT_EQ(bundle->example().dims.count(dim), 1u);
   }
+  EXPECT_EQ(Bundle::Names(), names) << "a build finds what is shipped by name";
+}
+
+TEST(BundleTest, AnExampleMayHaveSmallerDimsForTheCpuDevice) {
+  Result<Bundle> bundle = Bundle::Load(FolderOf("matmul"));
+  ASSERT_OK(bundle);
+  EXPECT_EQ(bundle->example().dims, (std::map<std::string, std::int64_t>{{"M", 4096}, {"N", 4096}, {"K", 4096}}));
+  EXPECT_EQ(bundle->example().cpu_dims, (std::map<std::string, std::int64_t>{{"M", 512}, {"N", 512}, {"K", 512}}));
 }
 
 /// A bundle of one host kernel, with a hole for what a test wants to be different.
@@ -119,7 +137,8 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"{\"TILE\": 64}", "{\"TILE\": 65}", "65"},
       {"{\"TILE\": 64}", "{\"TIL\": 64}", ":12: baseline.TIL: unknown axis 'TIL'; the bundle has: TILE"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": \"Q\"", ":7: parameters[0].warmup: unknown dim 'Q'"},
-      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"zeros\": 1}", ":7: parameters[0].warmup.zeros: unknown"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"zeros\": 1}",
+       ":7: parameters[0].warmup.zeros: unknown"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}", "expected one of the fields iota and uniform"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}", "expected two numbers, or dims' names"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"uniform\": [1, 1]}",
@@ -196,8 +215,9 @@ TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
     {"name": "c", "kind": "tensor", "access": "in", "dtype": "bool", "dims": ["N"], "warmup": true},
     {"name": "d", "kind": "scalar", "dtype": "int64", "warmup": "N"},)";
   std::string own = "\"parameters\": [";
-  Write("k.cc", "static void k(const tuneonce_block&, int*, int*, bool*, long, const float*, float*, int) {}\n"
-                "TUNEONCE_CPU_KERNEL(k);\n");
+  Write("k.cc",
+        "static void k(const tuneonce_block&, int*, int*, bool*, long, const float*, float*, int) {}\n"
+        "TUNEONCE_CPU_KERNEL(k);\n");
   Write("manifest.json", manifest.replace(manifest.find(own), own.size(), tensors));
   Result<Bundle> bundle = Bundle::Load(folder_.path());
   ASSERT_OK(bundle);

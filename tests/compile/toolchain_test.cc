@@ -1,6 +1,7 @@
 #include "tuneonce/toolchain.h"
 
 #include "base/environment.h"
+#include "base/file.h"
 #include "compile/cubin_toolchain.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
@@ -101,6 +102,29 @@ TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "for another machine");
+}
+
+TEST(CubinToolchainTest, OnTheCpuDeviceASharedObjectIsTheMachineCode) {
+  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), CpuTarget());
+  ASSERT_OK(host);
+  Result<Artifact> as_is = CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), CpuTarget());
+  ASSERT_OK(as_is);
+  EXPECT_EQ(as_is->image, host->image);
+  EXPECT_EQ(as_is->code_fingerprint, host->code_fingerprint) << "the same code is measured once";
+  EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, ""), Hints(), CpuTarget()),
+               StatusCode::kInvalidArgument, "does not say which kernels it has");
+}
+
+TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
+  Result<std::string> fatbin = ReadFile(std::string(TUNEONCE_TEST_DATA) + "/cubin/two_kernels.fatbin");
+  ASSERT_OK(fatbin);
+  EXPECT_OK(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, "first"), Hints(), Sm(90)));
+  EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(*fatbin, ""), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "name one");
+  for (std::size_t kept : {std::size_t{4}, std::size_t{15}, std::size_t{16}, fatbin->size() - 1}) {
+    EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(fatbin->substr(0, kept), "first"), Hints(), Sm(90)),
+                 StatusCode::kInvalidArgument, "cut");
+  }
 }
 
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {

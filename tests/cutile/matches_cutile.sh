@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# matches_cutile.sh TUNEONCE SOURCE_FOLDER: for every kernel of docs/examples/kernels/cutile and several sets of hints,
+# matches_cutile.sh TUNEONCE SOURCE_FOLDER: for every kernel of bundles/ that was written in cuTile, and several sets of hints,
 # the bytecode that `tuneonce hints set` patches compiles to the same bytes as cuTile's own export with replace_hints, and
 # tileirdisasm shows the same program. Needs PyPI's cuda-tile and nvidia-cuda-tileiras in .deps/tile (scripts/test).
 set -euo pipefail
@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 hint_sets=("occupancy=2" "num_ctas=2,occupancy=4" "num_worker_warps=8")
 arguments=()
 for hints in "${hint_sets[@]}"; do arguments+=(--hints "$hints"); done
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tile python3 "$source/docs/examples/kernels/cutile/export.py" "$work" "${arguments[@]}"
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$tile python3 "$source/tests/cutile/export.py" "$work" "${arguments[@]}"
 
 check() {  # PLAIN HINTS
   local plain=$1 hints=$2 exported=${1%.tileir}@$2.tileir patched=$1.patched.$2

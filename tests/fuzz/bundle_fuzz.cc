@@ -18,7 +18,7 @@ struct Files {
 const Files& ExampleFiles() {
   static const Files* const all = [] {
     auto* made = new Files;
-    std::string root = TUNEONCE_TEST_DATA "/../../docs/examples/bundles";
+    std::string root = TUNEONCE_BUNDLE_FOLDER;
     for (const std::string& bundle : NamesIn(root)) {
       for (const std::string& name : NamesIn(root + "/" + bundle)) {
         if (name == "manifest.json") continue;

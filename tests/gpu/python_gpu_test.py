@@ -70,8 +70,6 @@ def test_what_does_not_suit_is_said():
     expect(tuneonce.InvalidArgumentError, "dimension 1 of 'x' has stride 256", lambda: kernel(
         torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
     bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
-    expect(tuneonce.InvalidArgumentError, "'x' is not aligned to 16 bytes",
-           lambda: kernel(bytes_[2:].view(HALF).view(256, 1024), w, y, 1e-5))
     expect(tuneonce.InvalidArgumentError, "expected a float16 tensor", lambda: kernel(x.float(), w, y, 1e-5))
     expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))
     expect(TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y))
@@ -79,6 +77,14 @@ def test_what_does_not_suit_is_said():
     z = torch.randn(256, 1024, dtype=torch.complex32 if hasattr(torch, "complex32") else torch.complex64, device="cuda")
     expect(Exception, "", lambda: kernel(z.conj().imag, w, y, 1e-5))  # A lazy negative view.
     assert kernel.counters()["tunes"] == 1
+    x = bytes_[2:].view(HALF).view(256, 1024)  # Aligned to 2 bytes: the baseline runs, by CUDA C++.
+    x.copy_(torch.randn_like(x))
+    kernel(x, w, y, 1e-5)
+    torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
+    assert kernel.counters()["tunes"] == 1 and kernel.counters()["stand_ins"] == 1, kernel.counters()
+    unaligned = torch.zeros(4096 * 2 + 2, dtype=torch.uint8, device="cuda")[2:].view(HALF).view(4, 1024)
+    expect(tuneonce.InvalidArgumentError, "'x' is not aligned to 16 bytes", lambda: kernel_of("silu_and_mul")(
+        unaligned, torch.empty(4, 512, dtype=HALF, device="cuda")))  # Which has Tile IR alone.
 
 
 def test_the_current_stream_is_used():
@@ -221,15 +227,12 @@ def test_exhaustive_search_over_callables():
         end.synchronize()
         return begin.elapsed_time(end) * 1000 / 20
 
-    for timer, expected in (("events", "events"), (None, "events"), ("cupti", None)):
-        if expected is None:  # CUPTI counts kernels: one config has two.
-            expect(tuneonce.UnavailableError, "records",
-                   lambda: tuneonce.exhaustive_search([0, 1], None, None, lambda config: scales[config], lambda c: (), quiet=True,
-                                                      timer=timer))
-            continue
+    for timer, expected in (("events", "events"), (None, "events"), ("cupti", "cupti")):
         result = tuneonce.exhaustive_search([1, 0], None, None, lambda config: scales[config], lambda c: (), quiet=True,
                                             timer=timer)
         assert result.timer == expected and result.best.config == 0, result
+        if timer == "cupti":  # CUPTI counts kernels: one config has two.
+            assert [f.config for f in result.failures] == [1] and "records" in result.failures[0].error, result
         for success in result.successes:
             by_torch = took_us(scales[success.config])
             assert 0.8 < success.mean_us / by_torch < 1.25, (success, by_torch)
@@ -246,6 +249,17 @@ def test_exhaustive_search_over_callables():
             torch.mul(x, 2, out=y)
     expect(tuneonce.InternalError, "it launched nothing on the stream",
            lambda: tuneonce.exhaustive_search([0], None, None, on_another_stream, lambda c: (), quiet=True, timer="events"))
+
+
+def test_declared_outputs_of_callables_are_verified_and_protected():
+    x, y = torch.randn(1 << 20, device="cuda").bfloat16(), torch.full((1 << 20,), 7, device="cuda", dtype=torch.bfloat16)
+    scales = {"slow": lambda x, y: [torch.mul(x, 2, out=y) for _ in range(8)], "fast": lambda x, y: torch.mul(x, 2, out=y),
+              "wrong": lambda x, y: torch.mul(x, 3, out=y)}
+    result = tuneonce.exhaustive_search(list(scales), torch.cuda.current_stream(), None, lambda config: scales[config],
+                                        lambda c: (x, y), quiet=True, baseline="slow", outputs=[1])
+    assert result.best.config == "fast" and result.speedup_over_baseline > 1.02, result
+    assert [f.config for f in result.failures] == ["wrong"] and "differ from the reference" in result.failures[0].error, result
+    assert (y == 7).all(), "trials wrote scratch"
 
 
 def test_cutile_and_triton_race_in_one_bundle():

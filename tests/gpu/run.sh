@@ -5,11 +5,12 @@
 set -uo pipefail
 bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
 here=$(cd "$(dirname "$0")" && pwd)
+bundles=$(cd "$here/../../bundles" && pwd)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 doctor=$("$bin/tuneonce" doctor)
 if ! grep -q '^\[ok\] *device cuda:0' <<< "$doctor"; then
-  echo "SKIPPED: no GPU on this machine; the driver seam, the examples and the hit benchmark were NOT run on one."
+  echo "SKIPPED: no GPU on this machine; the driver seam, the bundles and the hit benchmark were NOT run on one."
   exit 77
 fi
 echo "$doctor"
@@ -54,14 +55,22 @@ step_with_tileiras() { # NAME COMMAND...
 }
 
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
-for example in vector_add rms_norm rope matmul; do step "tune $example" "$bin/tuneonce" tune "$example" --device cuda; done
+# By name; beside a copy of the programs alone there are no bundles.
+export TUNEONCE_BUNDLES=$bundles
+for bundle in vector_add rms_norm rope matmul; do
+  step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
+  step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
+done
 # Shapes that fit no tile.
 step "tune matmul, odd shape" "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
-step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape M=33 --shape H=5 --shape D=48 --shape R=24 --quiet
+step "tune rms_norm, odd shape" "$bin/tuneonce" tune rms_norm --device cuda --shape M=33 --shape N=1001 --quiet
+step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape T=33 --shape H=5 --quiet
+step "tune vector_add, odd shape" "$bin/tuneonce" tune vector_add --device cuda --shape N=1000003 --quiet
+step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
-# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that docs/examples/kernels/cutile/export.py wrote.
+# Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then
   step_with_tileiras "Tile IR kernels" "$bin/tile_kernels_gpu_test" --kernels="$TUNEONCE_TILE_KERNELS" \
     --ptx="$here/../data/ptx/softmax.ptx" --gtest_brief=1
@@ -70,7 +79,6 @@ else
   skip "Tile IR kernels" "TUNEONCE_TILE_KERNELS is not set"
 fi
 # The Python package, where it is (PYTHONPATH, or installed) with PyTorch, Triton and cuTile.
-bundles=$here/../../docs/examples/bundles
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
   step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"

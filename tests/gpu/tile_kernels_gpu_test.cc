@@ -1,6 +1,6 @@
 // Every exported cuTile kernel, compiled by our pool, on a GPU: outputs against a float64 reference.
 // tile_kernels_gpu_test --kernels=FOLDER [--ptx=FILE] [gtest flags]; FILE is tests/data/ptx/softmax.ptx, FOLDER is what
-// docs/examples/kernels/cutile/export.py wrote.
+// tests/cutile/export.py wrote.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -8,9 +8,10 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/graph.h"
-#include "matmul.h"
 #include "store/memory_store.h"
+#include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
+#include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -19,7 +20,6 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
-#include "vector_add.h"
 
 namespace tuneonce {
 namespace {
@@ -32,6 +32,9 @@ class TunedKernelGpuTest : public testing::GpuTest {
     policy_.store = std::make_shared<MemoryStore>();
   }
   DeviceBuffer Floats(std::size_t count, float value) { return GpuTest::Floats(std::vector<float>(count, value)); }
+  static KernelDefinition Shipped(const std::string& name) {
+    return Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/" + name)->definition();
+  }
   /// z = x + y in the current context, on a stream of its own.
   Status LaunchIn(TunedKernel& kernel) {
     TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api()));
@@ -50,7 +53,7 @@ class TunedKernelGpuTest : public testing::GpuTest {
 };
 
 TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   DeviceBuffer x = Floats(1000, 1), y = Floats(1000, 2), z = Floats(1000, 0);
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), View(z)));
   EXPECT_EQ(Read(z), std::vector<float>(1000, 3));
@@ -68,15 +71,16 @@ TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
 }
 
 TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineMatmul(), *device_, policy_);
-  DeviceBuffer a = Floats(256 * 256, 1), c = Floats(256 * 256, 0);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("matmul"), *device_, policy_);
+  const std::vector<float> ones(256 * 256, 1);
+  DeviceBuffer a = GpuTest::Floats(testing::Packed(ones, DType::kFloat16)), c = Floats(256 * 256 / 2, 0);
   Stream capturing = *Stream::Create(api());
   const DriverTable& driver = UnguardedTable(api());
   ASSERT_EQ(driver.StreamBeginCapture(capturing.get(), CU_STREAM_CAPTURE_MODE_GLOBAL), CUDA_SUCCESS);
   std::thread([&] {
     ScopedContext current(context_->view());
     Stream stream = *Stream::Create(api());
-    auto view = [](const DeviceBuffer& b) { return TensorView::Contiguous(b.data(), DType::kFloat32, {256, 256}); };
+    auto view = [](const DeviceBuffer& b) { return TensorView::Contiguous(b.data(), DType::kFloat16, {256, 256}); };
     EXPECT_OK(kernel.Launch(stream.get(), view(a), view(a), view(c)));
     EXPECT_OK(stream.view().Synchronize());
   }).join();
@@ -84,11 +88,11 @@ TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {
   EXPECT_EQ(driver.StreamEndCapture(capturing.get(), &graph), CUDA_SUCCESS);
   driver.GraphDestroy(graph);
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(Read(c), std::vector<float>(256 * 256, 256));
+  EXPECT_EQ(testing::Unpacked(Read(c), DType::kFloat16), std::vector<float>(256 * 256, 256));
 }
 
 TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   Context own = *Context::Create(*device_);
   ScopedContext scoped(own.view());
   Stream primary_stream = *std::move(stream_);
@@ -107,7 +111,7 @@ TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
 }
 
 TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   std::vector<CUcontext> seen;
   bool address_came_back = false;
   for (int i = 0; i < 20 && !address_came_back; ++i) {
@@ -127,7 +131,7 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
 
 TEST_F(TunedKernelGpuTest, EachDeviceHasItsOwnEntry) {
   if (*Device::Count(api()) < 2) GTEST_SKIP() << "NO SECOND GPU";
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   ASSERT_OK(LaunchIn(kernel));
   Context second = *Context::RetainPrimary(*Device::Get(api(), 1));
   {
@@ -149,7 +153,7 @@ TEST_F(TunedKernelGpuTest, EachDeviceHasItsOwnEntry) {
 }
 
 TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   ASSERT_OK(LaunchIn(kernel));
   pid_t child = fork();
   if (child == 0) {
@@ -166,7 +170,7 @@ TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
 }
 
 TEST_F(TunedKernelGpuTest, APrimaryContextResetDoesNotHurt) {
-  TunedKernel kernel = *TunedKernel::Create(examples::DefineVectorAdd(), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
   ASSERT_OK(LaunchIn(kernel));
   stream_.reset();
   RelaxedDriver driver(api());

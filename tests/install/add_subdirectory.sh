@@ -2,20 +2,20 @@
 # add_subdirectory.sh SOURCE CUDA_INCLUDE MODE: builds the consumer with tuneonce inside it and runs it; it finds the CPU
 # device where it was built. MODE:
 #   minimal  a shared library without JSON and SQLite, which shows no Abseil symbol
-#   default  by FetchContent, static, with whatever the machine has: a store on disk and bundles work
+#   default  by FetchContent, static, with whatever the machine has: a store on disk and bundles, by name, work
 #   absl     as minimal, with the pinned Abseil; TUNEONCE_ABSL_SOURCE names a copy of it, else it is fetched
 set -euo pipefail
 source=$1 cuda=$2 mode=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-unset TUNEONCE_CPU_DRIVER
+unset TUNEONCE_CPU_DRIVER TUNEONCE_BUNDLES
 options=(-DTUNEONCE_SOURCE="$source" -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
 minimal=(-DBUILD_SHARED_LIBS=ON -DTUNEONCE_WITH_JSON=OFF -DTUNEONCE_WITH_SQLITE=OFF)
 arguments=()
 case $mode in
   minimal) options+=("${minimal[@]}") ;;
   default) options+=(-DTUNEONCE_FETCH=ON)
-           arguments=("$work/store/store.db" "$source/docs/examples/bundles/softmax") ;;
+           arguments=("$work/store/store.db" softmax) ;;
   absl) options+=("${minimal[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON)
         [ -z "${TUNEONCE_ABSL_SOURCE:-}" ] || options+=(-DFETCHCONTENT_SOURCE_DIR_TUNEONCE_ABSL="$TUNEONCE_ABSL_SOURCE") ;;
 esac

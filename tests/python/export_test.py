@@ -51,7 +51,7 @@ def test_a_grid_field_that_the_pattern_does_not_use_is_an_error():
 
 
 def test_the_schema_lists_the_same_fields():
-    schema = json.loads((folder / "../../bundle.schema.json").read_text())
+    schema = json.loads((folder / "../docs/bundle.schema.json").read_text())
     grids = schema["$defs"]["variant"]["properties"]["grid"]["oneOf"]
     fields = {"tiles", "num_ctas", "occupancy", "rows", "batch", "heads", "blocks"}
     assert len(grids) == 6

@@ -27,7 +27,7 @@ class ContiguousTest : public testing::CpuDeviceTest {
 
 TEST_F(ContiguousTest, TheShippedRmsNormRefusesAViewWithGapsAndATransposedOne) {
   Result<TunedKernel> kernel = TunedKernel::FromBundle(
-      std::string(TUNEONCE_TEST_DATA) + "/../../docs/examples/bundles/rms_norm", *device_, policy_);
+      std::string(TUNEONCE_BUNDLE_FOLDER) + "/rms_norm", *device_, policy_);
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(16 * 1024, 1)), w = Floats(std::vector<float>(512, 1));
   DeviceBuffer y = Floats(std::vector<float>(16 * 1024 / 2, 0));

@@ -14,7 +14,6 @@
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
-#include "vector_add.h"
 
 namespace tuneonce {
 namespace {
@@ -112,9 +111,9 @@ KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const st
 }
 
 void VectorAdd(Bench& bench) {
-  KernelDefinition example = examples::DefineVectorAdd();
+  KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/vector_add")).definition();
   TunedKernel kernel =
-      bench.Create(Reduced(example, example.variants().front(), "const void*, const void*, void*, long long"));
+      bench.Create(Reduced(bundle, bundle.variants().back(), "const void*, const void*, void*, long long"));
   TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
   TensorView z = bench.Tensor(2, DType::kFloat32, {1000});
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, z); });
@@ -122,7 +121,7 @@ void VectorAdd(Bench& bench) {
 
 /// The matmul bundle: as it is on the CPU device, or with the kernel parameters and assumptions of its Tile IR.
 void Matmul(Bench& bench, bool as_on_gpu) {
-  KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_MATMUL_BUNDLE)).definition();
+  KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul")).definition();
   const std::string matrix = "void*, int, int, int, int";
   TunedKernel kernel =
       bench.Create(as_on_gpu ? Reduced(bundle, bundle.variants().front(), matrix + ", " + matrix + ", " + matrix)

@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 HINTED = pathlib.Path(__file__).parent.parent / "data" / "tile_ir" / "rms_norm.hinted.tileir"
-BUNDLE = pathlib.Path(__file__).parent.parent.parent / "docs" / "examples" / "bundles" / "rms_norm"
+BUNDLE = pathlib.Path(__file__).parent.parent.parent / "bundles" / "rms_norm"
 
 
 def mark(path):

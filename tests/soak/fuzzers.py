@@ -7,10 +7,10 @@ import subprocess
 
 # The parsers that each fuzzer is about.
 COVERED = {
-    "bundle": ["lib/kernel/manifest.cc", "lib/kernel/bundle.cc", "lib/kernel/bundle_artifacts.cc", "lib/kernel/bundle_geometry.cc",
-               "lib/kernel/bundle_space.cc", "lib/kernel/bundle_variant.cc"],
-    "tile_ir": ["lib/kernel/tile_ir.cc", "lib/kernel/tile_ir_file.cc"],
-    "record": ["lib/store/tuning_record.cc", "lib/base/encoding.h", "lib/space/config.cc"],
+    "bundle": ["lib/bundle/manifest.cc", "lib/bundle/bundle.cc", "lib/bundle/bundle_artifacts.cc", "lib/bundle/bundle_geometry.cc",
+               "lib/bundle/bundle_space.cc", "lib/bundle/bundle_variant.cc"],
+    "tile_ir": ["lib/tile_ir/tile_ir.cc", "lib/tile_ir/tile_ir_file.cc"],
+    "record": ["lib/store/tuning_record.cc", "lib/base/encoding.h", "lib/definition/config.cc"],
     "records_json": ["lib/report/records_json.cc"],
     "cubin": ["lib/compile/cubin.cc", "lib/base/elf_image.cc"],
     "artifact": ["lib/compile/artifact.cc", "lib/base/encoding.h"],

@@ -98,6 +98,7 @@ def main():
     program.mkdir()
     for name in ("tuneonce", "libtuneonce_cpu_driver.so"):
         shutil.copy2(options.bin / name, program / name)
+    shutil.copytree(files.BUNDLE.parent, scratch / "share/tuneonce/bundles")  # Where the command looks for vector_add.
 
     def make_trial(name, uid=None):
         return Trial(program / "tuneonce", scratch / name.replace(" ", "-"), uid)
@@ -114,11 +115,11 @@ def main():
         if options.only not in (None, name) or (name == "fuzz" and (options.short or not options.fuzzers)):
             continue
         part()
+        if options.out:  # After each: what is known stays known if somebody stops it.
+            text = header(options, time.monotonic() - start) + "\n" + "\n".join(map(str, report.checks)) + f"\n\n{report.found()} found\n"
+            options.out.write_text(text.replace(str(scratch), "SCRATCH"))
     print(report.checks[-1], flush=True)
-    text = header(options, time.monotonic() - start) + "\n" + "\n".join(map(str, report.checks)) + f"\n\n{report.found()} found\n"
     print(f"{report.found()} found in {time.monotonic() - start:.0f} s")
-    if options.out:
-        options.out.write_text(text.replace(str(scratch), "SCRATCH"))
     if report.found():
         print(f"what was found is in {scratch}")
         return 1

@@ -2,159 +2,175 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "measure/race.h"
-#include "measure/statistics.h"
+#include "clock_timer.h"
+#include "cuda/driver_api.h"
+#include "python_signals.h"
 #include "python_status.h"
+#include "tensor_reader.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
+#include "tuneonce/exhaustive_search.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
+#include "tuneonce/tuning_result.h"
 
 namespace tuneonce::python {
 namespace {
 
 namespace py = pybind11;
 
-/// One config's launcher, and what became of it.
-struct Entrant {
-  std::size_t index = 0;
-  std::unique_ptr<PreparedRun> prepared;
-};
+/// The configs as a space of one axis, whose values are what messages call them, and what launches each. Lives on the
+/// stack of one search. Thread rule: the thread that searches; but for the constructor it needs no GIL.
+class CallableSearch {
+ public:
+  /// `outputs`: by config, the tensors that it writes. Throws TypeError for what is no tensor, or has gaps.
+  CallableSearch(std::vector<std::string> labels, py::object launch, const std::vector<py::list>& outputs,
+                 const Device& device)
+      : labels_(std::move(labels)), launch_(std::move(launch)), device_(device) {
+    axis_ = space_.AddStringAxis("config", labels_);
+    space_.AllowConfigs(static_cast<int>(labels_.size()));
+    for (const py::list& of_config : outputs) {
+      outputs_.emplace_back();
+      for (py::handle output : of_config) outputs_.back().push_back(Read(output));
+    }
+  }
 
-struct Search {
-  Search(std::size_t num_configs, py::object its_launch, CUstream its_stream, const Device& device)
-      : launch(std::move(its_launch)), stream(device.api(), its_stream), errors(num_configs) {}
+  void SetBaseline(std::size_t index) { space_.SetBaseline({{axis_, labels_.at(index)}}); }
 
-  Status Launch(std::size_t index, CUstream on) {
+  Result<TuningResult> Run(StreamView stream, const SearchOptions& options) {
+    auto launch = [this](CUstream on, const Config& config, const CallArguments& arguments) {
+      return Launch(on, IndexOf(config), arguments);
+    };
+    auto arguments = [this](const Config& config) { return outputs_[IndexOf(config)]; };
+    return exhaustive_search(space_, stream, launch, arguments, options);
+  }
+
+  std::size_t IndexOf(const Config& config) const {
+    return static_cast<std::size_t>(std::find(labels_.begin(), labels_.end(), config[axis_]) - labels_.begin());
+  }
+  bool is_interrupted() const { return interrupt_.has_value(); }
+  /// Throws what interrupted the search, if anything did: raised by a launch, or by a signal's handler. Needs the GIL.
+  void ThrowInterrupt() const {
+    ForgetSignal();
+    if (interrupt_) throw *interrupt_;
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  }
+
+ private:
+  TrialArgument Read(py::handle output) {
+    TensorRef& tensor = tensors_.emplace_back();
+    if (!tensor.Read(output.ptr())) throw py::error_already_set();
+    const TensorView& view = tensor.view();
+    TensorView dense = TensorView::Contiguous(view.data, view.dtype, view.shape.data(), view.rank);
+    if (view.bytes != dense.bytes) throw py::type_error("an output with gaps between its elements cannot be verified");
+    return TrialArgument::Out(view.data, view.bytes, view.dtype);
+  }
+
+  Status Launch(CUstream on, std::size_t index, const CallArguments& arguments) {
+    StreamView stream(device_.api(), on);
+    if (device_.api()
+            .is_cpu_device()) {  // Its memory is the host's, and so may be who computes: after what came before.
+      TUNEONCE_ASSIGN_OR_RETURN(bool is_capturing, stream.IsCapturing());
+      if (!is_capturing) TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+    }
     py::gil_scoped_acquire gil;
+    if (interrupt_ || PyErr_Occurred() != nullptr) return CancelledError("interrupted");
     try {
-      launch(index, reinterpret_cast<std::uintptr_t>(on));
+      py::list addresses;
+      for (std::size_t i = 0; i < outputs_[index].size(); ++i) {
+        addresses.append(reinterpret_cast<std::uintptr_t>(arguments.tensor(i).data));
+      }
+      launch_(index, reinterpret_cast<std::uintptr_t>(on), addresses);
       return Status();
     } catch (const py::error_already_set& e) {
       if (e.matches(PyExc_Exception)) return InternalError(e.what());
-      interrupt = e;  // KeyboardInterrupt, SystemExit: not this config's failure.
+      interrupt_ = e;  // KeyboardInterrupt, SystemExit: not this config's failure.
       return CancelledError("interrupted");
     }
   }
 
-  /// Runs each once, so that its code is loaded and a failing one is known; leaves those that work in `entrants`.
-  Status RunOnce() {
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      Status status = Launch(i, stream.get());
-      if (status.ok()) status = stream.Synchronize();
-      if (status.sticky() || interrupt) return status;
-      errors[i] = status.ok() ? "" : status.message();
-      if (status.ok()) entrants.push_back(Entrant{i, nullptr});
-    }
-    return Status();
-  }
-
-  /// Readies the entrants for timing; one that cannot be timed fails, and leaves.
-  Status Prepare() {
-    std::vector<Entrant> ready;
-    for (Entrant& entrant : entrants) {
-      TimedRun run;
-      run.launch = [this, index = entrant.index](CUstream on) { return Launch(index, on); };
-      Result<std::unique_ptr<PreparedRun>> prepared = session->Prepare(std::move(run));
-      if (prepared.status().sticky() || interrupt) return prepared.status();
-      errors[entrant.index] = prepared.status().message();
-      if (prepared.ok()) ready.push_back(Entrant{entrant.index, *std::move(prepared)});
-    }
-    entrants = std::move(ready);
-    return Status();
-  }
-
-  Status RaceWith(Timer* timer) {
-    session = nullptr;  // One at a time has CUPTI.
-    TUNEONCE_ASSIGN_OR_RETURN(session, timer->Open(stream, CacheState::kDefault));
-    timer_name = timer->name();
-    TUNEONCE_RETURN_IF_ERROR(Prepare());
-    if (entrants.empty()) return Status();
-    race.emplace(entrants.size());
-    for (auto round = race->NextRound(); !round.empty(); round = race->NextRound()) {
-      std::vector<PreparedRun*> runs;
-      for (std::size_t place : round) runs.push_back(entrants[place].prepared.get());
-      TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> samples, session->Sample(runs));
-      race->Record(samples);
-    }
-    return Status();
-  }
-
-  /// `timer`: null for CUPTI, or events where that cannot be had or cannot tell, as of a config of two kernels.
-  Status Run(Timer* timer) {
-    TUNEONCE_RETURN_IF_ERROR(RunOnce());
-    if (entrants.empty()) return Status();
-    Status raced = RaceWith(timer != nullptr ? timer : TimerNamed("cupti"));
-    if (timer != nullptr || raced.code() != StatusCode::kUnavailable) return raced;
-    return RaceWith(TimerNamed("events"));
-  }
-
-  py::object launch;
-  std::optional<py::error_already_set> interrupt;
-  StreamView stream;
-  std::vector<std::string> errors;
-  std::vector<Entrant> entrants;
-  std::unique_ptr<TimingSession> session;
-  std::string timer_name;
-  std::optional<Race> race;
+  std::vector<std::string> labels_;
+  py::object launch_;
+  Device device_;
+  SearchSpace space_;
+  Axis<std::string> axis_;
+  std::deque<TensorRef> tensors_;  // What keeps the outputs' memory.
+  std::vector<std::vector<TrialArgument>> outputs_;
+  std::optional<py::error_already_set> interrupt_;
 };
 
-py::dict RaceCallables(std::size_t num_configs, const py::object& launch, const py::object& stream,
-                       const std::string& device_name, const std::optional<std::string>& timer_name) {
+py::dict DictOf(const TuningResult& result, const CallableSearch& search, std::size_t num_configs) {
+  std::vector<py::dict> configs(num_configs);
+  auto fill = [&](const Success& success) {
+    py::dict& each = configs[search.IndexOf(success.config)];
+    each["mean_us"] = success.measurement.mean_us;
+    each["error_margin_us"] = success.measurement.error_margin_us;
+    each["num_samples"] = success.measurement.num_samples;
+  };
+  for (const Success& success : result.successes) fill(success);
+  for (const Failure& failure : result.failures) configs[search.IndexOf(failure.config)]["error"] = failure.message;
+  py::dict dict;
+  dict["configs"] = py::cast(configs);
+  dict["best"] = search.IndexOf(result.best.config);
+  dict["timer"] = result.timer;
+  dict["speedup_over_baseline"] = result.speedup_over_baseline;
+  dict["is_certain"] = result.is_certain;
+  dict["notes"] = result.notes;
+  return dict;
+}
+
+py::dict SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
+                         const std::vector<py::list>& outputs, const py::object& stream, const std::string& device_name,
+                         const std::optional<std::string>& timer_name, const std::optional<std::size_t>& baseline,
+                         double baseline_margin, int max_rounds, double gpu_budget_ms, double wall_budget_ms,
+                         bool quiet) {
+  SearchOptions options;
+  options.quiet = quiet;
+  options.baseline_margin = baseline_margin;
+  options.max_rounds = max_rounds;
+  options.gpu_budget_ms = gpu_budget_ms;
+  options.wall_budget_ms = wall_budget_ms;
+  ClockTimer clock;
   Device device = ValueOrThrow(OpenDevice(device_name));
+  if (timer_name) {
+    options.timer = TimerNamed(*timer_name);
+  } else if (device.api().is_cpu_device()) {
+    options.timer = &clock;
+  }
   Context primary = ValueOrThrow(Context::RetainPrimary(device));
   std::optional<ScopedContext> current;
   if (!ContextView::Current(device.api()).ok()) current.emplace(primary.view());
-  std::optional<Stream> own;  // A session wants a stream to itself; the legacy stream cannot be captured.
-  CUstream where = StreamOf(stream);
-  if (where == nullptr) where = own.emplace(ValueOrThrow(Stream::Create(device.api()))).get();
-  Timer* timer = timer_name ? TimerNamed(*timer_name) : nullptr;
-  Search search(num_configs, launch, where, device);
-  Status status;
+  CallableSearch search(labels, launch, outputs, device);
+  if (baseline) search.SetBaseline(*baseline);
+  unsigned long main_thread = MainThread();
+  if (main_thread == 0) throw py::error_already_set();
+  options.interrupted = [&] { return search.is_interrupted() || SignalRaised(main_thread); };
+  StreamView where(device.api(), StreamOf(stream));
+  std::optional<Result<TuningResult>> result;
   {
     py::gil_scoped_release release;
-    status = search.Run(timer);
-    search.session = nullptr;
+    result.emplace(search.Run(where, options));
   }
-  if (search.interrupt) throw *search.interrupt;
-  ThrowIfError(status);
-  py::list configs;
-  for (const std::string& error : search.errors) {
-    py::dict each;
-    each["error"] = error;
-    configs.append(each);
-  }
-  py::dict result;
-  result["timer"] = search.timer_name;
-  result["best"] = py::none();
-  for (std::size_t place = 0; place < search.entrants.size(); ++place) {
-    py::dict each = configs[search.entrants[place].index];
-    const std::vector<double>& samples = search.race->samples_us(place);
-    if (samples.empty()) {
-      each["error"] = "the timer gave no time that is a positive number";
-      continue;
-    }
-    Measurement m = SummarizeStoppedEarly(samples);
-    each["mean_us"] = m.mean_us;
-    each["error_margin_us"] = m.error_margin_us;
-    each["num_samples"] = m.num_samples;
-  }
-  if (search.race && search.race->Choice()) result["best"] = search.entrants[*search.race->Choice()].index;
-  result["configs"] = configs;
-  return result;
+  search.ThrowInterrupt();
+  return DictOf(ValueOrThrow(*std::move(result)), search, labels.size());
 }
 
 }  // namespace
 
 void AddCallableSearch(py::module_& module) {
-  module.def("_race", &RaceCallables, py::arg("num_configs"), py::arg("launch"), py::arg("stream"), py::arg("device"),
-             py::arg("timer"));
+  module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
+             py::arg("device"), py::arg("timer"), py::arg("baseline"), py::arg("baseline_margin"),
+             py::arg("max_rounds"), py::arg("gpu_budget_ms"), py::arg("wall_budget_ms"), py::arg("quiet"));
 }
 
 }  // namespace tuneonce::python

@@ -5,8 +5,7 @@
 
 namespace tuneonce::python {
 
-/// Adds _race(num_configs, launch, stream, device, timer) -> list of dicts: the search of exhaustive_search over
-/// anything that launches.
+/// Adds _search: the library's exhaustive_search over anything of Python's that launches. search.py calls it.
 void AddCallableSearch(pybind11::module_& module);
 
 }  // namespace tuneonce::python

@@ -1,11 +1,11 @@
 #include "kernel_call.h"
 
-#include <chrono>
 #include <cstring>
 #include <new>
 
 #include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
+#include "python_signals.h"
 #include "python_status.h"
 #include "staged_tensors.h"
 #include "tuneonce/context.h"
@@ -15,40 +15,9 @@
 namespace tuneonce::python {
 namespace {
 
-/// How often a call that works without the GIL looks for signals: a person does not notice, nor do other threads, which
-/// may hold the GIL for 5 ms.
-constexpr std::chrono::milliseconds kSignalPoll(50);
-
-/// True once a signal's handler raised in the call that this thread is in; the exception is set then.
-thread_local bool signal_raised = false;
-
-/// SearchOptions::interrupted. Python runs handlers on its main thread, when that asks for it.
-bool SignalRaised(unsigned long main_thread) {
-  thread_local std::chrono::steady_clock::time_point next;
-  if (signal_raised) return true;
-  if (PyThread_get_thread_ident() != main_thread || std::chrono::steady_clock::now() < next) return false;
-  next = std::chrono::steady_clock::now() + kSignalPoll;
-  PyGILState_STATE gil = PyGILState_Ensure();
-  signal_raised = PyErr_CheckSignals() != 0;
-  PyGILState_Release(gil);
-  return signal_raised;
-}
-
-/// The identity of Python's main thread. Needs the GIL; 0 with an exception set.
-unsigned long MainThread() {
-  PyObject* threading = PyImport_ImportModule("threading");
-  PyObject* main = threading == nullptr ? nullptr : PyObject_CallMethod(threading, "main_thread", nullptr);
-  PyObject* identity = main == nullptr ? nullptr : PyObject_GetAttrString(main, "ident");
-  unsigned long result = identity == nullptr ? 0 : PyLong_AsUnsignedLong(identity);
-  Py_XDECREF(identity);
-  Py_XDECREF(main);
-  Py_XDECREF(threading);
-  return PyErr_Occurred() != nullptr ? 0 : result;
-}
-
 /// What a call ends with: None, or null with an exception set, be it the one that a signal's handler raised.
 PyObject* Ended(const Status& status) {
-  signal_raised = false;
+  ForgetSignal();
   if (PyErr_Occurred() != nullptr) return nullptr;
   if (!status.ok()) return SetException(status);
   Py_RETURN_NONE;
@@ -336,7 +305,7 @@ Status KernelCaller::OnDevice(CUstream stream, const Function& run) {
   std::optional<ScopedContext> current;
   if (is_cpu_ || !ContextView::Current(device_.api()).ok()) current.emplace(primary_.view());
   Status status = run(is_cpu_ ? cpu_stream_->get() : stream);
-  signal_raised = false;
+  ForgetSignal();
   return status;
 }
 

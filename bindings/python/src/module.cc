@@ -60,7 +60,7 @@ PYBIND11_MODULE(_tuneonce, module) {
   module.doc() = "The C++ part of tuneonce.";
   AddExceptions(module);
   py::class_<Bundle>(module, "Bundle", "A kernel with its space and code, as a folder with a manifest.json.")
-      .def(py::init([](const py::object& folder) { return ValueOrThrow(Bundle::Load(py::str(folder))); }),
+      .def(py::init([](const py::object& folder) { return LoadBundle(folder); }),
            py::arg("folder"))
       .def_property_readonly("name", [](const Bundle& bundle) { return bundle.definition().name(); })
       .def_property_readonly("dims",

@@ -133,7 +133,7 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
   if (py::isinstance<Bundle>(bundle)) {
     which = &bundle.cast<const Bundle&>();
   } else {
-    which = &loaded.emplace(ValueOrThrow(Bundle::Load(py::str(bundle))));
+    which = &loaded.emplace(LoadBundle(bundle));
   }
   Device device = ValueOrThrow(OpenDevice(device_name));
   return ValueOrThrow(KernelCaller::Create(which->definition(), device, std::move(policy)));
@@ -381,6 +381,13 @@ CUstream StreamOf(py::handle object) {
     return reinterpret_cast<CUstream>(object.attr("cuda_stream").cast<std::uintptr_t>());
   }
   throw py::type_error("a stream is an int, or an object with __cuda_stream__ or cuda_stream");
+}
+
+Bundle LoadBundle(const py::object& folder_or_name) {
+  if (py::isinstance<py::str>(folder_or_name)) return ValueOrThrow(Bundle::Load(folder_or_name.cast<std::string>()));
+  auto folder = py::module_::import("os").attr("fsdecode")(folder_or_name).cast<std::string>();
+  if (folder.find('/') == std::string::npos) folder.insert(0, "./");  // pathlib drops it.
+  return ValueOrThrow(Bundle::Load(folder));
 }
 
 void AddTunedKernel(py::module_& module) {

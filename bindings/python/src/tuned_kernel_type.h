@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "tuneonce/bundle.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce::python {
@@ -13,6 +14,10 @@ namespace tuneonce::python {
 /// Adds the class TunedKernel to the module: a C type of its own, not pybind11's, since its call is the hot path
 /// (vectorcall: no argument tuple, no dictionary).
 void AddTunedKernel(pybind11::module_& module);
+
+/// The bundle that Python names: a text as Bundle::Load takes it, a path (os.PathLike) as a folder, never as a name.
+/// Throws.
+Bundle LoadBundle(const pybind11::object& folder_or_name);
 
 /// A stream argument: None, an int, or an object with `__cuda_stream__` or `cuda_stream` (torch). Throws TypeError.
 CUstream StreamOf(pybind11::handle object);

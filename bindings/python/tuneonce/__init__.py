@@ -1,7 +1,7 @@
 """tuneonce: GPU kernels that tune themselves once and then launch at the cost of a plain launch.
 
-    kernel = tuneonce.TunedKernel("bundles/rms_norm")   # a bundle: python -m tuneonce.export
-    kernel(x, w, y, 1e-5)                               # the first call of a shape tunes, later ones launch
+    kernel = tuneonce.load("rms_norm")   # a bundle: by folder (python -m tuneonce.export makes one) or by name
+    kernel(x, w, y, 1e-5)                # the first call of a shape tunes, later ones launch
 
 Importing is cheap: the C++ part is loaded when it is first used, torch never (see tuneonce.torch).
 """
@@ -12,7 +12,7 @@ _SEARCH = ("Hints", "SearchSpace", "Success", "Failure", "TuningResult", "exhaus
 _NATIVE = ("Bundle", "TunedKernel", "disable_autotune", "Error", "CancelledError", "InvalidArgumentError",
            "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError", "FailedPreconditionError",
            "UnimplementedError", "InternalError", "UnavailableError")
-__all__ = ["doctor", "records", *_SEARCH, *_NATIVE]
+__all__ = ["doctor", "load", "records", *_SEARCH, *_NATIVE]
 
 
 def __getattr__(name: str) -> Any:
@@ -24,6 +24,14 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'tuneonce' has no attribute '{name}'")
     globals()[name] = value
     return value
+
+
+def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:
+    """The TunedKernel of a bundle: of a folder (any path with a slash, any pathlib.Path), or of a name, which is looked for
+    in the folders of TUNEONCE_BUNDLES, among the bundles that tuneonce brings (matmul, rms_norm, ...) and in the working
+    directory. `options` are TunedKernel's."""
+    from tuneonce import _tuneonce
+    return _tuneonce.TunedKernel(bundle, device, **options)
 
 
 def doctor() -> dict:

@@ -26,11 +26,16 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True)
 class TuningResult:
-    """best: the choice. successes: fastest first. failures: in the order of the space. timer: how they were timed."""
+    """best: the choice. successes: fastest first. failures: in the order of the space. timer: how they were timed.
+    speedup_over_baseline: never below 1; None without a baseline. is_certain: False if a budget ended the race. notes: what one
+    should know about how was measured."""
     best: Success
     successes: Tuple[Success, ...]
     failures: Tuple[Failure, ...]
     timer: str
+    speedup_over_baseline: Optional[float] = None
+    is_certain: bool = True
+    notes: Tuple[str, ...] = ()
 
 
 class Hints:
@@ -70,17 +75,22 @@ class SearchSpace(collections.abc.Sequence):
 
 def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callable[[Any], Any], kernel: Any,
                       args_fn: Callable[[Any], Sequence[Any]], hints_fn: Optional[Callable[[Any], Dict[str, Any]]] = None,
-                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None) -> TuningResult:
-    """Runs every config and returns the fastest; ties go to the earliest in the space.
+                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None, baseline: Any = None,
+                      outputs: Sequence[int] = (), baseline_margin: float = 0.02, max_rounds: int = 300,
+                      gpu_budget_ms: float = 500, wall_budget_ms: float = 10000) -> TuningResult:
+    """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)); a TunedKernel; or a callable `kernel(config)` that returns
     something to call with the arguments; or any callable `kernel(*args)` that launches by itself, on the current stream:
     PyTorch's is set to the one that is timed. hints_fn: for cuTile kernels, as its replace_hints; a hint that differs by
     target is Hints.by_target's. stream: an int, or a framework's stream. What is timed is what a config launches on the
-    stream; on the CPU device there are no callables that do.
+    stream; on the CPU device, how long the call takes.
 
-    Outputs are not verified and not protected: args_fn decides what is written. Failing configs are data; if none works
-    the error lists why.
+    baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
+    (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
+    differs from the baseline, fails. What is not among them is neither verified nor protected. max_rounds, gpu_budget_ms and
+    wall_budget_ms bound the race. One search of a process measures at a time. Failing configs are data; if none works the
+    error lists why.
     """
     if isinstance(search_space, collections.abc.Iterator) or not isinstance(search_space, collections.abc.Sequence):
         raise TypeError("the search space must be a sequence, since it is gone through more than once: give "
@@ -88,47 +98,108 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
     configs = list(search_space)
     if not configs:
         raise ValueError("the search space is empty")
-    launchers = [_launcher(config, grid_fn, kernel, args_fn, hints_fn, device) for config in configs]
+    if baseline is not None and baseline not in configs:
+        raise ValueError(f"the baseline {baseline} is no config of the search space")
     from tuneonce import _tuneonce
-    raced = _tuneonce._race(len(configs), lambda index, on: launchers[index](on), stream, device, timer)
-    successes, failures, by_index = [], [], {}
-    for index, (config, outcome) in enumerate(zip(configs, raced["configs"])):
-        if outcome["error"]:
-            failures.append(Failure(config, outcome["error"]))
-        else:
-            by_index[index] = Success(config, outcome["mean_us"], outcome["error_margin_us"], outcome["num_samples"])
-            successes.append(by_index[index])
-    if raced["best"] is None:
-        reasons = "; ".join(f"{f.config}: {f.error}" for f in failures[:5])
-        raise _tuneonce.InternalError(f"all {len(configs)} configs failed: {reasons}")
-    successes.sort(key=lambda success: success.mean_us)
-    result = TuningResult(by_index[raced["best"]], tuple(successes), tuple(failures), raced["timer"])
+    arguments = [tuple(args_fn(config)) for config in configs]
+    for args in arguments:
+        if any(not 0 <= position < len(args) for position in outputs):
+            raise ValueError(f"outputs are positions of arguments, and there are {len(args)}: {list(outputs)}")
+    launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device)
+                 for config, args in zip(configs, arguments)]
+    found = _tuneonce._search(
+        _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
+        [[args[position] for position in outputs] for args in arguments], stream, device, timer,
+        None if baseline is None else configs.index(baseline), baseline_margin, max_rounds, gpu_budget_ms, wall_budget_ms, quiet)
+    by_index = {index: Success(configs[index], outcome["mean_us"], outcome["error_margin_us"], outcome["num_samples"])
+                for index, outcome in enumerate(found["configs"]) if "error" not in outcome}
+    failures = [Failure(configs[index], outcome["error"])
+                for index, outcome in enumerate(found["configs"]) if "error" in outcome]
+    successes = sorted(by_index.values(), key=lambda success: success.mean_us)
+    result = TuningResult(by_index[found["best"]], tuple(successes), tuple(failures), found["timer"],
+                          found["speedup_over_baseline"], found["is_certain"], tuple(found["notes"]))
     if not quiet:
         print(f"tuneonce: best of {len(configs)}: {result.best.config}, {result.best.mean_us:.2f} us", file=sys.stderr)
     return result
 
 
-def _launcher(config: Any, grid_fn: Callable, kernel: Any, args_fn: Callable,
-              hints_fn: Optional[Callable], device: str) -> Callable[[int], None]:
-    """What launches this config once, on the stream of the given handle."""
-    args = tuple(args_fn(config))
+def _labels(configs: List[Any]) -> List[str]:
+    """What messages call the configs: each another text."""
+    labels = [str(config) for config in configs]
+    return labels if len(set(labels)) == len(labels) else [f"{i}: {label}" for i, label in enumerate(labels)]
+
+
+class _Scratch:
+    """Memory that numpy and PyTorch take for an array of theirs."""
+
+    def __init__(self, name: str, address: int, shape: Sequence[int], typestr: str):
+        setattr(self, name, {"data": (address, False), "shape": tuple(shape), "typestr": typestr, "version": 3})
+
+
+class _Arguments:
+    """The arguments of one config, with its outputs replaced by the scratch that a trial writes."""
+
+    def __init__(self, args: Tuple[Any, ...], outputs: Sequence[int]):
+        self.given = args
+        self._outputs = outputs
+        self._moved: Dict[Tuple[int, ...], Tuple[Any, ...]] = {}
+
+    def at(self, scratch: Sequence[int]) -> Tuple[Any, ...]:
+        where = tuple(scratch)
+        if where not in self._moved:
+            moved = list(self.given)
+            for position, address in zip(self._outputs, where):
+                moved[position] = self._array_at(self.given[position], address)
+            self._moved = {where: tuple(moved)}
+        return self._moved[where]
+
+    @staticmethod
+    def _array_at(like: Any, address: int) -> Any:
+        numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
+        if numpy is not None and isinstance(like, numpy.ndarray):
+            return numpy.asarray(_Scratch("__array_interface__", address, like.shape, like.dtype.str)).view(like.dtype)
+        if torch is not None and isinstance(like, torch.Tensor):
+            # By its size: not each of torch's types has a name here.
+            bits = _Scratch("__cuda_array_interface__", address, like.shape, f"<i{like.element_size()}")
+            return torch.as_tensor(bits, device=like.device).view(like.dtype)
+        raise TypeError(f"an output is an array of numpy's or a tensor of PyTorch's, not {type(like).__name__}")
+
+
+def _launcher(config: Any, grid_fn: Callable, kernel: Any, arguments: _Arguments, hints_fn: Optional[Callable], stream: Any,
+              device: str) -> Callable[[int, Sequence[int]], None]:
+    """What launches this config once, on the stream of the given handle, with outputs at these addresses."""
     if hasattr(kernel, "replace_hints"):  # cuTile's.
         import cuda.tile as ct
         hints = hints_fn(config) if hints_fn is not None else {}
         variant = kernel.replace_hints(**{name: ct.ByTarget(**value) if isinstance(value, dict) else value
                                           for name, value in hints.items()}) if hints else kernel
         grid = grid_fn(config)
-        return lambda stream: ct.launch(stream, grid, variant, args)
+        return lambda on, scratch: ct.launch(on, grid, variant, arguments.at(scratch))
     if hints_fn is not None:
         raise TypeError("hints_fn is for cuTile kernels: the kernel given has no replace_hints")
-    run = kernel(config) if _takes_config(kernel) else kernel
     from tuneonce import TunedKernel
+    run = kernel(config) if _takes_config(kernel) else kernel
     if isinstance(run, TunedKernel):
-        return lambda stream: run(*args, stream=stream)
+        return _tuned_launcher(run, arguments, stream)
 
-    def launch(stream: int) -> None:
-        with _current(stream, device):
-            run(*args)
+    def launch(on: int, scratch: Sequence[int]) -> None:
+        with _current(on, device):
+            run(*arguments.at(scratch))
+    return launch
+
+
+def _tuned_launcher(kernel: Any, arguments: _Arguments, stream: Any) -> Callable[[int, Sequence[int]], None]:
+    """It is tuned before, since one search cannot wait for another; where that fails, so does the config."""
+    failed: List[Exception] = []
+    try:
+        kernel.warmup_with(*arguments.given, stream=stream)
+    except Exception as error:  # The reason of this config's failure.
+        failed.append(error)
+
+    def launch(on: int, scratch: Sequence[int]) -> None:
+        if failed:
+            raise failed[0]
+        kernel(*arguments.at(scratch), stream=on)
     return launch
 
 

@@ -1,6 +1,6 @@
 """Bundles as PyTorch custom ops: eager, torch.compile(fullgraph=True), torch.cuda.graph.
 
-    rms_norm = tuneonce.torch.custom_op("mylib::rms_norm", "bundles/rms_norm")
+    rms_norm = tuneonce.torch.custom_op("mylib::rms_norm", "rms_norm")
     y = rms_norm(x, w, 1e-5)
 
 The op is functional: it takes the bundle's `in` and `inout` tensors and its scalars, in order, and returns the `out` and
@@ -105,7 +105,7 @@ def custom_op(name: str, bundle: Union[str, "tuneonce.Bundle"], *, device: str =
     """Registers `name` ("library::op"). `options`: those of TunedKernel (store, shared_choice, ...). `backward`,
     `setup_context`: see CustomOp.register_autograd."""
     if not isinstance(bundle, tuneonce.Bundle):
-        bundle = tuneonce.Bundle(str(bundle))
+        bundle = tuneonce.Bundle(bundle)
     op = CustomOp(name, bundle, tuneonce.TunedKernel(bundle, device, **options))
     if backward is not None:
         op.register_autograd(backward, setup_context=setup_context)

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 here = pathlib.Path(__file__).parent
-sys.path.insert(0, str(here / "../../../docs/examples/kernels/cutile"))
+sys.path.insert(0, str(here / "../../../tests/cutile"))
 import cuda.tile as ct  # noqa: E402
 import cuda.tile._compile  # noqa: E402
 from cuda.tile.compilation import CallingConvention, ConstantConstraint, KernelSignature, export_kernel  # noqa: E402

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""plots.py [OUT]: the plots of docs/performance.md as SVG, from benchmarks/results/*.json alone. OUT: docs/plots.
+
+Plain SVG, with nothing but Python, and the same bytes each time: the test docs.PlotsShowTheResults makes them again and
+compares.
+"""
+
+import json
+import math
+import pathlib
+import sys
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+_HERE = pathlib.Path(__file__).resolve().parent
+_COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#8d6a9f", "#7f7f7f"]  # Told apart in grey, too, by their order.
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 760, 230, 24, 64, 26
+
+
+def escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+class Plot:
+    """An SVG with one horizontal scale, above which everything stands in rows. Lengths in pixels."""
+
+    def __init__(
+        self, title: str, subtitle: str, inner_height: float, largest: float, smallest: float = 0, log: bool = False
+    ):
+        self.bottom = _TOP + inner_height
+        self.height = self.bottom + 74
+        self._log, self._smallest, self._largest = log, smallest, largest
+        self._parts: List[str] = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" font-family="sans-serif" '
+            f'font-size="12" role="img" aria-label="{escape(title)}">',
+            f'<rect width="{_WIDTH}" height="{self.height}" fill="#ffffff"/>',
+        ]
+        self.text(12, 22, title, size=15, weight="bold")
+        self.text(12, 42, subtitle, colour="#555555")
+
+    def x(self, value: float) -> float:
+        low, high = self._smallest, self._largest
+        share = math.log(value / low) / math.log(high / low) if self._log else (value - low) / (high - low)
+        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: int = 12,
+        colour: str = "#222222",
+        anchor: str = "start",
+        weight: str = "normal",
+    ) -> None:
+        self._parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
+            f'font-weight="{weight}">{escape(text)}</text>'
+        )
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "#dddddd", dashes: str = "") -> None:
+        dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+        self._parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashed}/>')
+
+    def dot(self, value: float, y: float, colour: str) -> None:
+        self._parts.append(f'<circle cx="{self.x(value):.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity="0.6"/>')
+
+    def bar(self, value: float, y: float, colour: str, height: float = 14) -> None:
+        width = self.x(value) - _LEFT
+        self._parts.append(
+            f'<rect x="{_LEFT}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height}" fill="{colour}"/>'
+        )
+
+    def scale(self, ticks: Sequence[float], unit: str) -> None:
+        for tick in ticks:
+            self.line(self.x(tick), _TOP - 6, self.x(tick), self.bottom)
+            self.text(self.x(tick), self.bottom + 16, f"{tick:g}", anchor="middle")
+        self.text((_LEFT + _WIDTH - _RIGHT) / 2, self.bottom + 34, unit, anchor="middle", colour="#555555")
+
+    def legend(self, names: Sequence[str]) -> None:
+        x = 12.0
+        for name, colour in zip(names, _COLOURS):
+            self._parts.append(f'<rect x="{x:.1f}" y="{self.height - 22}" width="12" height="12" fill="{colour}"/>')
+            self.text(x + 17, self.height - 12, name)
+            x += 34 + 6.6 * len(name)
+
+    def svg(self) -> str:
+        return "\n".join([*self._parts, "</svg>", ""])
+
+
+def read(name: str) -> Dict[str, Any]:
+    return json.loads((_HERE / "results" / f"{name}.json").read_text())
+
+
+def where(results: Dict[str, Any]) -> str:
+    commit = results.get("commit")
+    return results["date"] + (f", commit {commit}" if commit else "")
+
+
+def median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def hit_cost() -> str:
+    """A dot per process; a line at each median."""
+    results = read("hit_cost")
+    names = ["1 key", "64 keys", "4096 keys", "matmul bundle"]
+    runs = results["runs"][-4:]
+    dates = " and ".join(sorted({run["date"] for run in runs}))
+    plot = Plot(
+        "What a hit adds to a raw launch, on the host",
+        f"H200 hosts, {dates}; a dot per process, a line at the median",
+        (len(names) * (len(runs) + 1) - 1) * _ROW,
+        largest=110,
+    )
+    plot.scale([0, 20, 40, 60, 80, 100], "ns, driver call taken out")
+    row = 0
+    for name in names:
+        plot.text(12, _TOP + row * _ROW + 10, name, weight="bold")
+        for run, colour in zip(runs, _COLOURS):
+            y = _TOP + row * _ROW + 10
+            plot.text(_LEFT - 10, y + 4, run["commit"], anchor="end", colour=colour)
+            for value in run[name]:
+                plot.dot(value, y, colour)
+            at = plot.x(median(run[name]))
+            plot.line(at, y - 9, at, y + 9, colour="#222222")
+            row += 1
+        row += 1
+    return plot.svg()
+
+
+def python_call() -> str:
+    results = read("python_call")
+    plot = Plot(
+        "A call from Python with three torch tensors",
+        f"host time; a dot per run, {where(results)}",
+        len(results["calls"]) * _ROW,
+        smallest=3,
+        largest=40,
+        log=True,
+    )
+    plot.scale([3, 5, 10, 20, 40], "us, logarithmic")
+    for row, ((name, values), colour) in enumerate(zip(results["calls"].items(), _COLOURS)):
+        y = _TOP + row * _ROW + 10
+        plot.text(_LEFT - 10, y + 4, name, anchor="end", colour=colour)
+        for value in values:
+            plot.dot(value, y, colour)
+        at = plot.x(median(values))
+        plot.line(at, y - 9, at, y + 9, colour="#222222")
+    return plot.svg()
+
+
+def compile_cost() -> str:
+    results = read("compile_cost")
+    workers = results["workers"]
+    plot = Plot(
+        "Compiling 16 candidates on several cores",
+        f"a dot per run, dashed: one per worker; {where(results)}",
+        len(workers) * _ROW,
+        largest=16,
+    )
+    plot.scale([0, 2, 4, 6, 8, 10, 12, 14, 16], results["unit"])
+    for row, count in enumerate(workers):
+        y = _TOP + row * _ROW + 10
+        plot.text(_LEFT - 10, y + 4, f"{count} worker{'s' if count > 1 else ''}", anchor="end")
+        plot.line(plot.x(count), y - 11, plot.x(count), y + 11, colour="#222222", dashes="3,3")
+        for run in results["runs"]:
+            plot.dot(run["times_faster"][row], y, _COLOURS[0 if run["host"] == "first" else 1])
+    plot.legend(["first host", "second host"])
+    return plot.svg()
+
+
+def grouped_bars(
+    title: str,
+    subtitle: str,
+    unit: str,
+    ticks: Sequence[float],
+    groups: Sequence[Tuple[str, List[float]]],
+    names: Sequence[str],
+    shown: Callable[[float], str],
+) -> str:
+    """A bar per name in each group, in the order of `names`; NaN: none. The last tick is the end of the scale."""
+    pitch, gap = 17, 15
+    bars = sum(not math.isnan(value) for _, values in groups for value in values)
+    plot = Plot(title, subtitle, bars * pitch + (len(groups) - 1) * gap, largest=ticks[-1])
+    plot.scale(ticks, unit)
+    y = _TOP + pitch / 2
+    for group, values in groups:
+        plot.text(_LEFT - 10, y + 4, group, anchor="end")
+        for value, colour in zip(values, _COLOURS):
+            if math.isnan(value):
+                continue
+            plot.bar(value, y, colour)
+            inside = value > 0.5 * ticks[-1]
+            plot.text(
+                plot.x(value) + (-4 if inside else 4),
+                y + 4,
+                shown(value),
+                anchor="end" if inside else "start",
+                colour="#ffffff" if inside else "#222222",
+                size=11,
+            )
+            y += pitch
+        y += gap
+    plot.legend(names)
+    return plot.svg()
+
+
+def bundles() -> str:
+    results = read("bundles")
+    names = ["ours", "cuTile's choice", "baseline", "torch"]
+    groups = [
+        (row["kernel"], [row[n] / row["ours"] if n in row else math.nan for n in names]) for row in results["rows"]
+    ]
+    return grouped_bars(
+        "Six bundles on an H200",
+        f"times relative to our winner, shorter is faster; {where(results)}",
+        "times as long as ours",
+        [0, 0.5, 1, 1.5, 2, 2.5, 3],
+        groups,
+        names,
+        lambda v: f"{v:.2f}",
+    )
+
+
+def selection() -> str:
+    results = read("selection")
+    names = ["ours", "cuTile", "Triton"]
+    groups = [(row["trace"], [row[n][0] for n in names]) for row in results["rows"]]
+    return grouped_bars(
+        "Searches whose choice is within 1 % of the best",
+        f"1000 searches each, replayed on recorded H200 timings; {where(results)}",
+        "share of searches",
+        [0, 0.25, 0.5, 0.75, 1],
+        groups,
+        names,
+        lambda v: f"{v:.3f}",
+    )
+
+
+_PLOTS = {
+    "hit_cost": hit_cost,
+    "python_call": python_call,
+    "compile_cost": compile_cost,
+    "bundles": bundles,
+    "selection": selection,
+}
+
+
+def main() -> int:
+    out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else _HERE.parent / "docs" / "plots"
+    out.mkdir(parents=True, exist_ok=True)
+    for name, draw in _PLOTS.items():
+        (out / f"{name}.svg").write_text(draw(), encoding="utf-8")
+    print(f"{len(_PLOTS)} plots in {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

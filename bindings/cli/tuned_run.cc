@@ -1,0 +1,46 @@
+#include "tuned_run.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct KeepResult : AutotuneObserver {
+  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
+  TuningResult result;
+};
+
+}  // namespace
+
+Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
+                          const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
+                          AutotunePolicy policy) {
+  auto observer = std::make_shared<KeepResult>();
+  policy.observer = observer;
+  policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
+  auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
+  TunedRun run;
+  Clock::time_point start = Clock::now();
+  TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(stream.get(), {shape}));
+  run.first_call_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+  TUNEONCE_RETURN_IF_ERROR(launch());
+  constexpr int kHits = 10;
+  start = Clock::now();
+  for (int i = 0; i < kHits; ++i) TUNEONCE_RETURN_IF_ERROR(launch());
+  run.hit_host_us = std::chrono::duration<double, std::micro>(Clock::now() - start).count() / kHits;
+  TUNEONCE_RETURN_IF_ERROR(stream.Synchronize());
+  run.result = std::move(observer->result);
+  return run;
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,27 @@
+#ifndef TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
+#define TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
+
+#include <vector>
+
+#include "tuneonce/stream.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce::cli {
+
+/// What the warm-up of a shape, which tunes, and launches, which are hits, came to.
+struct TunedRun {
+  TuningResult result;  ///< Without the compiled kernels, so that it outlives the context.
+  double first_call_ms = 0;
+  double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
+};
+
+/// Makes a TunedKernel, whose observer this function is, warms `shape` up and launches it 11 times with `arguments`;
+/// what fails while tuning is an error.
+Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& device, StreamView stream,
+                          const TunedKernel::Shape& shape, const std::vector<Argument>& arguments,
+                          AutotunePolicy policy);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_

@@ -1,0 +1,18 @@
+#ifndef TUNEONCE_LIB_BASE_FAT_BINARY_H_
+#define TUNEONCE_LIB_BASE_FAT_BINARY_H_
+
+#include <string_view>
+
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+
+/// True for a fatbin: images of one program for several GPU architectures, from which the driver takes one.
+bool IsFatBinary(std::string_view bytes);
+/// OK if it is as long as its header says: a driver, which gets no size, reads so much. REQUIRES: IsFatBinary. Errors:
+/// InvalidArgument.
+Status CheckFatBinary(std::string_view bytes);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BASE_FAT_BINARY_H_

@@ -1,0 +1,36 @@
+#ifndef TUNEONCE_LIB_BUNDLE_BUNDLE_FOLDERS_H_
+#define TUNEONCE_LIB_BUNDLE_BUNDLE_FOLDERS_H_
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+
+/// The folders whose bundles are found by name. A value. Thread rule: immutable; any thread.
+class BundleFolders {
+ public:
+  /// Those of Environment::bundles, then share/tuneonce/bundles: as it lies beside an installed or built library or
+  /// program, inside the Python package, and beside the folders in which this code's libraries are looked for (its run
+  /// path leads to an installed tuneonce).
+  static BundleFolders Of(const Environment& environment);
+
+  /// The folder of the bundle that is meant: `folder_or_name` itself if it has a slash, else the first bundle of that
+  /// name in these folders, else the folder of that name in the working directory. A name that is both is none: neither
+  /// may take the other's place unseen. Errors: NotFound, with the folders and the names that there are;
+  /// InvalidArgument for a name that is both.
+  Result<std::string> Find(const std::string& folder_or_name) const;
+  /// Of all bundles here, sorted.
+  std::vector<std::string> Names() const;
+
+ private:
+  explicit BundleFolders(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+
+  std::vector<std::string> folders_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_FOLDERS_H_

@@ -1,0 +1,77 @@
+// Variants made of files.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+namespace {
+
+/// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does
+/// not have, or a brace that does not close.
+Result<std::string> Expand(const std::string& pattern, const Config& config) {
+  std::string text;
+  std::size_t at = 0;
+  for (;;) {
+    std::size_t open = pattern.find('{', at);
+    text.append(pattern, at, open - at);
+    if (open == std::string::npos) return text;
+    std::size_t close = pattern.find('}', open);
+    if (close == std::string::npos) return InvalidArgumentError("'" + pattern + "' has a brace that does not close");
+    std::string axis = pattern.substr(open + 1, close - open - 1);
+    const AxisValue* value = config.Find(axis);
+    if (value == nullptr) {
+      return InvalidArgumentError(absl::StrCat("'", pattern, "' names the axis '", axis, "', which the config {",
+                                               config.ToString(), "} lacks"));
+    }
+    text += AxisValueString(*value);
+    at = close + 1;
+  }
+}
+
+KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
+                          const Config& config) {
+  Result<std::string> path = Expand(file_pattern, config);
+  Result<std::string> symbol = Expand(symbol_pattern, config);
+  if (!path.ok()) return KernelSource::None(kind, path.status());
+  if (!symbol.ok()) return KernelSource::None(kind, symbol.status());
+  return KernelSource::FromFile(kind, *path, *std::move(symbol));
+}
+
+bool IsFor(const Precompiled& kernel, const Config& config) {
+  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
+    auto index = static_cast<std::size_t>(given.index);
+    return given.space_id == config.space_id() && index < config.values().size() &&
+           IsSameValue(given.value, config.values()[index]);
+  });
+}
+
+Variant OfSource(Variant::SourceFn source, GeometryFn geometry) {
+  Variant variant;
+  variant.name = "cubin";
+  variant.source = std::move(source);
+  variant.geometry = std::move(geometry);
+  return variant;
+}
+
+}  // namespace
+
+Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry) {
+  auto find = [kernels = std::move(kernels)](const Config& config, const Problem&) {
+    auto found =
+        std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
+    if (found != kernels.end()) return found->source;
+    return KernelSource::None(SourceKind::kCubin,
+                              NotFoundError("nothing was precompiled for the config {" + config.ToString() + "}"));
+  };
+  return OfSource(std::move(find), std::move(geometry));
+}
+
+Variant Cubins(std::string file_pattern, std::string symbol, GeometryFn geometry) {
+  auto read = [file = std::move(file_pattern), symbol = std::move(symbol)](const Config& config, const Problem&) {
+    return SourceInFile(SourceKind::kCubin, file, symbol, config);
+  };
+  return OfSource(std::move(read), std::move(geometry));
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,21 @@
+#ifndef TUNEONCE_LIB_LAUNCH_CALL_LAUNCHER_H_
+#define TUNEONCE_LIB_LAUNCH_CALL_LAUNCHER_H_
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "launch/call_binder.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// Launches a config by the launcher of its variant: the one way, for trials and for production. `workspaces`: one
+/// address per workspace parameter, in order. Errors: what the launcher returns, throws (InvalidArgument), or asks for
+/// in vain, naming kernel and variant.
+TUNEONCE_API Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config,
+                                 CUstream stream, const BoundCall& call, const std::uint64_t* workspaces);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_CALL_LAUNCHER_H_

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Exports the bytecode of the kernels of bundles/, each for its structural configs, and with hints baked in as
+cuTile does it: what tests and benchmarks compare our patched hints with. Needs PyPI's cuda-tile, no GPU.
+
+export.py OUT [--hints occupancy=2,num_ctas=1 ...] [--bytecode-version 13.3] [--only NAME ...]
+
+Writes OUT/NAME.CONFIG.tileir, and for each --hints also OUT/NAME.CONFIG@HINTS.tileir, exported by cuTile with those
+hints. CONFIG names the structural values: matmul.64x64x32.
+"""
+import argparse
+import pathlib
+import sys
+
+here = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(here / "../../bindings/python"))  # Behind a package that is built or installed.
+import cuda.tile as ct  # noqa: E402
+from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
+                                   ScalarConstraint, export_kernel)
+from tuneonce.export.__main__ import load  # noqa: E402
+from tuneonce.export.cutile import array_constraint  # noqa: E402
+
+NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul")
+
+
+def declared(name):
+    """(kernel, run-time parameters, configs: constants in the order of the function's parameters)"""
+    kernel, _, declaration, _ = load(f"{here}/../../bundles/{name}/{name}.py:{name}")
+    parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(getattr(ct, p["dtype"]))
+                  for p in declaration.parameters if p["kind"] != "dim"]
+    return kernel, parameters, [tuple(config.values()) for config in declaration.structural_configs()]
+
+
+KERNELS = {name: declared(name) for name in NAMES}
+
+
+def parse_hints(text):
+    return {name: int(value) for name, value in (part.split("=") for part in text.split(",") if part)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--hints", action="append", default=[], metavar="NAME=VALUE,...")
+    parser.add_argument("--bytecode-version", default="13.3")
+    parser.add_argument("--only", nargs="*", choices=KERNELS, default=list(KERNELS))
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.only:
+        kernel, parameters, configs = KERNELS[name]
+        for config in configs:
+            signature = KernelSignature([*parameters, *map(ConstantConstraint, config)],
+                                        CallingConvention.cutile_python_v1(), symbol=name)
+            stem = f"{name}.{'x'.join(map(str, config))}"
+            for suffix, variant in [("", kernel)] + [("@" + hints, kernel.replace_hints(**parse_hints(hints)))
+                                                     for hints in arguments.hints]:
+                export_kernel(variant, [signature], str(arguments.out / f"{stem}{suffix}.tileir"),
+                              output_format="tileir_bytecode", bytecode_version=arguments.bytecode_version)
+
+
+if __name__ == "__main__":
+    main()

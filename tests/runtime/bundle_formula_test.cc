@@ -1,0 +1,23 @@
+// The shipped bundles compute what their formulas say, on the CPU device. On a GPU: tests/gpu/bundle_gpu_test.cc.
+#include <memory>
+
+#include "store/memory_store.h"
+#include "testing/bundle_formulas.h"
+#include "testing/device_test.h"
+
+namespace tuneonce {
+namespace {
+
+class BundleFormulaTest : public testing::CpuDeviceTest, public ::testing::WithParamInterface<testing::FormulaCase> {};
+
+TEST_P(BundleFormulaTest, TheTunedBundleComputesIt) {
+  AutotunePolicy policy;
+  policy.store = std::make_shared<MemoryStore>();
+  testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BundleFormulaTest, ::testing::ValuesIn(testing::FormulaCases()),
+                         [](const auto& param) { return testing::CaseName(param.param); });
+
+}  // namespace
+}  // namespace tuneonce

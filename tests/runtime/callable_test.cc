@@ -1,0 +1,283 @@
+// Kernels that the host launches itself, tuned: what else a TunedKernel does meets them as it meets compiled ones.
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/temporary_folder.h"
+#include "cuda/graph.h"
+#include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "testing/scale_tactics.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class CallableTest : public testing::CpuDeviceTest {
+ protected:
+  struct Listener : AutotuneObserver {
+    void OnTuned(const std::string&, const std::string&, const TuningResult& result) override {
+      best.push_back(result.best.config.ToString());
+    }
+    void OnTuneFailed(const std::string&, const std::string&, const Status& status) override {
+      errors.push_back(status.message());
+    }
+    std::vector<std::string> best;
+    std::vector<std::string> errors;
+  };
+
+  void SetUp() override {
+    CpuDeviceTest::SetUp();
+    tactics_.emplace(*device_);
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.observer = observer_;
+    policy_.search.quiet = true;
+  }
+  TunedKernel Create(const KernelDefinition& definition) {
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  /// A launcher that counts the configs that it launches.
+  Variant::LaunchFn Counting() {
+    return [this, right = tactics_->Launcher()](CUstream stream, const Config& c, const CallArguments& a) {
+      ++(c[tactics_->work] == 1 ? fast_ : slow_);
+      return right(stream, c, a);
+    };
+  }
+  Status Launch(TunedKernel& kernel, int n) {
+    DeviceBuffer x = Floats(std::vector<float>(static_cast<std::size_t>(n), 3));
+    DeviceBuffer y = Floats(std::vector<float>(static_cast<std::size_t>(n), 0));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(static_cast<std::size_t>(n), 6));
+    return Status();
+  }
+
+  std::optional<testing::ScaleTactics> tactics_;
+  AutotunePolicy policy_;
+  std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
+  int fast_ = 0;
+  int slow_ = 0;
+};
+
+TEST_F(CallableTest, TunesOncePerKeyAndThenLaunchesTheWinner) {
+  TunedKernel kernel = Create(tactics_->Definition(Counting()));
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(observer_->best, std::vector<std::string>{"WORK=1"});
+  fast_ = slow_ = 0;
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(fast_, 3);
+  EXPECT_EQ(slow_, 0);
+  EXPECT_EQ(kernel.counters().hits, 3);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  ASSERT_OK(Launch(kernel, 1001));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "winner and baseline; keys share them";
+}
+
+TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
+  TemporaryFolder folder = *TemporaryFolder::Create();
+  SqliteStoreOptions options;
+  options.path = folder.path() + "/cache/store.db";
+  policy_.store = *SqliteStore::Open(options);
+  {
+    TunedKernel kernel = Create(tactics_->Definition(Counting()));
+    ASSERT_OK(Launch(kernel, 1000));
+  }
+  TuningRecord record = (*policy_.store->List())[0];
+  EXPECT_EQ(record.variant, "callable");
+  EXPECT_EQ(record.config.ToString(), "WORK=1");
+  EXPECT_EQ(record.artifact, Fingerprint());
+  EXPECT_EQ(record.baseline->variant, "callable");
+  policy_.store = *SqliteStore::Open(options);
+  fast_ = slow_ = 0;
+  TunedKernel again = Create(tactics_->Definition(Counting()));
+  ASSERT_OK(Launch(again, 1000));
+  EXPECT_EQ(again.counters().stored_hits, 1);
+  EXPECT_EQ(again.counters().tunes, 0);
+  EXPECT_EQ(fast_, 1);
+  EXPECT_EQ(slow_, 0);
+  TunedKernel newer = Create(tactics_->Definition(Counting(), DType::kFloat32, "2"));
+  ASSERT_OK(Launch(newer, 1000));
+  EXPECT_EQ(newer.counters().tunes, 1) << "all that is known of a launcher is its name and version";
+  KernelDefinition renamed("scale", "1");
+  const KernelDefinition& first = again.definition();
+  renamed.Dims({"N"}).Parameters(first.parameters()).Space(tactics_->space).Variant(Callable(Counting(), "other"));
+  TunedKernel other = Create(renamed);
+  ASSERT_OK(Launch(other, 1000));
+  EXPECT_EQ(other.counters().tunes, 1);
+}
+
+TEST_F(CallableTest, GuardsAndBucketsHoldForCallables) {
+  tactics_->space.AddGuard("only even", [work = tactics_->work](const Config& c, const Dims& dims) {
+    return c[work] == 100 || dims[Dim{0}] % 2 == 0;
+  });
+  KernelDefinition definition = tactics_->Definition(Counting());
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(Launch(kernel, 4000));
+  EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=4096");
+  fast_ = slow_ = 0;
+  ASSERT_OK(Launch(kernel, 3998));
+  EXPECT_EQ(fast_, 1);
+  ASSERT_OK(Launch(kernel, 3999));
+  EXPECT_EQ(slow_, 1) << "the bucket's winner does not suit this shape";
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(CallableTest, EachDTypeIsAKey) {
+  TunedKernel kernel = Create(tactics_->Definition(tactics_->Launcher(), DType::kAny));
+  DeviceBuffer x = Floats(std::vector<float>(100, 3)), y = Floats(std::vector<float>(100, 0));
+  for (DType dtype : {DType::kFloat32, DType::kInt32, DType::kFloat32}) {
+    TensorView x_view = View(x), y_view = View(y);
+    x_view.dtype = y_view.dtype = dtype;
+    ASSERT_OK(kernel.Launch(stream_->get(), x_view, y_view, 2.0f));
+  }
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().hits, 1);
+}
+
+TEST_F(CallableTest, AWarmupByShapeMakesTheLaunchAHit) {
+  TunedKernel kernel = Create(tactics_->Definition());
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().hits, 1);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+}
+
+TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
+  KernelDefinition definition = tactics_->Definition(Counting());
+  definition.Key(KeyOf("N").NextPow2());
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  TunedKernel baseline_only = Create(definition);
+  ASSERT_OK(Launch(baseline_only, 128));
+  EXPECT_EQ(slow_, 1);
+  EXPECT_EQ(fast_, 0);
+  policy_.mode = AutotunePolicy::Mode::kTune;
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{128}, {}}}));
+  DeviceBuffer x = Floats(std::vector<float>(128, 3)), y = Floats(std::vector<float>(128, 0));
+  DeviceBuffer z = Floats(std::vector<float>(128, 0));
+  fast_ = slow_ = 0;
+  Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) -> Status {
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream, View(x), View(y), 2.0f));
+    return baseline_only.Launch(stream, View(x), View(z), 2.0f);
+  });
+  ASSERT_OK(graph);
+  EXPECT_EQ(fast_, 1);
+  EXPECT_EQ(slow_, 1) << "the stand-in is a callable, and is captured";
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(128, 6));
+  EXPECT_EQ(Read(z), std::vector<float>(128, 6));
+  DeviceBuffer shorter = Floats(std::vector<float>(50, 3));
+  Result<GraphExec> missing = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(shorter), View(shorter), 2.0f); });
+  EXPECT_ERROR(missing, StatusCode::kFailedPrecondition, "the stream is capturing and nothing is loaded for this key");
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(CallableTest, AfterSealMissesRunTheBaselinesLauncher) {
+  TunedKernel kernel = Create(tactics_->Definition(Counting()));
+  ASSERT_OK(Launch(kernel, 1000));
+  kernel.Seal();
+  fast_ = slow_ = 0;
+  ASSERT_OK(Launch(kernel, 1000));
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(fast_, 1);
+  EXPECT_EQ(slow_, 1);
+  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(CallableTest, ALauncherThatFailsInALaunchIsThatLaunchsError) {
+  std::function<Status()> failure;
+  Variant::LaunchFn right = tactics_->Launcher();
+  TunedKernel kernel = Create(tactics_->Definition([&](CUstream stream, const Config& c, const CallArguments& a) {
+    Status failed = failure ? failure() : Status();
+    return failed.ok() ? right(stream, c, a) : failed;
+  }));
+  ASSERT_OK(Launch(kernel, 1000));
+  failure = [] { return ResourceExhaustedError("no handle"); };
+  EXPECT_ERROR(Launch(kernel, 1000), StatusCode::kResourceExhausted,
+               "kernel 'scale': the launcher of variant 'callable': no handle");
+  failure = []() -> Status { throw std::runtime_error("no luck"); };
+  EXPECT_ERROR(Launch(kernel, 1000), StatusCode::kInvalidArgument, "the launcher of variant 'callable' threw: no luck");
+  failure = []() -> Status { throw 7; };
+  EXPECT_ERROR(Launch(kernel, 1000), StatusCode::kInvalidArgument, "threw something that is not a std::exception");
+  failure = nullptr;
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().tunes, 1) << "a failed launch says nothing about the key";
+}
+
+TEST_F(CallableTest, WhereEveryLauncherFailsTheErrorSaysWhyAndNothingIsStored) {
+  TunedKernel kernel = Create(tactics_->Definition(
+      [](CUstream, const Config&, const CallArguments&) { return UnimplementedError("no such tactic"); }));
+  EXPECT_ERROR(Launch(kernel, 1000), StatusCode::kInternal, "no such tactic");
+  ASSERT_EQ(observer_->errors.size(), 1u);
+  EXPECT_TRUE(policy_.store->List()->empty());
+}
+
+TEST_F(CallableTest, AStridedTensorIsRefusedUnlessTheKernelTakesItsStride) {
+  TunedKernel dense = Create(tactics_->Definition());
+  DeviceBuffer x = Floats(std::vector<float>(100, 3)), y = Floats(std::vector<float>(50, 0));
+  const std::int64_t shape[] = {50}, strides[] = {2};
+  TensorView every_second = TensorView::Strided(x.data(), DType::kFloat32, shape, strides, 1);
+  EXPECT_ERROR(dense.Launch(stream_->get(), every_second, View(y), 2.0f), StatusCode::kInvalidArgument, "contiguous");
+  std::vector<std::int64_t> seen;
+  KernelDefinition strided("strided", "1");
+  strided.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), StrideValue("x", 0)})
+      .Variant(Callable([&, tactics = *tactics_](CUstream stream, const Config&, const CallArguments& a) {
+        seen.push_back(a.tensor("x").strides[0]);
+        return tactics.Run(stream, 1, a.tensor("x"), a.tensor("y"), 1, a.dim("N"));
+      }));
+  TunedKernel takes_stride = Create(strided);
+  ASSERT_OK(takes_stride.Launch(stream_->get(), every_second, View(y)));
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back(), 2);
+}
+
+TEST_F(CallableTest, WorkspacesOfALaunchAreItsOwn) {
+  KernelDefinition definition("through_workspace", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   Workspace("half", [](const Config&, const Problem& p) { return p[Dim{0}] * sizeof(float); })})
+      .Space(tactics_->space)
+      .Variant(Callable([tactics = *tactics_](CUstream stream, const Config& c, const CallArguments& a) -> Status {
+        TensorView half = a.tensor("x");
+        half.data = a.workspace("half");
+        TUNEONCE_RETURN_IF_ERROR(tactics.Run(stream, c[tactics.work], a.tensor("x"), half, 1, a.dim("N")));
+        return tactics.Run(stream, c[tactics.work], half, a.tensor("y"), a.scalar<float>("factor"), a.dim("N"));
+      }));
+  TunedKernel kernel = Create(definition);
+  for (int n : {1000, 1000, 500}) ASSERT_OK(Launch(kernel, n));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+}
+
+TEST_F(CallableTest, ALauncherMayLaunchAnotherTunedKernel) {
+  TunedKernel inner = Create(testing::ScaleKernel().Definition("inner"));
+  ASSERT_OK(Launch(inner, 1000));
+  TunedKernel outer = Create(tactics_->Definition([&](CUstream stream, const Config&, const CallArguments& a) {
+    return inner.Launch(stream, a.tensor(0), a.tensor(1), a.scalar<float>(2));
+  }));
+  ASSERT_OK(Launch(outer, 1000));
+  ASSERT_OK(Launch(outer, 1000));
+  EXPECT_EQ(outer.counters().hits, 1);
+  EXPECT_EQ(inner.counters().tunes, 1);
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,101 @@
+// Files that were compiled ahead, tuned: on the CPU device shared objects, made by the host's compiler.
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class PrecompiledTest : public testing::CpuDeviceTest {
+ protected:
+  PrecompiledTest() : folder_(*TemporaryFolder::Create()) {}
+
+  /// Compiles the scale kernel of every config but `left_out` into files "scale.TILExWORK.so".
+  void CompileAllBut(const std::string& left_out) {
+    Target cpu;
+    cpu.is_cpu_device = true;
+    const Toolchain* toolchain = *ToolchainSet::Default().For(SourceKind::kHostCpp);
+    std::vector<Config> configs = *scale_.space.Enumerate(cpu);
+    for (const Config& config : configs) {
+      std::string name = AxisValueString(config.values()[0]) + "x" + AxisValueString(config.values()[1]);
+      if (name == left_out) continue;
+      Result<Artifact> artifact = toolchain->Compile(scale_.Source()(config, Problem()), Hints(), cpu);
+      ASSERT_OK(artifact);
+      ASSERT_OK(WriteFile(folder_.path() + "/scale." + name + ".so", artifact->image));
+    }
+  }
+  KernelDefinition Definition() const {
+    KernelDefinition definition("scale", "1");
+    definition.Dims({"N"})
+        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+                     Scalar("factor", DType::kFloat32), DimValue("N")})
+        .Space(scale_.space)
+        .Variant(Cubins(folder_.path() + "/scale.{TILE}x{WORK}.so", "scale", Grid::OneD({"N", scale_.tile})));
+    return definition;
+  }
+
+  TemporaryFolder folder_;
+  testing::ScaleKernel scale_;
+};
+
+TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
+  CompileAllBut("");
+  Environment saved = Environment::Get();
+  Environment no_compiler = saved;
+  no_compiler.cxx = "/nowhere/c++";
+  Environment::Set(no_compiler);
+  AutotunePolicy policy;
+  policy.store = std::make_shared<MemoryStore>();
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  for (bool is_restart : {false, true}) {
+    TunedKernel kernel = *TunedKernel::Create(Definition(), *device_, policy);
+    Status launched = kernel.Launch(stream_->get(), View(x), View(y), 2.0f);
+    EXPECT_OK(launched);
+    EXPECT_EQ(Read(y), std::vector<float>(1000, 6));
+    EXPECT_EQ(kernel.counters().tunes, is_restart ? 0 : 1);
+    EXPECT_EQ(kernel.counters().stored_hits, is_restart ? 1 : 0);
+  }
+  Environment::Set(saved);
+  TuningRecord record = (*policy.store->List())[0];
+  EXPECT_EQ(*record.config.Find("WORK"), AxisValue(std::int64_t{1}));
+  EXPECT_EQ(record.variant, "cubin");
+  // Other content is another kernel.
+  ASSERT_OK(WriteFile(folder_.path() + "/scale.256x1.so", *ReadFile(folder_.path() + "/scale.64x1.so")));
+  TunedKernel changed = *TunedKernel::Create(Definition(), *device_, policy);
+  ASSERT_OK(changed.Launch(stream_->get(), View(x), View(y), 2.0f));
+  EXPECT_EQ(changed.counters().tunes, 1);
+}
+
+TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
+  CompileAllBut("256x1");
+  ASSERT_OK(WriteFile(folder_.path() + "/scale.256x100.so", "no code"));
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  TensorView x_view = View(x), y_view = View(y);
+  float factor = 2;
+  SearchOptions options;
+  options.quiet = true;
+  Result<TuningResult> result = exhaustive_search(Definition(), stream_->view(), {x_view, y_view, factor}, options);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config.ToString(), "TILE=64, WORK=1");
+  ASSERT_EQ(result->failures.size(), 2u);
+  for (const Failure& failure : result->failures) EXPECT_EQ(failure.kind, FailureKind::kCompile);
+  EXPECT_NE(result->failures[0].message.find("the image is no shared object"), std::string::npos)
+      << result->failures[0].message;
+  EXPECT_NE(result->failures[1].message.find("/scale.256x1.so"), std::string::npos) << result->failures[1].message;
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,427 @@
+// Searches over what the host launches itself: the same engine, the same rules.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "testing/device_test.h"
+#include "testing/scale_tactics.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class CallableSearchTest : public testing::CpuDeviceTest {
+ protected:
+  static constexpr int kN = 5000;
+
+  void SetUp() override {
+    CpuDeviceTest::SetUp();
+    options_.quiet = true;
+    tactics_.emplace(*device_);
+  }
+
+  /// y = x * 2, with x = 3; checks that nothing of the caller's changed.
+  Result<TuningResult> Search(const KernelDefinition& definition) {
+    DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
+    TensorView x_view = View(x), y_view = View(y);
+    float factor = 2;
+    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_);
+    EXPECT_EQ(Read(x), std::vector<float>(kN, 3)) << "the caller's input is untouched";
+    EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's output is untouched";
+    return result;
+  }
+  Result<TuningResult> Search(const Variant::LaunchFn& launcher) { return Search(tactics_->Definition(launcher)); }
+
+  SearchOptions options_;
+  std::optional<testing::ScaleTactics> tactics_;
+};
+
+TEST_F(CallableSearchTest, TheFasterTacticWinsUncompiledAndVerified) {
+  Result<TuningResult> result = Search(tactics_->Definition());
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config[tactics_->work], 1);
+  EXPECT_EQ(result->best.variant, "callable");
+  EXPECT_EQ(result->best.artifact, Fingerprint());
+  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_EQ(result->cost.num_compiled, 0);
+  EXPECT_GE(result->cost.num_launches, 6) << "each ran twice to be checked, and once at least in the race";
+  EXPECT_EQ(result->timer, "events");
+  EXPECT_GT(*result->speedup_over_baseline, 1.02);
+  ASSERT_TRUE(result->best.largest_difference.has_value()) << "its output was compared";
+  EXPECT_EQ(result->best.largest_difference->absolute, 0);
+}
+
+TEST_F(CallableSearchTest, TwoTacticsThatAreTheSameAreNoDuplicates) {
+  testing::ScaleTactics& tactics = *tactics_;
+  Result<TuningResult> result = Search([&](CUstream stream, const Config&, const CallArguments& a) {
+    return tactics.Run(stream, 1, a.tensor(0), a.tensor(1), a.scalar<float>(2), a.dim("N"));
+  });
+  ASSERT_OK(result);
+  EXPECT_EQ(result->successes.size(), 2u);
+  EXPECT_TRUE(result->duplicates.empty()) << "what the host does cannot be compared";
+}
+
+/// What a launcher may do wrong at WORK=1, what becomes of that config, and what the result says of it.
+TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
+  testing::ScaleTactics& tactics = *tactics_;
+  struct Case {
+    Variant::LaunchFn wrong;
+    FailureKind kind;
+    std::string part;
+  };
+  auto run = [&](CUstream stream, const TensorView& x, const TensorView& y, float factor, std::int64_t n) {
+    return tactics.Run(stream, 1, x, y, factor, n);
+  };
+  auto at = [](TensorView view, std::int64_t element) {
+    view.data = static_cast<float*>(view.data) + element;
+    return view;
+  };
+  const std::string kWho = "kernel 'scale': the launcher of variant 'callable'";
+  std::vector<Case> cases = {
+      {[](CUstream, const Config&, const CallArguments&) { return UnimplementedError("no such tactic"); },
+       FailureKind::kLaunch, kWho + ": no such tactic"},
+      {[](CUstream, const Config&, const CallArguments&) -> Status { throw std::runtime_error("out of luck"); },
+       FailureKind::kLaunch, kWho + " threw: out of luck"},
+      {[](CUstream, const Config&, const CallArguments&) -> Status { throw 7; }, FailureKind::kLaunch,
+       "threw something that is not a std::exception"},
+      {[](CUstream, const Config&, const CallArguments& a) {
+         return a.tensor("q").data == nullptr ? Status() : InternalError("?");
+       },
+       FailureKind::kLaunch, "kernel 'scale': the launcher asked for the tensor 'q', which is no parameter"},
+      {[](CUstream, const Config&, const CallArguments& a) {
+         return a.scalar<int>("factor") == 0 ? Status() : InternalError("?");
+       },
+       FailureKind::kLaunch, "asked for the scalar 'factor' as int32; it is float32"},
+      {[](CUstream, const Config&, const CallArguments& a) { return a.dim("M") == 0 ? Status() : InternalError("?"); },
+       FailureKind::kLaunch, "asked for the dim 'M', which the kernel does not have"},
+      {[](CUstream, const Config&, const CallArguments&) { return Status(); }, FailureKind::kRun,
+       "it launched nothing on the stream"},
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(0), a.tensor(1), 5, a.dim("N"));
+       },
+       FailureKind::kWrongResult, "elements differ from the reference"},
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(0), a.tensor(1), 2, a.dim("N") - 1);
+       },
+       FailureKind::kNotWritten, "1 of 5000 elements were not written"},
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(1), a.tensor(0), 2, a.dim("N"));
+       },
+       FailureKind::kWroteInput, "it wrote its input 'x'"},
+      {[&](CUstream s, const Config&, const CallArguments& a) {
+         return run(s, a.tensor(0), at(a.tensor(1), 8), 2, a.dim("N"));
+       },
+       FailureKind::kOutOfBounds, "it wrote "},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.part);
+    Variant::LaunchFn right = tactics.Launcher();
+    Result<TuningResult> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
+      return c[tactics.work] == 1 ? each.wrong(stream, c, a) : right(stream, c, a);
+    });
+    ASSERT_OK(result);
+    EXPECT_EQ(result->best.config[tactics.work], 100);
+    ASSERT_EQ(result->failures.size(), 1u);
+    EXPECT_EQ(result->failures[0].kind, each.kind) << result->failures[0].message;
+    EXPECT_NE(result->failures[0].message.find(each.part), std::string::npos) << result->failures[0].message;
+  }
+}
+
+TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
+  testing::ScaleTactics& tactics = *tactics_;
+  for (bool callable_is_faster : {false, true}) {
+    SearchSpace space;
+    Axis<std::string> backend = space.AddStringAxis("backend", {"code", "callable"});
+    space.SetBaseline({{backend, "code"}});
+    Variant code;
+    code.name = "code";
+    code.source = [=](const Config&, const Problem&) {
+      return KernelSource::HostCpp(testing::kScaleSource, "scale")
+          .Define("TILE", 1 << 30)
+          .Define("WORK", callable_is_faster ? 100 : 1);
+    };
+    KernelDefinition definition("scale", "1");
+    definition.Dims({"N"})
+        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+                     Scalar("factor", DType::kFloat32), DimValue("N")})
+        .Space(space)
+        .Variant(code)
+        .Variant(Callable([=](CUstream stream, const Config&, const CallArguments& a) {
+          return tactics.Run(stream, callable_is_faster ? 1 : 100, a.tensor("x"), a.tensor("y"),
+                             a.scalar<float>("factor"), a.dim("N"));
+        }));
+    Result<TuningResult> result = Search(definition);
+    ASSERT_OK(result);
+    EXPECT_EQ(result->successes.size(), 2u);
+    EXPECT_EQ(result->best.variant, callable_is_faster ? "callable" : "code");
+    EXPECT_EQ(result->baseline->variant, "code");
+  }
+}
+
+TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
+  Variant code;
+  code.name = "code";
+  code.source = [](const Config&, const Problem&) { return KernelSource::HostCpp("this is no C++", "scale"); };
+  KernelDefinition definition = tactics_->Definition();
+  KernelDefinition both("scale", "1");
+  both.Dims({"N"})
+      .Parameters(definition.parameters())
+      .Space(tactics_->space)
+      .Variant(code)
+      .Variant(Callable(tactics_->Launcher()));
+  Result<TuningResult> result = Search(both);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.variant, "callable");
+  EXPECT_EQ(result->best.config[tactics_->work], 1);
+  ASSERT_EQ(result->fallbacks.size(), 2u);
+  EXPECT_EQ(result->fallbacks[0].variant, "callable");
+  EXPECT_EQ(result->fallbacks[0].instead_of.variant, "code");
+}
+
+TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
+  testing::ScaleTactics& tactics = *tactics_;
+  DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
+  auto launch = [&](CUstream stream, const Config& c, const CallArguments& a) {
+    return tactics.Run(stream, c[tactics.work], a.tensor(0), a.tensor(1), a.scalar<float>(2), kN);
+  };
+  auto arguments = [&](const Config&) {
+    return std::vector<TrialArgument>{TrialArgument::In(x.data(), x.bytes()),
+                                      TrialArgument::Out(y.data(), y.bytes(), DType::kFloat32), 2.0f};
+  };
+  Result<TuningResult> result = exhaustive_search(tactics.space, stream_->view(), launch, arguments, options_);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config[tactics.work], 1);
+  EXPECT_EQ(result->best.variant, "");
+  EXPECT_TRUE(result->best.largest_difference.has_value());
+  EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's data is untouched";
+
+  auto undeclared = [&](CUstream stream, const Config& c, const CallArguments&) {
+    return tactics.Run(stream, c[tactics.work], View(x), View(y), 2, kN);
+  };
+  Result<TuningResult> unprotected = exhaustive_search(tactics.space, stream_->view(), undeclared, nullptr, options_);
+  ASSERT_OK(unprotected);
+  EXPECT_EQ(unprotected->best.config[tactics.work], 1);
+  EXPECT_EQ(Read(y), std::vector<float>(kN, 6)) << "what is not declared is the caller's own";
+  EXPECT_ERROR(exhaustive_search(tactics.space, stream_->view(), Variant::LaunchFn()), StatusCode::kInvalidArgument,
+               "needs launch_fn");
+}
+
+TEST_F(CallableSearchTest, BudgetsCancellationAndLimitsHoldAsForCode) {
+  testing::ScaleTactics& tactics = *tactics_;
+  options_.max_rounds = 3;
+  Result<TuningResult> few = Search(tactics.Definition());
+  ASSERT_OK(few);
+  EXPECT_LE(few->cost.num_rounds, 3);
+  options_ = SearchOptions();
+  options_.quiet = true;
+  options_.wall_budget_ms = 0;
+  Result<TuningResult> short_wall = Search(tactics.Definition());
+  ASSERT_OK(short_wall);
+  EXPECT_EQ(short_wall->cost.num_rounds, 1);
+  options_.wall_budget_ms = 10000;
+  options_.gpu_budget_ms = 0;
+  Result<TuningResult> short_gpu = Search(tactics.Definition());
+  ASSERT_OK(short_gpu);
+  EXPECT_LE(short_gpu->cost.num_rounds, 1);
+  options_.gpu_budget_ms = 500;
+
+  std::atomic<bool> cancelled{false};
+  options_.cancelled = &cancelled;
+  Variant::LaunchFn right = tactics.Launcher();
+  auto cancels = [&](CUstream stream, const Config& c, const CallArguments& a) {
+    cancelled = true;
+    return right(stream, c, a);
+  };
+  EXPECT_ERROR(Search(cancels), StatusCode::kCancelled, "the search was cancelled");
+  options_.cancelled = nullptr;
+  int before = tactics.num_launches();
+  options_.interrupted = [&] { return tactics.num_launches() > before; };
+  EXPECT_ERROR(Search(tactics.Definition()), StatusCode::kCancelled, "the search was cancelled");
+  options_.interrupted = nullptr;
+  options_.memory_budget_bytes = 1;
+  EXPECT_ERROR(Search(tactics.Definition()), StatusCode::kResourceExhausted, "all 2 candidates failed");
+}
+
+TEST_F(CallableSearchTest, TwoSearchesNeverTryAtTheSameTime) {
+  std::atomic<int> trying{0};
+  std::atomic<int> most{0};
+  Variant::LaunchFn right = tactics_->Launcher();
+  auto watched = [&](CUstream stream, const Config& c, const CallArguments& a) {
+    int now = ++trying;
+    int seen = most;
+    while (now > seen && !most.compare_exchange_weak(seen, now)) {
+    }
+    std::this_thread::yield();
+    Status launched = right(stream, c, a);
+    --trying;
+    return launched;
+  };
+  KernelDefinition definition = tactics_->Definition(watched);
+  auto search = [&] {
+    ScopedContext current(context_->view());
+    DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
+    TensorView x_view = View(x), y_view = View(y);
+    float factor = 2;
+    EXPECT_OK(exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_));
+  };
+  std::thread other(search);
+  search();
+  other.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
+  testing::ScaleKernel scale;
+  AutotunePolicy policy;
+  policy.search.quiet = true;
+  TunedKernel inner = *TunedKernel::Create(scale.Definition("inner"), *device_, policy);
+  auto through_inner = [&](CUstream stream, const Config&, const CallArguments& a) {
+    return inner.Launch(stream, a.tensor(0), a.tensor(1), a.scalar<float>(2));
+  };
+  EXPECT_ERROR(Search(through_inner), StatusCode::kInternal, "warm it up before that search");
+  EXPECT_EQ(inner.counters().tunes, 0);
+  auto searches = [&](CUstream, const Config&, const CallArguments&) {
+    return Search(tactics_->Definition()).status();
+  };
+  EXPECT_ERROR(Search(searches), StatusCode::kInternal, "a search cannot be started from a launcher");
+  auto warms = [&](CUstream stream, const Config&, const CallArguments&) { return inner.Warmup(stream, {{{kN}, {}}}); };
+  EXPECT_ERROR(Search(warms), StatusCode::kInternal, "warm it up before that search");
+  ASSERT_OK(inner.Warmup(stream_->get(), {{{kN}, {}}}));
+  Result<TuningResult> result = Search(through_inner);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->successes.size(), 2u);
+}
+
+TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
+  testing::ScaleTactics& tactics = *tactics_;
+  KernelDefinition definition("scale", "1");
+  definition.Dims({"N"})
+      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+                   Workspace("empty", [](const Config&, const Problem&) { return 0; }),
+                   Workspace("half",
+                             [](const Config& c, const Problem&) {
+                               // The faster config asks for less than it uses.
+                               return c.values()[0] == AxisValue(std::int64_t{1}) ? kN * sizeof(float) / 2
+                                                                                  : kN * sizeof(float);
+                             })})
+      .Space(tactics.space)
+      .Variant(Callable([=](CUstream stream, const Config& c, const CallArguments& a) -> Status {
+        if (a.workspace("empty") != nullptr) return InternalError("memory of no bytes is at an address");
+        TensorView half = a.tensor("x");
+        half.data = a.workspace("half");
+        TUNEONCE_RETURN_IF_ERROR(tactics.Run(stream, c[tactics.work], a.tensor("x"), half, 1, kN));
+        return tactics.Run(stream, c[tactics.work], half, a.tensor("y"), a.scalar<float>("factor"), kN);
+      }));
+  Result<TuningResult> result = Search(definition);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.config[tactics.work], 100);
+  ASSERT_EQ(result->failures.size(), 1u);
+  EXPECT_EQ(result->failures[0].kind, FailureKind::kOutOfBounds) << result->failures[0].message;
+  EXPECT_NE(result->failures[0].message.find("workspace"), std::string::npos) << result->failures[0].message;
+}
+
+TEST_F(CallableSearchTest, AVariantIsSourceOrLauncher) {
+  Variant both = Callable(tactics_->Launcher());
+  both.source = testing::NoSource;
+  Variant neither;
+  Variant with_list = Callable(tactics_->Launcher());
+  with_list.parameters = {"x"};
+  Variant with_hints = Callable(tactics_->Launcher());
+  with_hints.hints = [](const Config&) { return Hints(); };
+  struct Case {
+    Variant variant;
+    const char* part;
+  };
+  for (const Case& each :
+       {Case{both, "a source function and a launcher"}, Case{neither, "no source function"},
+        Case{with_list, "a launcher gets all parameters"}, Case{with_hints, "hints are for compilers"}}) {
+    KernelDefinition definition("k", "1");
+    definition.Variant(each.variant);
+    EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, each.part);
+  }
+}
+
+/// Two host implementations of a matmul as tactics beside code that a compiler makes, in one race.
+TEST_F(CallableSearchTest, ThreeMatmulsRace) {
+  constexpr int kSize = 96;
+  const char* const naive = R"(
+static void matmul(const tuneonce_block&, const float* a, const float* b, float* c, int n) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      volatile float sum = 0;
+      for (int k = 0; k < n; ++k) sum = sum + a[i * n + k] * b[k * n + j];
+      c[i * n + j] = sum;
+    }
+}
+TUNEONCE_CPU_KERNEL(matmul);)";
+  const char* const by_rows = R"(
+static void matmul(const tuneonce_block& block, const float* a, const float* b, float* c, int n) {
+  int begin = block.x * ROWS, end = begin + ROWS < n ? begin + ROWS : n;
+  for (int i = begin; i < end; ++i) {
+    for (int j = 0; j < n; ++j) c[i * n + j] = 0;
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < n; ++j) c[i * n + j] += a[i * n + k] * b[k * n + j];
+  }
+}
+TUNEONCE_CPU_KERNEL(matmul);)";
+  auto tactic = [&](const char* text) {
+    return *CompiledKernel::Create(*device_, KernelSource::HostCpp(text, "matmul").Define("ROWS", kSize), Hints(),
+                                   Geometry());
+  };
+  SearchSpace space;
+  Axis<std::string> backend = space.AddStringAxis("backend", {"naive", "rows", "compiled"});
+  IntAxis rows = space.AddAxis("ROWS", {16, kSize});
+  space.AddConstraint("only code has blocks",
+                      [=](const Config& c) { return c[backend] == "compiled" || c[rows] == 16; });
+  space.SetBaseline({{backend, "naive"}, {rows, 16}});
+  auto launcher = [](const CompiledKernel& kernel) {
+    return [kernel](CUstream stream, const Config&, const CallArguments& call) {
+      const void *a = call.tensor("a").data, *b = call.tensor("b").data, *c = call.tensor("c").data;
+      int n = static_cast<int>(call.dim("N"));
+      void* parameters[] = {&a, &b, &c, &n};
+      return kernel.Launch(stream, parameters);
+    };
+  };
+  Variant compiled;
+  compiled.name = "compiled";
+  compiled.source = [=](const Config& c, const Problem&) {
+    return KernelSource::HostCpp(by_rows, "matmul").Define("ROWS", c[rows]);
+  };
+  compiled.geometry = Grid::OneD({"N", rows});
+  KernelDefinition definition("matmul", "1");
+  definition.Dims({"N"})
+      .Parameters({In("a", {"N", "N"}, DType::kFloat32), In("b", {"N", "N"}, DType::kFloat32),
+                   Out("c", {"N", "N"}, DType::kFloat32), DimValue("N")})
+      .Space(space)
+      .VerifyWithin(Tolerance{1e-5, 1e-5})
+      .Variant(Callable(launcher(tactic(naive)), "naive"))
+      .Variant(Callable(launcher(tactic(by_rows)), "rows"))
+      .Variant(compiled);
+  std::vector<float> values(kSize * kSize);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
+  DeviceBuffer a = Floats(values), b = Floats(values), c = Floats(values);
+  auto square = [](const DeviceBuffer& buffer) {
+    return TensorView::Contiguous(buffer.data(), DType::kFloat32, {kSize, kSize});
+  };
+  TensorView a_view = square(a), b_view = square(b), c_view = square(c);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {a_view, b_view, c_view}, options_);
+  ASSERT_OK(result);
+  EXPECT_EQ(result->successes.size(), 4u);
+  EXPECT_NE(result->best.variant, "naive");
+  EXPECT_EQ(result->successes.back().variant, "naive") << "it waits for memory at each step";
+  EXPECT_EQ(Read(c), values) << "the caller's output is untouched";
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,185 @@
+#ifndef TUNEONCE_TESTS_TESTING_BUNDLE_FORMULAS_H_
+#define TUNEONCE_TESTS_TESTING_BUNDLE_FORMULAS_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "testing/expect_status.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+
+// What the shipped bundles should compute, by other code than theirs.
+
+namespace tuneonce::testing {
+
+/// Values of a dtype, float16 or float32, as memory in floats; and back.
+inline std::vector<float> Packed(const std::vector<float>& values, DType dtype) {
+  if (dtype == DType::kFloat32) return values;
+  std::vector<_Float16> halves(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) halves[i] = static_cast<_Float16>(values[i]);
+  std::vector<float> memory((values.size() + 1) / 2);
+  std::memcpy(memory.data(), halves.data(), halves.size() * sizeof(_Float16));
+  return memory;
+}
+inline std::vector<float> Unpacked(const std::vector<float>& memory, DType dtype) {
+  if (dtype == DType::kFloat32) return memory;
+  std::vector<_Float16> halves(memory.size() * 2);
+  std::memcpy(halves.data(), memory.data(), memory.size() * sizeof(float));
+  return {halves.begin(), halves.end()};
+}
+
+using Extents = std::map<std::string, std::int64_t>;
+/// Tensors in the order of the parameters, as before the launch; outputs become what they are after it.
+using Tensors = std::vector<std::vector<double>>;
+
+inline void MatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][p * n + j];
+      tensors[2][i * n + j] = sum;
+    }
+  }
+}
+
+inline constexpr float kEpsilon = 1e-5f;
+inline void RmsNormFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* x = tensors[0].data() + i * n;
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += x[j] * x[j];
+    const double scale = 1.0 / std::sqrt(sum / static_cast<double>(n) + static_cast<double>(kEpsilon));
+    for (std::size_t j = 0; j < n; ++j) tensors[2][i * n + j] = x[j] * scale * tensors[1][j];
+  }
+}
+
+inline void RopeFormula(const Extents& dims, Tensors& tensors) {
+  const auto tokens = static_cast<std::size_t>(dims.at("T")), heads = static_cast<std::size_t>(dims.at("H"));
+  const auto half = static_cast<std::size_t>(dims.at("R"));
+  for (std::size_t token = 0; token < tokens; ++token) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      double* low = tensors[0].data() + (token * heads + head) * 2 * half;
+      for (std::size_t i = 0; i < half; ++i) {
+        const double c = tensors[1][token * half + i], s = tensors[2][token * half + i];
+        const double u = low[i], v = low[i + half];
+        low[i] = u * c - v * s;
+        low[i + half] = v * c + u * s;
+      }
+    }
+  }
+}
+
+inline void VectorAddFormula(const Extents&, Tensors& tensors) {
+  for (std::size_t i = 0; i < tensors[2].size(); ++i) tensors[2][i] = tensors[0][i] + tensors[1][i];
+}
+
+/// A shipped bundle at one shape.
+struct FormulaCase {
+  std::string bundle;
+  Extents dims;
+  void (*formula)(const Extents&, Tensors&);
+  double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
+  std::vector<float> scalars;
+  bool is_in_place = false;  ///< Launched twice on the same tensors, by the baseline first.
+};
+/// For the names of parameterised tests: "matmul_K70_M100_N130".
+inline std::string CaseName(const FormulaCase& of) {
+  std::string name = of.bundle;
+  for (const auto& [dim, extent] : of.dims) name += "_" + dim + std::to_string(extent);
+  return name;
+}
+
+/// At shapes that fit the tiles, and at odd ones. A half has 11 bits.
+inline std::vector<FormulaCase> FormulaCases() {
+  constexpr double kHalf = 2e-3;
+  return {{"matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
+          {"matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
+          {"rms_norm", {{"M", 64}, {"N", 1024}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"rms_norm", {{"M", 37}, {"N", 301}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"rope", {{"T", 64}, {"H", 16}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+          {"rope", {{"T", 17}, {"H", 5}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+          {"vector_add", {{"N", 65536}}, VectorAddFormula, 1e-6, {}},
+          {"vector_add", {{"N", 100001}}, VectorAddFormula, 1e-6, {}}};
+}
+
+/// Launches the bundle on random tensors, which tunes it under `policy`, and compares every tensor with the formula:
+/// inputs too must be what they were. `offset`: elements between the memory's start and each tensor's.
+inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& device, StreamView stream,
+                                       AutotunePolicy policy, std::size_t offset = 0) {
+  Result<Bundle> bundle = Bundle::Load(std::string(TUNEONCE_BUNDLE_FOLDER) + "/" + of.bundle);
+  ASSERT_OK(bundle);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> uniform(-1.0f, 1.0f);
+  Tensors tensors;
+  std::vector<DeviceBuffer> buffers;
+  std::vector<TensorView> views;
+  std::vector<DType> dtypes;
+  for (const Parameter& parameter : bundle->definition().parameters()) {
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    std::vector<std::int64_t> extents;
+    std::size_t count = 1;
+    for (const std::string& dim : parameter.dims) {
+      extents.push_back(of.dims.at(dim));
+      count *= static_cast<std::size_t>(extents.back());
+    }
+    std::vector<float> values(offset + count);
+    for (float& value : values) value = uniform(random);
+    const std::vector<float> memory = Packed(values, parameter.dtype);
+    values = Unpacked(memory, parameter.dtype);  // What the kernel is given.
+    tensors.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(offset),
+                         values.begin() + static_cast<std::ptrdiff_t>(offset + count));
+    Result<DeviceBuffer> buffer = DeviceBuffer::Allocate(stream, memory.size() * sizeof(float));
+    ASSERT_OK(buffer);
+    ASSERT_OK(buffer->CopyFromHost(memory.data(), buffer->bytes()));
+    ASSERT_OK(stream.Synchronize());
+    char* data = static_cast<char*>(buffer->data()) + offset * (parameter.dtype == DType::kFloat16 ? 2 : 4);
+    views.push_back(TensorView::Contiguous(data, parameter.dtype, extents.data(), static_cast<int>(extents.size())));
+    dtypes.push_back(parameter.dtype);
+    buffers.push_back(*std::move(buffer));
+  }
+  std::vector<Argument> arguments(views.begin(), views.end());
+  for (const float& scalar : of.scalars) arguments.emplace_back(scalar);
+  if (of.is_in_place) {
+    AutotunePolicy fixed = policy;
+    fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
+    Result<TunedKernel> kernel = TunedKernel::Create(bundle->definition(), device, fixed);
+    ASSERT_OK(kernel);
+    ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
+    ASSERT_OK(stream.Synchronize());
+    of.formula(of.dims, tensors);
+  }
+  Result<TunedKernel> kernel = TunedKernel::Create(bundle->definition(), device, policy);
+  ASSERT_OK(kernel);
+  ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
+  EXPECT_EQ(kernel->counters().tunes, 1);
+  of.formula(of.dims, tensors);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::vector<float> memory(buffers[i].bytes() / sizeof(float));
+    ASSERT_OK(buffers[i].CopyToHost(memory.data(), buffers[i].bytes()));
+    ASSERT_OK(stream.Synchronize());
+    const std::vector<float> got = Unpacked(memory, dtypes[i]);
+    double largest = 0;
+    for (std::size_t at = 0; at < tensors[i].size(); ++at) {
+      const double expected = tensors[i][at];
+      const double error = std::fabs(static_cast<double>(got[offset + at]) - expected) / (1 + std::fabs(expected));
+      largest = std::isnan(error) ? HUGE_VAL : std::max(largest, error);
+    }
+    EXPECT_LE(largest, of.tolerance) << "tensor " << i;
+  }
+}
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_BUNDLE_FORMULAS_H_
