@@ -2,6 +2,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/environment.h"
 #include "commands.h"
 #include "output.h"
 #include "store/memory_store.h"
@@ -12,6 +13,7 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
 #include "tuneonce/search_options.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/tuning_result.h"
@@ -88,7 +90,9 @@ Status Tune(const TuneArguments& arguments) {
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
   AutotunePolicy policy;
-  policy.disabled = false;  // This command is asked to tune, whatever the environment says.
+  RuntimeOptions of_runtime;  // This command is asked to tune, whatever the environment says.
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();

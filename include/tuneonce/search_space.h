@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,6 +84,9 @@ class TUNEONCE_API SearchSpace {
   /// constraint that emptied it). User callbacks' exceptions become a Status.
   Result<std::vector<Config>> Enumerate(const Target& target, const Dims* dims = nullptr) const;
 
+  /// Of `configs`, which Enumerate listed for `target`: those that it lists with `dims` too. Errors: as Enumerate.
+  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Dims& dims) const;
+
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Dims& dims) const;
   /// The hot path's form of CheckGuards.
@@ -127,6 +131,16 @@ class TUNEONCE_API SearchSpace {
   void NoteError(Status status);
   /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
+  /// The same of guards.
+  Result<std::string> FailingGuard(const Config& config, const Dims& dims) const;
+  /// How many configs each constraint, filter and guard dropped.
+  using Drops = std::map<std::string, int>;
+  /// OK if the space can be walked, and its baseline is one of its configs on `target`.
+  Status CheckBuilt(const Target& target) const;
+  /// Drops what the guards do not allow, but for the baseline.
+  Status DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const;
+  /// `configs`; the fallback if there are none; an error if there is none of that either.
+  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Drops& drops) const;
 
   std::shared_ptr<struct AxisTable> axes_;
   std::vector<Constraint> constraints_;

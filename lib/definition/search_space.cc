@@ -225,19 +225,22 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
   return std::string();
 }
 
-Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
+Result<std::string> SearchSpace::FailingGuard(const Config& config, const Dims& dims) const {
   for (const Guard& guard : guards_) {
     TUNEONCE_ASSIGN_OR_RETURN(
         bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
-    if (!holds) {
-      return FailedPreconditionError(
-          absl::StrCat("guard '", guard.name, "' does not hold for config {", config.ToString(), "}"));
-    }
+    if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
-  return Status();
+  return std::string();
 }
 
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+  if (failing.empty()) return Status();
+  return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
+}
+
+Status SearchSpace::CheckBuilt(const Target& target) const {
   TUNEONCE_RETURN_IF_ERROR(status_);
   // A bound on the walk itself: constraints cannot be asked about billions of points.
   constexpr std::int64_t kMaxPoints = 1'000'000;
@@ -245,15 +248,44 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
     return InvalidArgumentError(
         absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
-  if (baseline_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(*baseline_, target));
-    if (!dropped.empty()) {
-      return InvalidArgumentError(
-          absl::StrCat("the baseline {", baseline_->ToString(), "} breaks ", dropped, " on ", target.name()));
+  if (!baseline_) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(*baseline_, target));
+  if (dropped.empty()) return Status();
+  return InvalidArgumentError(
+      absl::StrCat("the baseline {", baseline_->ToString(), "} breaks ", dropped, " on ", target.name()));
+}
+
+Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const {
+  std::vector<Config> fit;
+  for (Config& config : *configs) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+    if (failing.empty() || (baseline_ && config == *baseline_)) {
+      fit.push_back(std::move(config));
+    } else {
+      ++(*drops)[failing];
     }
   }
+  *configs = std::move(fit);
+  return Status();
+}
+
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
+                                                  const Drops& drops) const {
+  if (!configs.empty()) return configs;
+  if (fallback_) return std::vector<Config>{*fallback_};
+  auto most =
+      std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return InvalidArgumentError(absl::StrCat(
+      "the search space is empty on ", target.name(), ": ",
+      most == drops.end() ? std::string("it has no points") : most->first,
+      most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
+      "; relax it, or set a baseline or a fallback"));
+}
+
+Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   std::vector<Config> configs;
-  std::map<std::string, int> drops;
+  Drops drops;
   std::vector<std::size_t> odometer(axes_->axes.size(), 0);
   for (std::int64_t point = 0, points = NumPoints(); point < points; ++point) {
     std::vector<AxisValue> values;
@@ -264,37 +296,29 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
     }
     Config config(axes_, std::move(values));
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-    if (dropped.empty() && dims != nullptr) {
-      if (Status guards = CheckGuards(config, *dims); guards.code() == StatusCode::kFailedPrecondition) {
-        dropped = guards.message().substr(0, guards.message().find(" does not hold"));
-      } else if (!guards.ok()) {
-        return guards;
-      }
-    }
-    bool is_baseline = baseline_ && config == *baseline_;
-    if (dropped.empty() || is_baseline) {
+    if (dropped.empty()) {
       configs.push_back(std::move(config));
     } else {
       ++drops[dropped];
     }
   }
+  if (dims != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*dims, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
                                              max_configs_, " are allowed: narrow it, or call AllowConfigs(",
                                              configs.size(), ")"));
   }
-  if (configs.empty()) {
-    if (fallback_) return std::vector<Config>{*fallback_};
-    auto most =
-        std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return InvalidArgumentError(absl::StrCat(
-        "the search space is empty on ", target.name(), ": ",
-        most == drops.end() ? std::string("it has no points") : most->first,
-        most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-        "; relax it, or set a baseline or a fallback"));
-  }
-  return configs;
+  return NotEmpty(std::move(configs), target, drops);
+}
+
+Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
+                                                 const Dims& dims) const {
+  if (!has_guards()) return configs;
+  Drops drops;
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(dims, &configs, &drops));
+  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
+  return NotEmpty(std::move(configs), target, drops);
 }
 
 Status SearchSpace::TakeMisuse() const {

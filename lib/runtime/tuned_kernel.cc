@@ -1,8 +1,6 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/tuned_kernel.h"
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,10 +26,10 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
         its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
         const Runtime& its_runtime = *its_policy.search.runtime;
-        bool is_disabled = its_policy.disabled.value_or(its_runtime.environment().disable_autotune);
-        its_policy.disabled = is_disabled;
-        // Disabled, nothing is looked up or stored: no file is opened for it.
-        if (its_policy.store == nullptr && is_disabled) its_policy.store = its_runtime.memory_store();
+        if (its_runtime.environment().disable_autotune) its_policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+        // Then nothing is looked up or stored: no file is opened for it.
+        bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
+        if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
         if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
@@ -41,14 +39,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
         return std::move(its_policy);
       }()),
-      disabled(*policy.disabled),
-      has_one_device([&] {
-        Result<int> count = Device::Count(api);
-        return count.ok() && *count == 1;
-      }()),
+      is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
       binder(*definition),
-      table(1 + binder.num_varying_key_words()),
-      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {}
+      announcer(*definition, binder, policy),
+      residency(*definition, binder, api),
+      chooser({definition, binder, api, policy, announcer, residency, counters}),
+      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TunedKernel::~TunedKernel() = default;
@@ -102,12 +98,12 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (disabled) return LaunchFallback(stream, call, missed);
+  if (is_baseline_only) return misses.LaunchStandIn(stream, call, missed);
   ResidentKey key;
-  if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const HitTable::Entry* entry = table.Find(key);
+  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
+  const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr) {
-    if (missed == nullptr) return LaunchMiss(stream, call, key);
+    if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
     *missed = true;
     return Status();
   }
@@ -115,7 +111,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
     hits.Add();
     return entry->Launch(stream, call);
   }
-  Status launched = LaunchFallback(stream, call, missed);
+  Status launched = misses.LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
   return launched;
 }
@@ -127,35 +123,35 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl_->KeyOf(call, ResidentKey::kTuned, &key));
-  return impl_->table.Find(key) != nullptr;
+  TUNEONCE_RETURN_IF_ERROR(impl_->residency.KeyOf(call, ResidentKey::kTuned, &key));
+  return impl_->residency.HasChoice(key);
 }
 
 Counters TunedKernel::counters() const {
-  const Impl::AtomicCounters& from = impl_->counters;
+  const MissCounters& from = impl_->counters;
   Counters counters;
   counters.hits = impl_->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.fallbacks = impl_->fallbacks.Sum();
+  counters.stand_ins = impl_->misses.num_stand_ins();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  std::lock_guard<std::mutex> lock(impl_->kernels_mutex_);
-  counters.loaded_kernels = static_cast<std::int64_t>(impl_->kernels_.size());
+  counters.waiting_keys = impl_->misses.num_waiting();
+  counters.loaded_kernels = impl_->residency.num_loaded_kernels();
+  counters.resident_entries = impl_->residency.num_entries();
   return counters;
 }
 
-void TunedKernel::Seal() { impl_->sealed = true; }
+void TunedKernel::Seal() { impl_->misses.Seal(); }
 
-std::vector<std::string> TunedKernel::sealed_misses() const {
-  std::lock_guard<std::mutex> lock(impl_->missed_mutex);
-  return impl_->missed_keys;
-}
+std::vector<std::string> TunedKernel::sealed_misses() const { return impl_->misses.sealed_misses(); }
+
+void TunedKernel::ReleaseRetired() { impl_->residency.ReleaseRetired(); }
 
 const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
 

@@ -193,14 +193,16 @@ Result<TuningResult> exhaustive_search(const KernelDefinition& definition, Strea
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            definition->space().Enumerate(call.problem.target, &call.problem.dims));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return SearchCall(std::move(definition), stream, call, options, std::move(memory));
+  return SearchCall(std::move(definition), stream, call, configs, options, std::move(memory));
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
+                                 const BoundCall& call, const std::vector<Config>& configs,
+                                 const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 
 #include <memory>
+#include <vector>
 
 #include "launch/call_binder.h"
 #include "search/candidate.h"
@@ -23,9 +24,11 @@ struct SearchOutcome {
 /// to outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchOptions& options);
-/// The same for a caller that holds memory of the same budget: a bucket's tensors.
+/// The same over `configs`, which the definition's space lists, for a caller that holds memory of the same budget: a
+/// bucket's tensors.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                              const BoundCall& call, const SearchOptions& options, TrialMemory memory);
+                                              const BoundCall& call, const std::vector<Config>& configs,
+                                              const SearchOptions& options, TrialMemory memory);
 
 }  // namespace tuneonce
 

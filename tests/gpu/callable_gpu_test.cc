@@ -29,7 +29,6 @@ class CallableGpuTest : public testing::GpuTest {
     if (IsSkipped()) return;
     space_.SetBaseline({{work_, 64}});
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.quiet = true;
     for (int work : {64, 1}) {
       Geometry geometry;

@@ -84,7 +84,6 @@ class HitCostTest : public testing::CpuDeviceTest {
     counted_.emplace(table, "counted", true);
     AutotunePolicy policy;
     policy.store = std::make_shared<MemoryStore>();
-    policy.disabled = false;
     Result<TunedKernel> kernel = TunedKernel::Create(definition, *Device::Get(*counted_, 0), policy);
     ASSERT_OK(kernel);
     kernel_.emplace(*std::move(kernel));
