@@ -249,9 +249,11 @@ Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem.dims));
-  if (space.baseline()) return *space.baseline();
-  if (space.fallback()) return *space.fallback();
-  return configs.front();
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem.dims));
+  if (baseline) return *baseline;
+  Config config = space.fallback() ? *space.fallback() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem.dims));  // The fallback's.
+  return config;
 }
 
 Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
