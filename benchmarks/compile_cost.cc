@@ -14,6 +14,7 @@
 #include "compile/compile_pool.h"
 #include "tile_ir/tile_ir.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/toolchain.h"
 
@@ -78,7 +79,8 @@ double CompileAll(ArtifactCache& cache, int workers, int* used_workers, double* 
   CompileOptions options;
   options.cache = &cache;
   options.num_workers = workers;
-  CompilePool pool(ToolchainSet::Default(), Sm90(), MatmulJobs(), options);
+  CompileSlots slots(workers);
+  CompilePool pool(slots, Runtime::Default()->toolchains(), Sm90(), MatmulJobs(), options);
   *used_workers = pool.num_workers();
   double longest = 0;
   while (std::optional<CompiledJob> result = pool.Next()) {

@@ -25,6 +25,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
@@ -104,7 +105,7 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
-  TimingBurst burst(api);  // One claim of CUPTI for all these searches.
+  TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
   TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
     OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));

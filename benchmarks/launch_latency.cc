@@ -26,6 +26,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
@@ -134,7 +135,7 @@ int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   AutotunePolicy policy = InMemory();
   if (by_events) policy.search.timer = &events;
   TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), bench.device, policy));
-  TimingBurst burst(bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
+  TimingBurst burst(Runtime::Default()->cupti(), bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
   for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{2048 + 64 * searches}, {}}}));
   return searches;

@@ -17,6 +17,7 @@
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
@@ -65,14 +66,14 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
     json["by_hand_ms"] = MillisecondsSince(start);
     return json;
   }
-  Environment environment = Environment::Get();
-  environment.enable_tile = false;
-  Environment::Set(environment);
+  RuntimeOptions of_runtime;
+  of_runtime.environment = {{"ENABLE_TILE", "0"}};
   auto start = std::chrono::steady_clock::now();
   TUNEONCE_ASSIGN_OR_RETURN(Bundle matmul, Bundle::Load(matmul_bundle));
   json["read_bundle_ms"] = MillisecondsSince(start);
   start = std::chrono::steady_clock::now();
   AutotunePolicy policy;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(matmul.definition(), device, policy));
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
 #include "tuneonce/fingerprint.h"
@@ -65,7 +66,7 @@ void Lookups(benchmark::State& state, RecordStore& store) {
 }
 
 void BM_SqliteLookup(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
   auto store = OpenStore(folder.path() + "/cache/store.db");
   Fill(*store, state.range(0));
   Lookups(state, *store);
@@ -80,7 +81,7 @@ void BM_MemoryLookup(benchmark::State& state) {
 BENCHMARK(BM_MemoryLookup)->Arg(10)->Arg(1000);
 
 void BM_SqlitePut(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
   auto store = OpenStore(folder.path() + "/cache/store.db");
   Fill(*store, state.range(0));
   auto next = static_cast<std::uint64_t>(state.range(0));
@@ -92,7 +93,7 @@ BENCHMARK(BM_SqlitePut)->Arg(10)->Arg(1000)->Arg(100000);
 
 /// A store opened, asked once, and closed: what a process pays that starts.
 void BM_SqliteOpenAndLookup(benchmark::State& state) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
   std::string path = folder.path() + "/cache/store.db";
   Fill(*OpenStore(path), state.range(0));
   for (auto _ : state) {
@@ -108,7 +109,7 @@ void BM_ManyProcesses(benchmark::State& state) {
   std::int64_t lost = 0;
   std::int64_t failed = 0;
   for (auto _ : state) {
-    TemporaryFolder folder = *TemporaryFolder::Create();
+    TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
     std::string path = folder.path() + "/cache/store.db";
     std::vector<pid_t> children;
     for (std::uint64_t process = 0; process < processes; ++process) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "base/environment.h"
 
@@ -19,6 +20,26 @@ std::size_t MemoryPerDevice(const Environment& environment) {
   if (environment.cpu_memory_mib > 0) return static_cast<std::size_t>(environment.cpu_memory_mib) << 20;
   auto physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return physical / 2;
+}
+
+/// What the devices are made by: the first that is asked decides.
+class Configuration {
+ public:
+  /// `wanted`: null for what the process's environment says.
+  Environment Decide(const Environment* wanted) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!decided_) decided_ = wanted != nullptr ? *wanted : Environment::Read();
+    return *decided_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Environment> decided_;
+};
+
+Configuration& TheConfiguration() {
+  static auto* const configuration = new Configuration;
+  return *configuration;
 }
 
 }  // namespace
@@ -68,12 +89,20 @@ void Context::Close() {
 }
 
 Driver::Driver() {
-  Environment environment = Environment::Get();
+  Environment environment = TheConfiguration().Decide(nullptr);
+  temporary_folder = environment.temporary_folder;
   for (int i = 0; i < environment.cpu_devices; ++i) {
     devices.push_back(std::make_unique<CpuDevice>(MemoryPerDevice(environment)));
   }
   pthread_atfork(nullptr, nullptr, [] { forked_child = true; });
   std::atexit([] { shutting_down = true; });
+}
+
+CUresult Driver::Configure(const Environment& environment) {
+  Environment decided = TheConfiguration().Decide(&environment);
+  bool suffices = environment.cpu_devices <= decided.cpu_devices &&
+                  (environment.cpu_memory_mib == 0 || MemoryPerDevice(environment) == MemoryPerDevice(decided));
+  return suffices ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 Driver& Driver::Get() {

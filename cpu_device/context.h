@@ -15,6 +15,10 @@
 #include "module.h"
 #include "stream.h"
 
+namespace tuneonce {
+struct Environment;
+}  // namespace tuneonce
+
 namespace tuneonce::cpu_device {
 
 /// One device: this machine's CPU and an arena of its memory. Several of them share the cores.
@@ -55,7 +59,11 @@ struct Context : std::enable_shared_from_this<Context> {
 /// The driver's state: devices and live handles. Made at first use, never destroyed.
 struct Driver {
   static Driver& Get();
+  /// Before the first Get: devices are made as this says, not as the process's environment does. Later:
+  /// CUDA_ERROR_INVALID_VALUE unless the devices there are suffice.
+  static CUresult Configure(const Environment& environment);
 
+  std::string temporary_folder;  ///< For modules that cannot be opened from memory.
   std::vector<std::unique_ptr<CpuDevice>> devices;
   std::mutex mutex;  ///< Guards the primary contexts.
   HandleTable<Context> contexts;

@@ -1,6 +1,9 @@
-// The library's only exported symbols: cuGetProcAddress, through which everything else is found, and a mark.
+// The library's only exported symbols: cuGetProcAddress, through which everything else is found, a mark, and what says
+// what the devices are to be.
 #include <cstring>
 
+#include "base/environment.h"
+#include "context.h"
 #include "driver_functions.h"
 
 using namespace tuneonce::cpu_device;  // NOLINT(google-build-using-namespace)
@@ -57,3 +60,19 @@ extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress(cons
 
 /// Says that this driver is the CPU device, and which kernel ABI it speaks.
 extern "C" __attribute__((visibility("default"))) const int tuneonceCpuDriverAbi = 1;
+
+/// What the devices are to be: as many (1 to 8), with so much memory each (in MiB; 0: half of the machine's), and where
+/// files lie for modules that cannot be opened from memory. Before cuInit it decides, in place of the environment;
+/// later it is CUDA_ERROR_INVALID_VALUE unless there are as many devices or more, of that size where one is named.
+extern "C" __attribute__((visibility("default"))) CUresult tuneonceCpuDriverConfigure(
+    int num_devices, std::int64_t memory_mib, const char* temporary_folder) noexcept {
+  try {
+    tuneonce::Environment environment;
+    environment.cpu_devices = num_devices;
+    environment.cpu_memory_mib = memory_mib;
+    if (temporary_folder != nullptr) environment.temporary_folder = temporary_folder;
+    return Driver::Configure(environment);
+  } catch (...) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/environment.h"
+#include "context.h"
 
 namespace tuneonce::cpu_device {
 namespace {
@@ -92,7 +92,7 @@ CUresult Module::Load(const void* image, std::shared_ptr<Module>* module) {
   FileDescriptor file;
   void* handle = OpenInMemory(content, &file);
   if (handle == nullptr) {
-    CUresult result = OpenInFolder(content, Environment::Get().temporary_folder, &handle);
+    CUresult result = OpenInFolder(content, Driver::Get().temporary_folder, &handle);
     if (result != CUDA_SUCCESS) return result;
   }
   module->reset(new Module(handle, std::move(file)));

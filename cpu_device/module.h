@@ -30,7 +30,7 @@ struct Function {
 class Module {
  public:
   /// Copies the ELF image at `image` to a file in memory, or where that is not to be had to one in
-  /// `Environment::temporary_folder`, of a name that no loaded module has (dlopen would return that), and opens it.
+  /// `Driver::temporary_folder`, of a name that no loaded module has (dlopen would return that), and opens it.
   /// Errors: CUDA_ERROR_INVALID_IMAGE; CUDA_ERROR_FILE_NOT_FOUND and CUDA_ERROR_OUT_OF_MEMORY (no file, no room);
   /// CUDA_ERROR_OPERATING_SYSTEM (no code may run from either place).
   static CUresult Load(const void* image, std::shared_ptr<Module>* module);

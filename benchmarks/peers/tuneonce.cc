@@ -20,6 +20,7 @@
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
@@ -66,7 +67,7 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
   text << std::ifstream(folder + (is_cpu ? "/vector_add.cpu.cc" : "/vector_add.cu")).rdbuf();
   KernelSource source =
       is_cpu ? KernelSource::HostCpp(text.str(), "vector_add") : KernelSource::CudaCpp(text.str(), "vector_add");
-  const Toolchain* toolchain = Check(ToolchainSet::Default().For(source.kind));
+  const Toolchain* toolchain = Check(Runtime::Default()->toolchains().For(source.kind));
   Target target = Target::Of(Check(bench.device.Identity()));
   Artifact artifact = Check(toolchain->Compile(source.Define("BLOCK", kBlock), Hints(), target));
   auto library = std::make_shared<Library>(Check(Library::Load(bench.device.api(), artifact.image)));

@@ -6,6 +6,7 @@
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce::cli {
@@ -80,7 +81,7 @@ Status Run(const CompileArguments& arguments) {
     return InvalidArgumentError("--hint applies to .tileir files only");
   }
   Hints hints = values.empty() ? Hints() : Hints(std::move(values));
-  TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, ToolchainSet::Default().For(source.kind));
+  TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, Runtime::Default()->toolchains().For(source.kind));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, toolchain->Compile(source, hints, target, limits));
   if (!arguments.output.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, artifact.image));
   Print(arguments, artifact);

@@ -5,6 +5,7 @@
 #include "output.h"
 #include "report/doctor.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce::cli {
 
@@ -15,7 +16,7 @@ void AddDoctor(CLI::App& app, Command* command) {
   doctor->add_flag("--json", *json, "JSON instead of text");
   doctor->callback([=] {
     *command = [=]() -> Status {
-      DoctorReport report = RunDoctor();
+      DoctorReport report = RunDoctor(*Runtime::Default());
       PrintText(*json ? DoctorJson(report) + "\n" : report.ToString());
       if (report.can_tune()) return Status();
       return UnavailableError("no device can tune: see the missing entries above");

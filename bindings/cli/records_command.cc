@@ -10,8 +10,10 @@
 #include "numbers.h"
 #include "output.h"
 #include "report/records_json.h"
+#include "store/default_store.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
@@ -36,6 +38,9 @@ constexpr int kPatienceMs = 5000;
 Result<std::shared_ptr<SqliteStore>> OpenStore(const RecordsArguments& arguments, bool for_reading) {
   SqliteStoreOptions where;
   where.path = arguments.store;
+  if (where.path.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(where.path, DefaultStorePath(Runtime::Default()->environment()));
+  }
   where.read_only = for_reading;
   where.busy_timeout_ms = kPatienceMs;
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(where);

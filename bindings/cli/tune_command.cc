@@ -2,10 +2,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/environment.h"
 #include "commands.h"
-#include "measure/cupti_timer.h"
-#include "measure/event_timer.h"
 #include "output.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
@@ -14,6 +11,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
@@ -66,8 +64,8 @@ class WriteOnlyStore final : public RecordStore {
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
-  if (name == "cupti") return std::make_unique<CuptiTimer>();
-  if (name == "events") return std::make_unique<EventTimer>();
+  if (name == "cupti") return MakeCuptiTimer();
+  if (name == "events") return MakeEventTimer();
   return nullptr;
 }
 
@@ -90,8 +88,11 @@ Status Tune(const TuneArguments& arguments) {
     return Status(device.status().code(),
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
-  Environment::SetDisableAutotune(false);  // This command is asked to tune, whatever the environment says.
+  RuntimeOptions of_runtime;
+  // This command is asked to tune, whatever the environment says.
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
   AutotunePolicy policy;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();

@@ -44,9 +44,6 @@ class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
   explicit MemoryArtifactCache(std::int64_t max_bytes = kDefaultMaxBytes);
   ~MemoryArtifactCache() override;
 
-  /// The process's own, used where none is given. Never destroyed.
-  static MemoryArtifactCache& Process();
-
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;

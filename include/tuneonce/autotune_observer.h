@@ -25,9 +25,9 @@ class TUNEONCE_API AutotuneObserver {
   virtual void OnStoredHit(const std::string& /*kernel*/, const std::string& /*key*/, const std::string& /*config*/) {}
   /// A launch whose key was missing while its stream captured, or after Seal.
   virtual void OnRefusedMiss(const std::string& /*kernel*/, const std::string& /*key*/) {}
-  /// What does not work, and what is done instead: a store that cannot be opened or written, say. Default: stderr, each
-  /// line once per process.
-  virtual void OnWarning(const std::string& line);
+  /// What does not work, and what is done instead: a store that cannot be written, say. The Runtime's log has the same
+  /// line (RuntimeOptions::log), for who wants it of all kernels.
+  virtual void OnWarning(const std::string& /*line*/) {}
 };
 
 }  // namespace tuneonce

@@ -28,18 +28,19 @@ struct AutotunePolicy {
     /// The stand-in runs, always. Nothing is measured, stored or looked up.
     kBaselineOnly,
   };
-  /// Where DISABLE_AUTOTUNE is set (Environment::disable_autotune, read once at Create), whatever is said here,
+  /// Where DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) is set in the Runtime's environment, whatever is said here,
   /// kBaselineOnly.
   Mode mode = Mode::kTune;
   /// Of the search on a miss. Its defaults, but for `quiet`, which is true here.
   SearchOptions search = QuietSearch();
   /// Where records are remembered, and the winners' artifacts, if the store keeps any and `search.compile.cache` is
-  /// null. Null (default): DefaultRecordStore(), the user's file on disk.
+  /// null. Null (default): that of `search.runtime`, the user's file on disk.
   std::shared_ptr<RecordStore> store;
   /// The weakest match of a stored record that is used without a search. Default kExact. kOtherDriver keeps choices
   /// across driver updates; kOtherDevice serves a record of any device, for a fleet that ships one.
   RecordMatch weakest_match = {};
-  /// Store what was measured under a profiler (Environment::profiler). Default false: it is used, but not remembered.
+  /// Store what was measured under a profiler (CUDA_INJECTION64_PATH, NVTX_INJECTION64_PATH). Default false: it is
+  /// used, but not remembered.
   bool store_under_profiler = false;
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
   /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
@@ -62,10 +63,11 @@ struct AutotunePolicy {
   /// shape at hand.
   bool tune_at_bucket_bound = true;
   /// Most keys that are resident, each with its choice and its stand-in. Beyond it those that became resident first are
-  /// dropped, at the next safe point (AtSafePoint, Warmup), never by a launch, and of a sealed kernel only those that came later; their next launch is a miss, which the store
-  /// serves. Default 65536: more shapes than a server meets in a day, and some ten megabytes.
+  /// dropped, at the next safe point (AtSafePoint, Warmup), never by a launch, and of a sealed kernel only those that
+  /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in
+  /// a day, and some ten megabytes.
   std::size_t max_resident_keys = 65536;
-  /// Told what happens on misses. Null (default): only warnings are said, on stderr.
+  /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key
   /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the

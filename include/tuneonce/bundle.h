@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+
+struct Environment;  // Opaque to hosts.
+class Runtime;
 
 /// One file of a bundle that was embedded into a program (CMake: tuneonce_add_bundle).
 struct EmbeddedFile {
@@ -39,12 +43,13 @@ class TUNEONCE_API Bundle {
   /// then among the bundles that are installed with this library (share/tuneonce/bundles: matmul, rms_norm, ...), then
   /// in the working directory. Errors: InvalidArgument "FOLDER/manifest.json:12: variants[0].grid: ..." for anything
   /// that is wrong with it, and for a name that stands for two bundles, in the working directory and elsewhere;
-  /// NotFound for a bundle or artifact that is not there; Unimplemented in a build without JSON.
-  static Result<Bundle> Load(const std::string& folder_or_name);
+  /// NotFound for a bundle or artifact that is not there; Unimplemented in a build without JSON. `runtime`: whose
+  /// environment counts; null for Runtime::Default().
+  static Result<Bundle> Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime = nullptr);
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 
   /// Names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
-  static std::vector<std::string> Names();
+  static std::vector<std::string> Names(const std::shared_ptr<Runtime>& runtime = nullptr);
 
   const KernelDefinition& definition() const { return definition_; }
   /// What the manifest gives as an example: values of the dims (and, for the CPU device, of those that are smaller
@@ -60,6 +65,8 @@ class TUNEONCE_API Bundle {
 
  private:
   friend class BundleReader;
+  static Result<Bundle> LoadIn(const Environment& environment, const std::string& folder_or_name);
+  static std::vector<std::string> NamesIn(const Environment& environment);
   explicit Bundle(KernelDefinition definition) : definition_(std::move(definition)) {}
 
   KernelDefinition definition_;

@@ -20,8 +20,9 @@ struct CompileLimits {
 
 /// How a search compiles its candidates.
 struct CompileOptions {
-  /// Candidates compiled at a time. Default 0: `Environment::compile_workers`, else the cores that this process may use
-  /// less one (for the thread that measures), and no more than free memory holds at `memory_per_worker_bytes`.
+  /// Candidates compiled at a time by this search; all searches of a Runtime together keep to its limit
+  /// (RuntimeOptions::compile_workers). Default 0: up to that limit, and no more than free memory holds at
+  /// `memory_per_worker_bytes`, if the limit was not given.
   int num_workers = 0;
   /// What one compile may take. Default 400 MiB: tileiras was seen to take 115 to 250 MiB, g++ on a small kernel less.
   std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
@@ -29,7 +30,7 @@ struct CompileOptions {
   int timeout_ms = CompileLimits().timeout_ms;
   /// For all together, from the start: what is not compiled by then fails. Default 0: no limit.
   int total_timeout_ms = 0;
-  /// Where artifacts are kept. Null (default): MemoryArtifactCache::Process().
+  /// Where artifacts are kept. Null (default): Runtime::artifacts().
   ArtifactCache* cache = nullptr;
   /// Stops all compiles soon after it becomes true. Null (default): never.
   const std::atomic<bool>* cancelled = nullptr;

@@ -13,7 +13,7 @@
 namespace tuneonce {
 
 class Device;
-class ToolchainSet;
+class Runtime;
 
 /// Code that is compiled, loaded and ready for cuLaunchKernelEx: for a program that launches what exhaustive_search
 /// found by itself. TunedKernel needs none.
@@ -23,11 +23,11 @@ class ToolchainSet;
 class TUNEONCE_API CompiledKernel {
  public:
   /// Compiles `source` with `hints` for the device of the current context (`device` names the driver) and prepares it
-  /// for launches of `geometry`. What a search of this process compiled is not compiled again. `toolchains`: null for
-  /// ToolchainSet::Default(). Errors: as Toolchain::Compile; FailedPrecondition without a context; InvalidArgument for a
-  /// geometry that cannot be launched; the driver's.
+  /// for launches of `geometry`. What a search of this process compiled is not compiled again. `runtime`: whose
+  /// compilers and artifacts; null for Runtime::Default(). Errors: as Toolchain::Compile; FailedPrecondition without a
+  /// context; InvalidArgument for a geometry that cannot be launched; the driver's.
   static Result<CompiledKernel> Create(const Device& device, const KernelSource& source, const Hints& hints,
-                                       const Geometry& geometry, const ToolchainSet* toolchains = nullptr);
+                                       const Geometry& geometry, const std::shared_ptr<Runtime>& runtime = nullptr);
 
   /// For cuLaunchKernelEx, in every context of the device: a CUkernel.
   CUfunction function() const;

@@ -55,8 +55,7 @@ class TUNEONCE_API Device {
   CUdevice device_;
 };
 
-/// The first device of the named kind: "cuda", "cuda:1", "cpu", "cpu:0". The CPU device is used only when named.
-/// Errors: InvalidArgument for any other name; Unavailable if the driver is missing.
+/// Runtime::Default()->OpenDevice(name): "cuda", "cuda:1", "cpu", "cpu:0".
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name);
 
 }  // namespace tuneonce

@@ -184,7 +184,7 @@ inline Variant Callable(Variant::LaunchFn launcher, std::string name = "callable
 /// Code that was compiled ahead, and what for.
 struct Precompiled {
   std::vector<AxisAssignment> config;  ///< The values it was compiled for; an axis that is not named may have any.
-  KernelSource source;                 ///< KernelSource::FromFile or ::Cubin.
+  KernelSource source;                 ///< KernelSource::FromFile or KernelSource::Cubin.
 };
 
 /// A variant of precompiled code: cubins or fatbins, on the CPU device shared objects. Files in, a tuned launch out:

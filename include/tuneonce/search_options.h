@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "tuneonce/compile_options.h"
@@ -14,8 +15,8 @@ namespace tuneonce {
 
 enum class CacheState;
 struct SearchProgress;
+class Runtime;
 class Timer;
-class ToolchainSet;
 
 /// Whether candidates' outputs are checked.
 enum class Verify {
@@ -27,8 +28,8 @@ enum class Verify {
 };
 
 struct SearchOptions {
-  /// Compilers. Null (default): ToolchainSet::Default().
-  const ToolchainSet* toolchains = nullptr;
+  /// Compilers, the limit of compiles at a time, CUPTI, and the environment. Null (default): Runtime::Default().
+  std::shared_ptr<Runtime> runtime;
   /// How candidates are timed. Null (default): by CUPTI; by events where CUPTI is missing or has another owner, which
   /// TuningResult::notes then says.
   Timer* timer = nullptr;

@@ -12,8 +12,8 @@
 namespace tuneonce {
 
 struct SqliteStoreOptions {
-  /// The database file; its folder is made (mode 0700) if it is missing. Empty (default): Environment::store, else
-  /// $XDG_CACHE_HOME/tuneonce/store.db, else ~/.cache/tuneonce/store.db.
+  /// The database file; its folder is made (mode 0700) if it is missing. Must be named: the user's own
+  /// store is Runtime::store.
   std::string path;
   /// A store shipped with an application, or one to look at: it must be there, nothing is written, and the folder may
   /// be read-only. Default false.
@@ -83,11 +83,6 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
 
   std::unique_ptr<Impl> impl_;
 };
-
-/// What TunedKernels use that are given no store: the user's SqliteStore, else the process's memory where that cannot
-/// be opened or where Environment::store is "memory" (or the library was built without SQLite). `*warning` says why it
-/// is not on disk, if that was not asked for. The first call decides for the process.
-TUNEONCE_API std::shared_ptr<RecordStore> DefaultRecordStore(std::string* warning = nullptr);
 
 }  // namespace tuneonce
 

@@ -64,9 +64,12 @@ class TUNEONCE_API Timer {
   virtual Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) = 0;
 };
 
+class Runtime;
+
 /// Times kernels by CUPTI's activity records: the kernel's own time, without what a pair of events adds. Open is
-/// Unavailable on the CPU device, where CUPTI is missing, or if a profiler has it.
-TUNEONCE_API std::unique_ptr<Timer> MakeCuptiTimer();
+/// Unavailable on the CPU device, where CUPTI is missing, or if a profiler has it. `runtime` says which CUPTI; null:
+/// Runtime::Default().
+TUNEONCE_API std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime>& runtime = nullptr);
 
 /// Times each run by a pair of events in a graph, and subtracts what such a pair adds.
 TUNEONCE_API std::unique_ptr<Timer> MakeEventTimer();

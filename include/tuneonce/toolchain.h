@@ -45,12 +45,9 @@ class TUNEONCE_API Toolchain {
                                      const CompileLimits& limits) const = 0;
 };
 
-/// The toolchains of a process, chosen by kind of source. Thread rule: immutable once made.
+/// Toolchains, chosen by kind of source. Thread rule: immutable once made.
 class TUNEONCE_API ToolchainSet {
  public:
-  /// Those built in: TileirasToolchain, PtxasToolchain, NvrtcToolchain, HostToolchain, CubinToolchain. A tool that is
-  /// missing fails when it is needed.
-  static const ToolchainSet& Default();
   explicit ToolchainSet(std::vector<std::shared_ptr<const Toolchain>> toolchains)
       : toolchains_(std::move(toolchains)) {}
 

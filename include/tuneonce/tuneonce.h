@@ -34,6 +34,7 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
 #include "tuneonce/result.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/search_space.h"
 #include "tuneonce/sqlite_store.h"

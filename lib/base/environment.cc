@@ -1,80 +1,111 @@
 #include "base/environment.h"
 
 #include <cstdlib>
-#include <mutex>
+#include <limits>
+#include <set>
+#include <utility>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 namespace tuneonce {
 namespace {
 
-std::string Read(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
+/// The variables: those of `instead`, else the process's. Remembers what was asked for, and what was wrong with it.
+class Variables {
+ public:
+  explicit Variables(const std::map<std::string, std::string>& instead) : instead_(instead) {}
 
-std::string ReadEither(const char* first, const char* second) {
-  std::string value = Read(first);
-  return value.empty() ? Read(second) : value;
-}
-
-Environment ReadAll() {
-  Environment environment;
-  environment.disable_autotune = ReadEither("TUNEONCE_DISABLE_AUTOTUNE", "DISABLE_AUTOTUNE") == "1";
-  environment.cuda_driver = Read("TUNEONCE_CUDA_DRIVER");
-  environment.cpu_driver = Read("TUNEONCE_CPU_DRIVER");
-  environment.nvrtc = Read("TUNEONCE_NVRTC");
-  environment.cupti = Read("TUNEONCE_CUPTI");
-  environment.profiler = ReadEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
-  environment.tileiras = Read("TUNEONCE_TILEIRAS");
-  environment.ptxas = Read("TUNEONCE_PTXAS");
-  environment.enable_tile = ReadEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
-  environment.virtual_env = Read("VIRTUAL_ENV");
-  environment.home = Read("HOME");
-  environment.store = Read("TUNEONCE_STORE");
-  environment.cache_folder = Read("XDG_CACHE_HOME");
-  environment.bundles = Read("TUNEONCE_BUNDLES");
-  int workers = 0;
-  if (absl::SimpleAtoi(Read("TUNEONCE_COMPILE_WORKERS"), &workers) && workers > 0)
-    environment.compile_workers = workers;
-  environment.cxx = ReadEither("TUNEONCE_CXX", "CXX");
-  environment.cuda_home = ReadEither("CUDA_HOME", "CUDA_PATH");
-  environment.path = Read("PATH");
-  if (std::string folder = Read("TMPDIR"); !folder.empty()) environment.temporary_folder = folder;
-  int devices = 0;
-  if (absl::SimpleAtoi(Read("TUNEONCE_CPU_DEVICES"), &devices) && devices >= 1 && devices <= 8) {
-    environment.cpu_devices = devices;
+  std::string Get(const std::string& name) {
+    asked_.insert(name);
+    if (auto it = instead_.find(name); it != instead_.end()) return it->second;
+    const char* value = std::getenv(name.c_str());
+    return value == nullptr ? std::string() : std::string(value);
   }
-  std::int64_t mib = 0;
-  if (absl::SimpleAtoi(Read("TUNEONCE_CPU_MEMORY_MIB"), &mib) && mib > 0) environment.cpu_memory_mib = mib;
-  return environment;
-}
 
-struct Holder {
-  std::mutex mutex;
-  Environment environment = ReadAll();
+  std::string GetEither(const char* first, const char* second) {
+    std::string value = Get(first);
+    std::string other = Get(second);  // Also where the first is set: both are known names.
+    // What was given beats what the process has, whichever of the two names it has there.
+    if (instead_.count(second) > 0 && instead_.count(first) == 0) return other;
+    return value.empty() ? other : value;
+  }
+
+  /// Leaves `*number` as it is unless there is one within the bounds. Of the process's environment, which other
+  /// programs share, what is no such number is passed over; of what was given it is an error.
+  void GetNumber(const std::string& name, std::int64_t least, std::int64_t most, std::int64_t* number) {
+    std::string text = Get(name);
+    std::int64_t value = 0;
+    if (text.empty()) return;
+    if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
+      *number = value;
+    } else if (instead_.count(name) > 0 && error_.ok()) {
+      error_ =
+          InvalidArgumentError(absl::StrCat(name, " is '", text, "': it takes a number from ", least, " to ", most));
+    }
+  }
+
+  Status Check() const {
+    for (const auto& [name, value] : instead_) {
+      if (asked_.count(name) > 0) continue;
+      return InvalidArgumentError(
+          absl::StrCat("'", name, "' is no variable that this library reads; docs/cli.md lists them"));
+    }
+    return error_;
+  }
+
+ private:
+  const std::map<std::string, std::string>& instead_;
+  std::set<std::string> asked_;
+  Status error_;
 };
 
-Holder& GetHolder() {
-  static Holder* const holder = new Holder;  // Never destroyed: usable during exit.
-  return *holder;
+Environment ReadAll(Variables* variables) {
+  Environment environment;
+  environment.disable_autotune = variables->GetEither("TUNEONCE_DISABLE_AUTOTUNE", "DISABLE_AUTOTUNE") == "1";
+  environment.cuda_driver = variables->Get("TUNEONCE_CUDA_DRIVER");
+  environment.cpu_driver = variables->Get("TUNEONCE_CPU_DRIVER");
+  environment.nvrtc = variables->Get("TUNEONCE_NVRTC");
+  environment.cupti = variables->Get("TUNEONCE_CUPTI");
+  environment.profiler = variables->GetEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
+  environment.tileiras = variables->Get("TUNEONCE_TILEIRAS");
+  environment.ptxas = variables->Get("TUNEONCE_PTXAS");
+  environment.enable_tile = variables->GetEither("TUNEONCE_ENABLE_TILE", "ENABLE_TILE") != "0";
+  environment.virtual_env = variables->Get("VIRTUAL_ENV");
+  environment.home = variables->Get("HOME");
+  environment.store = variables->Get("TUNEONCE_STORE");
+  environment.cache_folder = variables->Get("XDG_CACHE_HOME");
+  environment.bundles = variables->Get("TUNEONCE_BUNDLES");
+  constexpr std::int64_t kMostWorkers = 4096;
+  std::int64_t workers = 0;
+  variables->GetNumber("TUNEONCE_COMPILE_WORKERS", 0, kMostWorkers, &workers);
+  environment.compile_workers = static_cast<int>(workers);
+  environment.cxx = variables->GetEither("TUNEONCE_CXX", "CXX");
+  environment.cuda_home = variables->GetEither("CUDA_HOME", "CUDA_PATH");
+  environment.path = variables->Get("PATH");
+  if (std::string folder = variables->Get("TMPDIR"); !folder.empty()) environment.temporary_folder = folder;
+  constexpr std::int64_t kMostDevices = 8;
+  std::int64_t devices = environment.cpu_devices;
+  variables->GetNumber("TUNEONCE_CPU_DEVICES", 1, kMostDevices, &devices);
+  environment.cpu_devices = static_cast<int>(devices);
+  constexpr std::int64_t kMostMib = std::numeric_limits<std::int64_t>::max() >> 20;
+  variables->GetNumber("TUNEONCE_CPU_MEMORY_MIB", 0, kMostMib, &environment.cpu_memory_mib);
+  return environment;
 }
 
 }  // namespace
 
-Environment Environment::Get() {
-  std::lock_guard<std::mutex> lock(GetHolder().mutex);
-  return GetHolder().environment;
+Environment Environment::Read() {
+  const std::map<std::string, std::string> none;
+  Variables variables(none);
+  return ReadAll(&variables);
 }
 
-void Environment::Set(const Environment& environment) {
-  std::lock_guard<std::mutex> lock(GetHolder().mutex);
-  GetHolder().environment = environment;
-}
-
-void Environment::SetDisableAutotune(bool disable) {
-  std::lock_guard<std::mutex> lock(GetHolder().mutex);
-  GetHolder().environment.disable_autotune = disable;
+Result<Environment> Environment::Read(const std::map<std::string, std::string>& instead) {
+  Variables variables(instead);
+  Environment environment = ReadAll(&variables);
+  TUNEONCE_RETURN_IF_ERROR(variables.Check());
+  return environment;
 }
 
 }  // namespace tuneonce

@@ -2,14 +2,16 @@
 #define TUNEONCE_LIB_BASE_ENVIRONMENT_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "tuneonce/api.h"
+#include "tuneonce/result.h"
 
 namespace tuneonce {
 
-/// What the process's environment says, read once at first use. This is the library's only getenv: everything else
-/// takes its defaults from here, so that a host can overrule the environment by `Environment::Set`.
+/// What the process's environment says, as a plain value: read when a Runtime is made, and handed down from there to
+/// what needs a part of it. Its Read is the library's only getenv; a value that nobody read has the defaults below.
 struct TUNEONCE_API Environment {
   /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels made from now on neither measure nor
   /// store; they launch their stand-ins. Default false.
@@ -42,7 +44,7 @@ struct TUNEONCE_API Environment {
   /// `TUNEONCE_BUNDLES`: folders, separated by ':', in which bundles are looked for by name before the installed ones.
   /// Default empty.
   std::string bundles;
-  /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompilePool.
+  /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompileSlots.
   int compile_workers = 0;
   /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.
   std::string cxx;
@@ -52,17 +54,16 @@ struct TUNEONCE_API Environment {
   std::string path;
   /// `TMPDIR`, else "/tmp": folder for short-lived files.
   std::string temporary_folder = "/tmp";
-  /// `TUNEONCE_CPU_DEVICES`: how many devices the CPU driver offers, 1 to 8. Default 1. Read at its cuInit.
+  /// `TUNEONCE_CPU_DEVICES`: how many devices the CPU driver offers, 1 to 8. Default 1.
   int cpu_devices = 1;
   /// `TUNEONCE_CPU_MEMORY_MIB`: memory of each CPU device in MiB. Default 0: half of the machine's memory.
   std::int64_t cpu_memory_mib = 0;
 
-  /// A copy of the current values. Thread-safe.
-  static Environment Get();
-  /// Replaces the values for the whole process. Objects already made keep what they read. Thread-safe.
-  static void Set(const Environment& environment);
-  /// Sets only `disable_autotune`. Thread-safe.
-  static void SetDisableAutotune(bool disable);
+  /// What the process's environment says now. REQUIRES: no other thread sets variables meanwhile.
+  static Environment Read();
+  /// The same, but that the variables of `instead` count in place of the process's; an empty value is as good as none.
+  /// Errors: InvalidArgument for a name that is not one of the above, or a number that is none or out of range.
+  static Result<Environment> Read(const std::map<std::string, std::string>& instead);
 };
 
 }  // namespace tuneonce

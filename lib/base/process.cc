@@ -20,7 +20,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "base/environment.h"
 #include "base/file_descriptor.h"
 
 namespace tuneonce {
@@ -201,7 +200,7 @@ std::string FindProgram(const std::string& name, const std::string& path) {
 
 Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   if (options.arguments.empty()) return InvalidArgumentError("RunProcess: no program was given");
-  std::string program = FindProgram(options.arguments[0], Environment::Get().path);
+  std::string program = FindProgram(options.arguments[0], /*path=*/"");
   if (program.empty()) {
     return UnavailableError(absl::StrCat("program '", options.arguments[0], "' was not found"));
   }

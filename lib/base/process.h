@@ -12,7 +12,7 @@ namespace tuneonce {
 
 /// One run of a tool.
 struct ProcessOptions {
-  /// Program (a path, or a name found in `Environment::path`) and its arguments.
+  /// Program, as a path (FindProgram), and its arguments.
   std::vector<std::string> arguments;
   /// The child's whole environment, "NAME=value". The parent's is not inherited: tools misread it.
   std::vector<std::string> environment;

@@ -14,7 +14,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "base/file.h"
 
 namespace tuneonce {
@@ -73,8 +72,7 @@ void RemoveAbandonedFolders(const std::string& parent) {
   }
 }
 
-Result<TemporaryFolder> TemporaryFolder::Create() {
-  std::string parent = Environment::Get().temporary_folder;
+Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
   RemoveAbandonedFoldersOnce(parent);
   std::string name = absl::StrCat(parent, "/", kPrefix, "XXXXXX");
   bool is_made = mkdtemp(name.data()) != nullptr;

@@ -9,13 +9,14 @@
 
 namespace tuneonce {
 
-/// A folder of its own under `Environment::temporary_folder`, removed with all that is in it at the end. While it lives
+/// A folder of its own, removed with all that is in it at the end. While it lives
 /// it holds a lock on a file in it, which the system takes away when the process dies in whatever way: the first folder
 /// that a process makes removes those of this user whose locks nobody holds.
 class TemporaryFolder {
  public:
-  /// Errors: ResourceExhausted, with the folder's name and the system's reason.
-  static Result<TemporaryFolder> Create();
+  /// In `parent` (`Environment::temporary_folder`). Errors: ResourceExhausted, with the folder's name and the system's
+  /// reason.
+  static Result<TemporaryFolder> Create(const std::string& parent);
   ~TemporaryFolder();
   TemporaryFolder(TemporaryFolder&& other) noexcept
       : path_(std::exchange(other.path_, {})), owner_(std::move(other.owner_)) {}

@@ -315,10 +315,12 @@ class BundleReader {
   std::vector<BundleVariant> variants_;
 };
 
-std::vector<std::string> Bundle::Names() { return BundleFolders::Of(Environment::Get()).Names(); }
+std::vector<std::string> Bundle::NamesIn(const Environment& environment) {
+  return BundleFolders::Of(environment).Names();
+}
 
-Result<Bundle> Bundle::Load(const std::string& folder_or_name) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string folder, BundleFolders::Of(Environment::Get()).Find(folder_or_name));
+Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string& folder_or_name) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string folder, BundleFolders::Of(environment).Find(folder_or_name));
   std::string manifest = folder + "/manifest.json";
   TUNEONCE_ASSIGN_OR_RETURN(BundleFiles files, BundleFiles::Open(folder));
   Result<std::string> text = ReadFile(manifest, ManifestNode::kMostBytes);

@@ -35,11 +35,6 @@ MemoryArtifactCache::MemoryArtifactCache(std::int64_t max_bytes)
 
 MemoryArtifactCache::~MemoryArtifactCache() = default;
 
-MemoryArtifactCache& MemoryArtifactCache::Process() {
-  static auto* const cache = new MemoryArtifactCache;
-  return *cache;
-}
-
 void MemoryArtifactCache::Drop(std::map<Fingerprint, Entry>::iterator entry) {
   bytes_ -= static_cast<std::int64_t>(entry->second.encoded.size());
   uses_.erase(entry->second.use);

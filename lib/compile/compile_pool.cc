@@ -1,7 +1,5 @@
 #include "compile/compile_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -10,17 +8,12 @@
 #include <mutex>
 #include <numeric>
 #include <queue>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/callback.h"
-#include "base/environment.h"
-#include "base/file.h"
 #include "compile/compile_cached.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
@@ -34,56 +27,11 @@ using Clock = std::chrono::steady_clock;
 /// Who is to blame for an exception.
 constexpr char kToolchain[] = "the toolchain or its artifact cache";
 
-/// The words of a file of the system's; none if it cannot be read. Not by streams: where libstdc++ is linked statically
-/// (portable wheels do), theirs break in a process that has another one.
-std::vector<std::string> WordsOf(const char* path) {
-  Result<std::string> text = ReadFile(path);
-  if (!text.ok()) return {};
-  return absl::StrSplit(*text, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
-}
-
-int UsableCores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  int allowed = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
-  // A container's share of time (cgroup v2): "max 100000" or "150000 100000".
-  std::vector<std::string> share = WordsOf("/sys/fs/cgroup/cpu.max");
-  double quota = 0;
-  double period = 0;
-  if (share.size() == 2 && absl::SimpleAtod(share[0], &quota) && absl::SimpleAtod(share[1], &period) && period > 0) {
-    allowed = std::min(allowed, std::max(1, static_cast<int>(quota / period)));
-  }
-  return allowed;
-}
-
-/// Memory that can be had without swapping: the machine's, or what the container's limit leaves if that is less.
-std::int64_t AvailableMemoryBytes() {
-  std::int64_t available = std::numeric_limits<std::int64_t>::max();
-  std::vector<std::string> memory = WordsOf("/proc/meminfo");
-  auto name = std::find(memory.begin(), memory.end(), "MemAvailable:");
-  std::int64_t kib = 0;
-  if (memory.end() - name > 1 && absl::SimpleAtoi(name[1], &kib)) available = kib * 1024;
-  std::vector<std::string> limit = WordsOf("/sys/fs/cgroup/memory.max");  // "max", or bytes.
-  std::vector<std::string> used = WordsOf("/sys/fs/cgroup/memory.current");
-  std::int64_t limit_bytes = 0;
-  std::int64_t used_bytes = 0;
-  if (!limit.empty() && !used.empty() && absl::SimpleAtoi(limit[0], &limit_bytes) &&
-      absl::SimpleAtoi(used[0], &used_bytes)) {
-    available = std::min(available, limit_bytes - used_bytes);
-  }
-  return available;
-}
-
-/// What `num_workers` 0 means on this machine now.
-int DefaultWorkers(std::int64_t memory_per_worker_bytes) {
-  if (int workers = Environment::Get().compile_workers; workers > 0) return workers;
-  std::int64_t by_memory = AvailableMemoryBytes() / std::max<std::int64_t>(1, memory_per_worker_bytes);
-  return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(UsableCores() - 1, by_memory)));
-}
-
 }  // namespace
 
 struct CompilePool::Impl {
+  CompileSlots& slots;
+  const int most_at_a_time;  // Compiles of all pools together, beyond which this one waits.
   const ToolchainSet& toolchains;
   const Target target;
   const std::vector<CompileJob> jobs;
@@ -101,13 +49,16 @@ struct CompilePool::Impl {
   const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.
   std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
 
-  Impl(const ToolchainSet& its_toolchains, const Target& its_target, std::vector<CompileJob> its_jobs,
-       const CompileOptions& its_options)
-      : toolchains(its_toolchains),
+  Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
+       std::vector<CompileJob> its_jobs, const CompileOptions& its_options)
+      : slots(its_slots),
+        most_at_a_time(its_options.num_workers > 0 ? its_slots.limit()
+                                                   : its_slots.LimitFor(its_options.memory_per_worker_bytes)),
+        toolchains(its_toolchains),
         target(its_target),
         jobs(std::move(its_jobs)),
         options(its_options),
-        cache(its_options.cache != nullptr ? *its_options.cache : MemoryArtifactCache::Process()) {}
+        cache(*its_options.cache) {}
 
   void Group() {
     std::vector<std::size_t> order(jobs.size());
@@ -143,9 +94,11 @@ struct CompilePool::Impl {
     return !uses_hints.ok() || *uses_hints;
   }
 
+  bool IsCancelled() const { return stopped || (cancelled != nullptr && cancelled->load()); }
+
   /// What is left of the time for all, and for one.
   Result<CompileLimits> Limits() const {
-    if (stopped) return CancelledError("the search was cancelled");
+    if (IsCancelled()) return CancelledError("the search was cancelled");
     CompileLimits limits;
     limits.cancelled = cancelled;
     std::int64_t left = TimeLeft();
@@ -157,16 +110,29 @@ struct CompilePool::Impl {
     return limits;
   }
 
+  /// Null if the time for all ended, or the compiles were cancelled, before there was one: Limits says which.
+  CompileSlots::Slot WaitForSlot() const {
+    return slots.Acquire(most_at_a_time, [this] { return IsCancelled() || TimeLeft() <= 0; });
+  }
+
   bool WasCutShort(const Status& status) const {
     return status.code() == StatusCode::kCancelled ||
            (status.code() == StatusCode::kDeadlineExceeded && TimeLeft() <= 0);
   }
 
   Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
-    TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
+    TUNEONCE_RETURN_IF_ERROR(Limits().status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
     return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
       TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+      TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(alternative.source, alternative.hints, target));
+      if (std::optional<Artifact> found = FindCurrent(cache, key)) {  // What is there needs no slot.
+        *from_cache = true;
+        return *std::move(found);
+      }
+      // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
+      CompileSlots::Slot slot = WaitForSlot();
+      TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
       return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
     });
   }
@@ -223,12 +189,12 @@ struct CompilePool::Impl {
   }
 };
 
-CompilePool::CompilePool(const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
-                         const CompileOptions& options)
-    : impl_(std::make_unique<Impl>(toolchains, target, std::move(jobs), options)) {
+CompilePool::CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target,
+                         std::vector<CompileJob> jobs, const CompileOptions& options)
+    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options)) {
   impl_->Group();
   impl_->dear_end = impl_->groups.size();
-  int wanted = options.num_workers > 0 ? options.num_workers : DefaultWorkers(options.memory_per_worker_bytes);
+  int wanted = options.num_workers > 0 ? std::min(options.num_workers, slots.limit()) : impl_->most_at_a_time;
   impl_->StartWorkers(std::max(1, std::min(wanted, static_cast<int>(impl_->groups.size()))));
 }
 

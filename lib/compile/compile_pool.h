@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "compile/compile_slots.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/compile_options.h"
 #include "tuneonce/result.h"
@@ -41,14 +42,15 @@ struct CompiledJob {
   bool was_cut_short = false;
 };
 
-/// Compiles a list of jobs on several threads and hands out each result when it is there, so that measuring can begin
-/// while others compile. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
+/// Compiles the jobs of one search on several threads and hands out each result when it is there, so that measuring can
+/// begin while others compile. How many compiles run at a time is a matter of all searches (CompileSlots); what is
+/// cached needs no slot. Jobs that ask for the same artifact are compiled once. Where the system gives no thread, Next
 /// compiles. A toolchain that throws has failed to compile. Its destructor stops what still runs.
 /// Thread rule: one thread uses it.
 class TUNEONCE_API CompilePool {
  public:
-  /// Starts compiling. `toolchains` and what `options` points to outlive the pool.
-  CompilePool(const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
+  /// Starts compiling. REQUIRES: `options.cache` is not null; it, `slots` and `toolchains` outlive the pool.
+  CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
               const CompileOptions& options);
   ~CompilePool();
 

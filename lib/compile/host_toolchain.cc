@@ -20,9 +20,6 @@
 namespace tuneonce {
 namespace {
 
-/// The compiler finds its own parts by PATH; LC_ALL keeps its messages in one language.
-std::vector<std::string> ToolEnvironment() { return {"PATH=" + Environment::Get().path, "LC_ALL=C"}; }
-
 /// What -march=native depends on.
 std::string CpuModel() {
   Result<std::string> info = ReadFile("/proc/cpuinfo");
@@ -73,8 +70,7 @@ Result<std::vector<std::string>> NamedCompiler(const Environment& environment) {
 
 /// The command that starts the compiler: a path and its first arguments. Errors: Unavailable, with the names looked
 /// for.
-Result<std::vector<std::string>> FindCompiler() {
-  Environment environment = Environment::Get();
+Result<std::vector<std::string>> FindCompiler(const Environment& environment) {
   if (!environment.cxx.empty()) return NamedCompiler(environment);
   for (const char* name : {"c++", "g++", "clang++"}) {
     if (std::string path = FindProgram(name, environment.path); !path.empty()) return std::vector{path};
@@ -118,26 +114,26 @@ bool HeadersAreAllThatIsRead(const KernelSource& source) {
 }  // namespace
 
 Result<std::string> HostToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> compiler, FindCompiler());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string version, VersionOf(compiler));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> compiler, FindCompiler(tools_->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string version, tools_->VersionOf(compiler));
   static const auto* const cpu = new std::string(CpuModel());
   compiler.front() = std::move(version);  // What comes after the program is part of what is made.
   return absl::StrCat(absl::StrJoin(compiler, " "), ", ", *cpu);
 }
 
 std::string HostToolchain::Description() const {
-  Result<std::vector<std::string>> compiler = FindCompiler();
+  Result<std::vector<std::string>> compiler = FindCompiler(tools_->environment());
   if (!compiler.ok()) return compiler.status().message();
-  Result<std::string> version = VersionOf(*compiler);
+  Result<std::string> version = tools_->VersionOf(*compiler);
   return version.ok() ? absl::StrCat(absl::StrJoin(*compiler, " "), ": ", *version) : version.status().message();
 }
 
 Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                           const CompileLimits& limits) const {
   if (!target.is_cpu_device) return InvalidArgumentError("a host_cpp source runs on the CPU device only");
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler());
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
-  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
   TUNEONCE_ASSIGN_OR_RETURN(std::string input,
                             folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", source.symbol,
                                                                        ".cc\"\n", source.content)));
@@ -151,7 +147,8 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   arguments.insert(arguments.end(), source.options.begin(), source.options.end());
   arguments.insert(arguments.end(), {"-MD", "-MF", headers, "-MT", "kernel", input, "-o", output});
   const timespec started = FileClock();
-  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileToFile(arguments, output, folder, limits, ToolEnvironment()));
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact,
+                            CompileToFile(arguments, output, folder, limits, tools_->VariablesForTools()));
   if (Result<ElfImage> image = ElfImage::Parse(artifact.image); !image.ok()) {
     return InternalError(absl::StrCat(
         arguments[0], " ended well, but what it made is no whole shared object: ", image.status().message()));

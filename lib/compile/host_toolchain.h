@@ -1,8 +1,11 @@
 #ifndef TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
 #define TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -15,6 +18,8 @@ namespace tuneonce {
 /// the source does not ask __has_include.
 class TUNEONCE_API HostToolchain final : public Toolchain {
  public:
+  explicit HostToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
+
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
   Result<std::string> Version() const override;
   std::string Description() const override;
@@ -22,6 +27,8 @@ class TUNEONCE_API HostToolchain final : public Toolchain {
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const CompileLimits& limits) const override;
+
+  const std::shared_ptr<const Toolbox> tools_;
 };
 
 }  // namespace tuneonce

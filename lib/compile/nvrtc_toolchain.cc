@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -32,8 +34,7 @@ struct Nvrtc {
   int (*GetCUBIN)(Program, char*);
 };
 
-std::vector<std::string> Places() {
-  Environment environment = Environment::Get();
+std::vector<std::string> Places(const Environment& environment) {
   if (!environment.nvrtc.empty()) return {environment.nvrtc};
   std::vector<std::string> folders;
   if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/lib64/");
@@ -51,13 +52,13 @@ bool Find(void* handle, const char* symbol, Function* function) {
   return *function != nullptr;
 }
 
-Result<const Nvrtc*> LoadNvrtc() {
-  // Not remembered when it fails: the user may set the environment and try again.
-  static const Nvrtc* loaded = nullptr;
+/// Loads each library once for the whole process, for ever.
+Result<const Nvrtc*> LoadNvrtc(const Environment& environment) {
+  static auto* const loaded = new std::map<void*, const Nvrtc*>;  // By the loader's handle.
   static std::mutex* const mutex = new std::mutex;
   std::lock_guard<std::mutex> lock(*mutex);
-  if (loaded != nullptr) return loaded;
-  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(), "NVRTC"));
+  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "NVRTC"));
+  if (auto it = loaded->find(library.handle); it != loaded->end()) return it->second;
   auto nvrtc = std::make_unique<Nvrtc>();
   nvrtc->path = library.path;
   bool complete = Find(library.handle, "nvrtcVersion", &nvrtc->Version) &&
@@ -70,8 +71,7 @@ Result<const Nvrtc*> LoadNvrtc() {
                   Find(library.handle, "nvrtcGetCUBINSize", &nvrtc->GetCUBINSize) &&
                   Find(library.handle, "nvrtcGetCUBIN", &nvrtc->GetCUBIN);
   if (!complete) return UnavailableError(absl::StrCat(library.path, " is not NVRTC: functions are missing"));
-  loaded = nvrtc.release();
-  return loaded;
+  return (*loaded)[library.handle] = nvrtc.release();
 }
 
 /// Whether the source's content and the options that are part of its key say all that NVRTC reads. It cannot list the
@@ -98,7 +98,7 @@ std::string LogOf(const Nvrtc& nvrtc, Program program) {
 }  // namespace
 
 Result<std::string> NvrtcToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
+  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc(tools_->environment()));
   int major = 0;
   int minor = 0;
   nvrtc->Version(&major, &minor);
@@ -106,14 +106,14 @@ Result<std::string> NvrtcToolchain::Version() const {
 }
 
 std::string NvrtcToolchain::Description() const {
-  Result<const Nvrtc*> nvrtc = LoadNvrtc();
+  Result<const Nvrtc*> nvrtc = LoadNvrtc(tools_->environment());
   return nvrtc.ok() ? absl::StrCat((*nvrtc)->path, " ", *Version()) : nvrtc.status().message();
 }
 
 Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                            const CompileLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
-  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc());
+  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc(tools_->environment()));
   if (limits.cancelled != nullptr && limits.cancelled->load())
     return CancelledError("NVRTC was not started: cancelled");
   auto start = std::chrono::steady_clock::now();

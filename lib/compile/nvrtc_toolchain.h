@@ -1,8 +1,11 @@
 #ifndef TUNEONCE_LIB_COMPILE_NVRTC_TOOLCHAIN_H_
 #define TUNEONCE_LIB_COMPILE_NVRTC_TOOLCHAIN_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -13,6 +16,8 @@ namespace tuneonce {
 /// includes any is compiled each time it is asked for: its artifacts are not cacheable.
 class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  public:
+  explicit NvrtcToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
+
   SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
   Result<std::string> Version() const override;
   std::string Description() const override;
@@ -20,6 +25,8 @@ class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const CompileLimits& limits) const override;
+
+  const std::shared_ptr<const Toolbox> tools_;
 };
 
 }  // namespace tuneonce

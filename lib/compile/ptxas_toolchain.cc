@@ -3,14 +3,13 @@
 #include <cctype>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
 
 namespace tuneonce {
 namespace {
 
-Result<Tool> FindPtxas() { return FindTool("ptxas", Environment::Get().ptxas); }
+Result<Tool> FindPtxas(const Toolbox& tools) { return tools.Find("ptxas", tools.environment().ptxas); }
 
 /// "sm_90a" if the PTX is for the target's own features, which only that name gives; else the target's name.
 std::string ArchitectureFor(const std::string& ptx, const Target& target) {
@@ -25,20 +24,20 @@ std::string ArchitectureFor(const std::string& ptx, const Target& target) {
 }  // namespace
 
 Result<std::string> PtxasToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas());
+  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas(*tools_));
   return "ptxas " + ptxas.version;
 }
 
 std::string PtxasToolchain::Description() const {
-  Result<Tool> ptxas = FindPtxas();
+  Result<Tool> ptxas = FindPtxas(*tools_);
   return ptxas.ok() ? absl::StrCat(ptxas->path, " ", ptxas->version) : ptxas.status().message();
 }
 
 Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                            const CompileLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a ptx source cannot run on the CPU device");
-  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas());
-  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas(*tools_));
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
   TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.ptx", source.content));
   std::string output = folder.path() + "/kernel.cubin";
   std::vector<std::string> arguments = {ptxas.path, "--verbose", "--gpu-name", ArchitectureFor(source.content, target)};

@@ -1,8 +1,11 @@
 #ifndef TUNEONCE_LIB_COMPILE_PTXAS_TOOLCHAIN_H_
 #define TUNEONCE_LIB_COMPILE_PTXAS_TOOLCHAIN_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -11,6 +14,8 @@ namespace tuneonce {
 /// architecture's own features (".target sm_90a") is compiled for that name. Hints do not apply.
 class TUNEONCE_API PtxasToolchain final : public Toolchain {
  public:
+  explicit PtxasToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
+
   SourceKind source_kind() const override { return SourceKind::kPtx; }
   Result<std::string> Version() const override;
   std::string Description() const override;
@@ -18,6 +23,8 @@ class TUNEONCE_API PtxasToolchain final : public Toolchain {
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const CompileLimits& limits) const override;
+
+  const std::shared_ptr<const Toolbox> tools_;
 };
 
 }  // namespace tuneonce

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/environment.h"
 #include "compile/cubin.h"
 #include "compile/tool.h"
 #include "tile_ir/tile_ir.h"
@@ -12,7 +11,7 @@
 namespace tuneonce {
 namespace {
 
-Result<Tool> FindTileiras() { return FindTool("tileiras", Environment::Get().tileiras); }
+Result<Tool> FindTileiras(const Toolbox& tools) { return tools.Find("tileiras", tools.environment().tileiras); }
 
 /// The entry to compile hints for. Errors: InvalidArgument, listing those there are.
 Result<TileIrEntry> EntryOf(const TileIrModule& module, const std::string& symbol) {
@@ -30,12 +29,12 @@ Result<TileIrEntry> EntryOf(const TileIrModule& module, const std::string& symbo
 }  // namespace
 
 Result<std::string> TileirasToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras());
+  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras(*tools_));
   return "tileiras " + tileiras.version;
 }
 
 std::string TileirasToolchain::Description() const {
-  Result<Tool> tileiras = FindTileiras();
+  Result<Tool> tileiras = FindTileiras(*tools_);
   return tileiras.ok() ? absl::StrCat(tileiras->path, " ", tileiras->version) : tileiras.status().message();
 }
 
@@ -45,13 +44,13 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   TUNEONCE_RETURN_IF_ERROR(hints.CheckFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule module, ReadTileIr(source.content));
   TUNEONCE_ASSIGN_OR_RETURN(TileIrEntry entry, EntryOf(module, source.symbol));
-  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras());
+  TUNEONCE_ASSIGN_OR_RETURN(Tool tileiras, FindTileiras(*tools_));
   std::string bytecode = source.content;
   if (!hints.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(bytecode, PatchTileIrHints(source.content, hints, entry.name));
   }
 
-  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
   TUNEONCE_ASSIGN_OR_RETURN(std::string input, folder.WriteFile("kernel.tileir", bytecode));
   std::string output = folder.path() + "/kernel.cubin";
   std::vector<std::string> arguments = {tileiras.path, "--gpu-name", target.name()};

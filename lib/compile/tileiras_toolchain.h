@@ -1,8 +1,11 @@
 #ifndef TUNEONCE_LIB_COMPILE_TILEIRAS_TOOLCHAIN_H_
 #define TUNEONCE_LIB_COMPILE_TILEIRAS_TOOLCHAIN_H_
 
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -16,6 +19,8 @@ namespace tuneonce {
 /// dist-packages); $CUDA_HOME/bin; /usr/local/cuda/bin; PATH.
 class TUNEONCE_API TileirasToolchain final : public Toolchain {
  public:
+  explicit TileirasToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
+
   SourceKind source_kind() const override { return SourceKind::kTileIr; }
   bool uses_hints() const override { return true; }
   Result<std::string> Version() const override;
@@ -24,6 +29,8 @@ class TUNEONCE_API TileirasToolchain final : public Toolchain {
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const CompileLimits& limits) const override;
+
+  const std::shared_ptr<const Toolbox> tools_;
 };
 
 }  // namespace tuneonce

@@ -14,23 +14,8 @@ namespace tuneonce {
 /// A compiler that runs as a process of its own.
 struct Tool {
   std::string path;
-  std::string version;  ///< VersionOf({path}).
+  std::string version;  ///< Toolbox::VersionOf({path}).
 };
-
-/// What `command --version` (a program and its first arguments) says in the line that names a release, "... release
-/// 13.5, V13.5.37", else in its first line. Asked once per process and file; who asks for the same at that time waits
-/// for the answer, who asks for another does not. Errors: Unavailable, if it fails or says nothing that could be a
-/// version; DeadlineExceeded.
-Result<std::string> VersionOf(const std::vector<std::string>& command);
-
-/// Finds one of NVIDIA's compilers by name ("tileiras", "ptxas"):
-/// 1. `explicit_path`, if it is not empty; then nothing else is tried.
-/// 2. PyPI's wheel, nvidia/cu13/bin below: this library's own site-packages, $VIRTUAL_ENV, ~/.local, /usr/local/lib and
-///    /usr/lib (site-packages or dist-packages of any python3).
-/// 3. CUDA: $CUDA_HOME/bin (or $CUDA_PATH/bin), /usr/local/cuda/bin.
-/// 4. PATH.
-/// Errors: Unavailable with the places; as VersionOf.
-Result<Tool> FindTool(const std::string& name, const std::string& explicit_path);
 
 /// Whether a part of an option (between '=', ',' or blanks, also after "-l" and the like) is the name of a file or
 /// folder: what tools without a list of what they read may make code of (--options-file, --apply-controls, -l).

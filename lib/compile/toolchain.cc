@@ -2,11 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "compile/cubin_toolchain.h"
-#include "compile/host_toolchain.h"
-#include "compile/nvrtc_toolchain.h"
-#include "compile/ptxas_toolchain.h"
-#include "compile/tileiras_toolchain.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -40,13 +35,6 @@ Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hin
   key.Add(source.Fingerprint()).Add(target.name()).Add(version);
   if (has_hints) key.Add(hints.Fingerprint());
   return key.Finish();
-}
-
-const ToolchainSet& ToolchainSet::Default() {
-  static const auto* const set = new ToolchainSet(
-      {std::make_shared<TileirasToolchain>(), std::make_shared<PtxasToolchain>(), std::make_shared<NvrtcToolchain>(),
-       std::make_shared<HostToolchain>(), std::make_shared<CubinToolchain>()});
-  return *set;
 }
 
 Result<const Toolchain*> ToolchainSet::For(SourceKind kind) const {

@@ -49,10 +49,12 @@ struct CuptiApi {
   std::string library_path;
 };
 
-/// Loads CUPTI: `path`, else `Environment::cupti`, else by its names of CUDA 13 and 12 and in the CUDA toolkit's
-/// folder. Loaded once; the result lives for ever. Errors: Unavailable, naming what was looked for, or the function
+struct Environment;
+
+/// Loads CUPTI: `Environment::cupti`, else by its names of CUDA 13 and 12 and in the CUDA toolkit's folder. Loaded once
+/// per list of places; the result lives for ever. Errors: Unavailable, naming what was looked for, or the function
 /// that is missing.
-TUNEONCE_API Result<const CuptiApi*> LoadCupti(const std::string& path = "");
+TUNEONCE_API Result<const CuptiApi*> LoadCupti(const Environment& environment);
 
 }  // namespace tuneonce
 

@@ -12,9 +12,7 @@
 namespace tuneonce {
 namespace {
 
-std::vector<std::string> Places(const std::string& path) {
-  Environment environment = Environment::Get();
-  if (!path.empty()) return {path};
+std::vector<std::string> Places(const Environment& environment) {
   if (!environment.cupti.empty()) return {environment.cupti};
   std::vector<std::string> places = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
   std::string home = environment.cuda_home.empty() ? "/usr/local/cuda" : environment.cuda_home;
@@ -55,10 +53,10 @@ Result<CuptiApi> Open(const std::vector<std::string>& places) {
 
 }  // namespace
 
-Result<const CuptiApi*> LoadCupti(const std::string& path) {
+Result<const CuptiApi*> LoadCupti(const Environment& environment) {
   static std::mutex* const mutex = new std::mutex;
   static auto* const loaded = new std::map<std::vector<std::string>, const CuptiApi*>;
-  std::vector<std::string> places = Places(path);
+  std::vector<std::string> places = Places(environment);
   std::lock_guard<std::mutex> lock(*mutex);
   if (auto it = loaded->find(places); it != loaded->end()) return it->second;
   TUNEONCE_ASSIGN_OR_RETURN(CuptiApi api, Open(places));

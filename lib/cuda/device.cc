@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
+#include "cuda/open_device.h"
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
@@ -91,7 +92,7 @@ Result<DeviceIdentity> Device::Identity() const {
   return identity;
 }
 
-Result<Device> OpenDevice(const std::string& name) {
+Result<Device> OpenDevice(const std::string& name, const Environment& environment) {
   std::string kind = name.substr(0, name.find(':'));
   int index = 0;
   const char* end = name.data() + name.size();
@@ -104,7 +105,8 @@ Result<Device> OpenDevice(const std::string& name) {
     return InvalidArgumentError(
         absl::StrCat("unknown device '", name, "': use cuda, cpu, or one with an index, as cuda:1"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, kind == "cpu" ? LoadCpuDriver() : LoadCudaDriver());
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            kind == "cpu" ? LoadCpuDriver(environment) : LoadCudaDriver(environment));
   return Device::Get(*api, index);
 }
 

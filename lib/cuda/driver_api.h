@@ -4,13 +4,16 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
+#include <memory>
+#include <mutex>
 #include <string>
-#include <vector>
 
 #include "cuda/driver_functions.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+
+struct Environment;
 
 /// The driver's functions as plain pointers, one member per line of driver_functions.h (`table.MemAlloc`).
 struct DriverTable {
@@ -36,12 +39,18 @@ class TUNEONCE_API DriverApi {
   };
 
   DriverApi(const DriverTable& table, std::string library_path, bool is_cpu_device);
+  ~DriverApi();
+  DriverApi(const DriverApi&) = delete;
+  DriverApi& operator=(const DriverApi&) = delete;
 
   const LaunchPath& launch_path() const { return launch_path_; }
   /// The library as it was loaded, for messages.
   const std::string& library_path() const { return library_path_; }
   /// True for the CPU device's library: its figures are never GPU figures.
   bool is_cpu_device() const { return is_cpu_device_; }
+  /// Held while something is measured on the device: what others would run there meanwhile would be timed with it. It
+  /// belongs to the driver, since whoever measures on a device, by whichever Runtime, means the same device.
+  std::mutex& measuring_lock(CUdevice device) const;
 
  private:
   friend class RelaxedDriver;
@@ -51,21 +60,24 @@ class TUNEONCE_API DriverApi {
   LaunchPath launch_path_;
   std::string library_path_;
   bool is_cpu_device_;
+  struct MeasuringLocks;
+  const std::unique_ptr<MeasuringLocks> measuring_locks_;
 };
 
 /// The bare table, for decorators and for tests of the driver itself. Everything else uses RelaxedDriver.
 TUNEONCE_API const DriverTable& UnguardedTable(const DriverApi& api);
 
-/// Loads the CUDA driver: `path`, else `Environment::cuda_driver`, else "libcuda.so.1" from the system's places and
-/// then from those in which containers and WSL mount it. Loaded once per path; the result lives for ever.
+/// Loads the CUDA driver: `Environment::cuda_driver`, else "libcuda.so.1" from the system's places and then from those
+/// in which containers and WSL mount it. Loaded once per library; the result lives for ever.
 /// Errors: Unavailable, naming every path tried and why each failed, or the first function that is missing.
-TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const std::string& path = "");
+TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const Environment& environment);
 
-/// Loads the CPU device (libtuneonce_cpu_driver.so): `path`, else `Environment::cpu_driver`, else beside this library
-/// or program, in the folder for libraries that lies beside theirs, or where the loader finds it: by the run path that
-/// the package's target gives to what it is linked into, LD_LIBRARY_PATH, the system's folders. Errors as for
-/// LoadCudaDriver.
-TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const std::string& path = "");
+/// Loads the CPU device (libtuneonce_cpu_driver.so): `Environment::cpu_driver`, else beside this library or program, in
+/// the folder for libraries that lies beside theirs, or where the loader finds it: by the run path that the package's
+/// target gives to what it is linked into, LD_LIBRARY_PATH, the system's folders. It has as many devices, with as much
+/// memory, as the environment says that it is first loaded with. Errors: as for LoadCudaDriver; FailedPrecondition if
+/// it runs already, with fewer devices or another size of memory.
+TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
 }  // namespace tuneonce
 

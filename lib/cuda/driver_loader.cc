@@ -2,8 +2,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -16,6 +20,10 @@ namespace {
 
 /// The CPU device's library exports this symbol; the CUDA driver does not.
 constexpr char kCpuDeviceMark[] = "tuneonceCpuDriverAbi";
+/// And this one, which says what its devices are to be. Before cuInit it decides; later it is refused, with
+/// CUDA_ERROR_INVALID_VALUE, if the devices there are do not suffice.
+constexpr char kConfigureCpuDriver[] = "tuneonceCpuDriverConfigure";
+using ConfigureCpuDriver = CUresult(int num_devices, std::int64_t memory_mib, const char* temporary_folder);
 
 enum Need { kRequired, kOptional };
 
@@ -61,40 +69,60 @@ Result<DriverTable> FillTable(void* library, const std::string& path) {
   return table;
 }
 
-/// Loads each path once for the whole process, for ever.
-Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what) {
+/// The CPU device runs already, and differs from what this environment wants.
+Status RunsOtherwise(const DriverApi& api, const Environment& environment) {
+  int count = 0;
+  UnguardedTable(api).DeviceGetCount(&count);
+  std::size_t bytes = 0;
+  UnguardedTable(api).DeviceTotalMem(&bytes, 0);
+  return FailedPreconditionError(
+      absl::StrCat("the CPU device runs already in this process, with ", count, count == 1 ? " device" : " devices",
+                   " of ", bytes >> 20, " MiB each; wanted are ", environment.cpu_devices,
+                   environment.cpu_memory_mib > 0 ? absl::StrCat(" of ", environment.cpu_memory_mib, " MiB") : "",
+                   ": make the Runtime that wants the most the first that opens it"));
+}
+
+/// Loads each library once for the whole process, for ever. `environment`: what the CPU device is to offer; null where
+/// it may not be the CPU device.
+Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what,
+                                  const Environment* environment) {
   static std::mutex* const mutex = new std::mutex;
-  static auto* const loaded = new std::map<std::string, const DriverApi*>;
+  static auto* const loaded = new std::map<void*, const DriverApi*>;  // By the loader's handle.
   std::lock_guard<std::mutex> lock(*mutex);
-  for (const std::string& path : paths) {
-    if (auto it = loaded->find(path); it != loaded->end()) return it->second;
-  }
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(paths, what));
-  TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
+  auto configure = reinterpret_cast<ConfigureCpuDriver*>(dlsym(library.handle, kConfigureCpuDriver));
   bool is_cpu_device = dlsym(library.handle, kCpuDeviceMark) != nullptr;
-  const auto* api = new DriverApi(table, library.path, is_cpu_device);
-  (*loaded)[library.path] = api;
-  return api;
+  CUresult configured = CUDA_SUCCESS;
+  if (configure != nullptr && environment != nullptr) {
+    configured =
+        configure(environment->cpu_devices, environment->cpu_memory_mib, environment->temporary_folder.c_str());
+  }
+  auto it = loaded->find(library.handle);
+  if (it == loaded->end()) {
+    TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
+    const auto* api = new DriverApi(table, library.path, is_cpu_device);
+    it = loaded->emplace(library.handle, api).first;
+  }
+  if (configured != CUDA_SUCCESS) return RunsOtherwise(*it->second, *environment);
+  return it->second;
 }
 
 }  // namespace
 
-Result<const DriverApi*> LoadCudaDriver(const std::string& path) {
-  std::string named = path.empty() ? Environment::Get().cuda_driver : path;
-  if (!named.empty()) return LoadOnce({named}, "the CUDA driver");
+Result<const DriverApi*> LoadCudaDriver(const Environment& environment) {
+  const std::string& named = environment.cuda_driver;
+  if (!named.empty()) return LoadOnce({named}, "the CUDA driver", nullptr);
   return LoadOnce({"libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",
                    "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"},
-                  "the CUDA driver");
+                  "the CUDA driver", nullptr);
 }
 
-Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
+Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
   constexpr char kName[] = "libtuneonce_cpu_driver.so";
-  std::string named = path.empty() ? Environment::Get().cpu_driver : path;
-  Result<const DriverApi*> api = UnavailableError("");
-  if (!named.empty()) {
-    api = LoadOnce({named}, "the CPU device");
+  std::vector<std::string> paths;
+  if (!environment.cpu_driver.empty()) {
+    paths.push_back(environment.cpu_driver);
   } else {
-    std::vector<std::string> paths;
     for (const std::string& folder : {FolderOfThisCode(), FolderOfProgram()}) {
       for (const char* relative : {"", "/" TUNEONCE_LIBDIR_FROM_BINDIR, "/../lib", "/../lib64"}) {
         std::string place = absl::StrCat(folder, relative, "/", kName);
@@ -102,12 +130,10 @@ Result<const DriverApi*> LoadCpuDriver(const std::string& path) {
       }
     }
     paths.push_back(kName);  // By the run path, LD_LIBRARY_PATH, and the system's folders.
-    api = LoadOnce(paths, "the CPU device");
   }
-  if (api.ok() && !(*api)->is_cpu_device()) {
-    return UnavailableError(absl::StrCat((*api)->library_path(), " is a driver, but not the CPU device"));
-  }
-  return api;
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, LoadOnce(paths, "the CPU device", &environment));
+  if (api->is_cpu_device()) return api;
+  return UnavailableError(absl::StrCat(api->library_path(), " is a driver, but not the CPU device"));
 }
 
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "cuda/relaxed_driver.h"
@@ -78,57 +79,84 @@ void OnDriverCall(void*, int, std::uint32_t, const void* data) {
   finalization->cupti->Finalize();
 }
 
-}  // namespace
-
-Status CuptiSession::Check(int result, const char* call) const {
+Status CheckCupti(const CuptiApi& cupti, int result, const char* call) {
   if (result == 0) return Status();
   if (result == CuptiApi::kMultipleSubscribers) {
     return UnavailableError("CUPTI is in use by another profiler of this process");
   }
   const char* text = nullptr;
-  cupti_.GetResultString(result, &text);
+  cupti.GetResultString(result, &text);
   return UnavailableError(absl::StrCat(call, ": ", text == nullptr ? "unknown CUPTI error" : text, " (", result, ")"));
 }
 
-Result<std::shared_ptr<CuptiSession>> CuptiSession::Claim(const CuptiApi& cupti, const DriverApi& driver) {
+}  // namespace
+
+class CuptiClaim {
+ public:
+  /// Shares the claim there is, if it is of this library; else makes one.
+  static Result<std::shared_ptr<CuptiClaim>> Get(const CuptiApi& cupti, const DriverApi& driver);
+  ~CuptiClaim();
+
+  const CuptiApi& cupti() const { return cupti_; }
+
+ private:
+  CuptiClaim(const CuptiApi& cupti, const DriverApi& driver) : cupti_(cupti), driver_(driver) {}
+  Status Start();
+  /// A library may have been loaded by two names, into two tables.
+  bool IsOf(const CuptiApi& cupti) const { return cupti_.Subscribe == cupti.Subscribe; }
+
+  const CuptiApi& cupti_;
+  const DriverApi& driver_;
+  CuptiApi::Subscriber subscriber_ = nullptr;
+};
+
+Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const DriverApi& driver) {
+  // Of the process, as CUPTI is: two Runtimes share it.
   struct Current {
     std::mutex mutex;
     std::condition_variable finalized;
     bool claimed = false;
-    std::weak_ptr<CuptiSession> session;
+    std::weak_ptr<CuptiClaim> claim;
   };
   static auto* const current = new Current;
+  std::shared_ptr<CuptiClaim> there;  // Before the lock: should it be the last owner now, its end takes the lock too.
   std::unique_lock<std::mutex> lock(current->mutex);
-  if (std::shared_ptr<CuptiSession> session = current->session.lock()) return session;
-  // The last owner of the session before may be finalizing it just now.
+  there = current->claim.lock();
+  if (there != nullptr) {
+    if (there->IsOf(cupti)) return there;
+    return UnavailableError(absl::StrCat("another CUPTI measures in this process just now (",
+                                         there->cupti_.library_path,
+                                         "), and a process can have one at a time; wanted is ", cupti.library_path));
+  }
+  // The last owner of the claim before may be finalizing it just now.
   current->finalized.wait(lock, [&] { return !current->claimed; });
-  std::unique_ptr<CuptiSession> session(new CuptiSession(cupti, driver));
-  TUNEONCE_RETURN_IF_ERROR(session->Start());
+  std::unique_ptr<CuptiClaim> claim(new CuptiClaim(cupti, driver));
+  TUNEONCE_RETURN_IF_ERROR(claim->Start());
   current->claimed = true;
-  std::shared_ptr<CuptiSession> shared(session.release(), [](CuptiSession* last) {
+  std::shared_ptr<CuptiClaim> shared(claim.release(), [](CuptiClaim* last) {
     delete last;
     std::lock_guard<std::mutex> done(current->mutex);
     current->claimed = false;
     current->finalized.notify_all();
   });
-  current->session = shared;
+  current->claim = shared;
   return shared;
 }
 
-Status CuptiSession::Start() {
+Status CuptiClaim::Start() {
   RelaxedDriver driver(driver_);
   // Before anything else: only this call tells that CUPTI has another owner.
-  TUNEONCE_RETURN_IF_ERROR(Check(cupti_.Subscribe(&subscriber_, OnDriverCall, nullptr), "cuptiSubscribe"));
+  TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti_, cupti_.Subscribe(&subscriber_, OnDriverCall, nullptr), "cuptiSubscribe"));
   {
     std::lock_guard<std::mutex> lock(TheRecords().mutex);
     TheRecords().cupti = &cupti_;
   }
-  TUNEONCE_RETURN_IF_ERROR(
-      Check(cupti_.ActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted), "cuptiActivityRegisterCallbacks"));
-  return Check(cupti_.ActivityEnable(CuptiApi::kConcurrentKernel), "cuptiActivityEnable");
+  TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti_, cupti_.ActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted),
+                                      "cuptiActivityRegisterCallbacks"));
+  return CheckCupti(cupti_, cupti_.ActivityEnable(CuptiApi::kConcurrentKernel), "cuptiActivityEnable");
 }
 
-CuptiSession::~CuptiSession() {
+CuptiClaim::~CuptiClaim() {
   if (subscriber_ == nullptr) return;  // Not ours.
   RelaxedDriver driver(driver_);
   cupti_.ActivityFlushAll(0);
@@ -144,13 +172,19 @@ CuptiSession::~CuptiSession() {
   TheRecords().cupti = nullptr;
 }
 
+Result<std::shared_ptr<CuptiSession>> CuptiSession::Claim(const CuptiApi& cupti, const DriverApi& driver) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<CuptiClaim> claim, CuptiClaim::Get(cupti, driver));
+  return std::shared_ptr<CuptiSession>(new CuptiSession(std::move(claim), driver));
+}
+
 Result<CuptiSession::StreamId> CuptiSession::Watch(StreamView stream) {
+  const CuptiApi& cupti = claim_->cupti();
   RelaxedDriver driver(driver_);
   TUNEONCE_ASSIGN_OR_RETURN(ContextView context, ContextView::Current(driver_));
   StreamId id;
-  TUNEONCE_RETURN_IF_ERROR(Check(cupti_.GetContextId(context.get(), &id.first), "cuptiGetContextId"));
+  TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti, cupti.GetContextId(context.get(), &id.first), "cuptiGetContextId"));
   TUNEONCE_RETURN_IF_ERROR(
-      Check(cupti_.GetStreamIdEx(context.get(), stream.get(), 0, &id.second), "cuptiGetStreamIdEx"));
+      CheckCupti(cupti, cupti.GetStreamIdEx(context.get(), stream.get(), 0, &id.second), "cuptiGetStreamIdEx"));
   std::lock_guard<std::mutex> lock(TheRecords().mutex);
   TheRecords().by_stream[id].clear();
   return id;
@@ -164,7 +198,7 @@ void CuptiSession::Unwatch(StreamId stream) {
 Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
   {
     RelaxedDriver driver(driver_);
-    TUNEONCE_RETURN_IF_ERROR(Check(cupti_.ActivityFlushAll(0), "cuptiActivityFlushAll"));
+    TUNEONCE_RETURN_IF_ERROR(CheckCupti(claim_->cupti(), claim_->cupti().ActivityFlushAll(0), "cuptiActivityFlushAll"));
   }
   std::vector<KernelTime> kernels;
   {

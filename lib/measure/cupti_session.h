@@ -11,14 +11,18 @@
 
 namespace tuneonce {
 
-/// CUPTI, claimed for this process: from the first Claim until its last owner is gone, when it is finalized, so that
-/// later launches cost what they did before. CUPTI serves one owner per process; so there is one session at a time, and
-/// everybody who claims meanwhile shares it. Thread-safe.
+/// The claim of CUPTI, which serves one owner per process: so there is one at a time, whoever wants to measure. It
+/// lasts from the first CuptiSession until the last is gone, when CUPTI is finalized, so that later launches cost what
+/// they did before. Thread-safe.
+class CuptiClaim;
+
+/// One user's part in the claim of CUPTI. Move nothing, share it: copies of the pointer are the same user. Thread-safe.
 class CuptiSession {
  public:
-  /// Errors: Unavailable, saying who else has CUPTI or what failed.
+  /// Claims `cupti`, or takes part in the claim that there is; calls of `driver` make CUPTI's records complete. Errors:
+  /// Unavailable, saying who else has CUPTI (another profiler, or another CUPTI library that was claimed here) or what
+  /// failed.
   static Result<std::shared_ptr<CuptiSession>> Claim(const CuptiApi& cupti, const DriverApi& driver);
-  ~CuptiSession();
   CuptiSession(const CuptiSession&) = delete;
   CuptiSession& operator=(const CuptiSession&) = delete;
 
@@ -34,13 +38,11 @@ class CuptiSession {
   Result<std::vector<double>> Take(StreamId stream);
 
  private:
-  CuptiSession(const CuptiApi& cupti, const DriverApi& driver) : cupti_(cupti), driver_(driver) {}
-  Status Start();
-  Status Check(int result, const char* call) const;
+  CuptiSession(std::shared_ptr<CuptiClaim> claim, const DriverApi& driver)
+      : claim_(std::move(claim)), driver_(driver) {}
 
-  const CuptiApi& cupti_;
+  const std::shared_ptr<CuptiClaim> claim_;
   const DriverApi& driver_;
-  CuptiApi::Subscriber subscriber_ = nullptr;
 };
 
 }  // namespace tuneonce

@@ -1,7 +1,6 @@
 #include "measure/cupti_timer.h"
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "measure/cache_flush.h"
@@ -13,17 +12,6 @@ namespace {
 
 /// Times a round is repeated whose records were lost.
 constexpr int kAttempts = 3;
-
-Result<std::shared_ptr<CuptiSession>> ClaimFor(const DriverApi& driver, const CuptiApi* cupti) {
-  if (cupti == nullptr) {
-    if (driver.is_cpu_device()) return UnavailableError("CUPTI knows no CPU device");
-    std::string injected = Environment::Get().profiler;
-    // A profiler that is not attached yet would fail to when it finds CUPTI taken.
-    if (!injected.empty()) return UnavailableError("a profiler is loaded into this process (" + injected + ")");
-    TUNEONCE_ASSIGN_OR_RETURN(cupti, LoadCupti());
-  }
-  return CuptiSession::Claim(*cupti, driver);
-}
 
 struct CuptiRun final : PreparedRun {
   explicit CuptiRun(TimedRun its_run) : run(std::move(its_run)) {}
@@ -80,7 +68,7 @@ class CuptiTimingSession final : public TimingSession {
 }  // namespace
 
 Result<std::unique_ptr<TimingSession>> CuptiTimer::Open(StreamView stream, CacheState cache) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<CuptiSession> session, ClaimFor(stream.api(), cupti_));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<CuptiSession> session, cupti_.Claim(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(CacheFlush flush, CacheFlush::Create(stream, cache));
   TUNEONCE_ASSIGN_OR_RETURN(Event fence, Event::Create(stream.api(), Event::Timing::kDisabled));
   TUNEONCE_ASSIGN_OR_RETURN(CuptiSession::StreamId id, session->Watch(stream));
@@ -88,11 +76,9 @@ Result<std::unique_ptr<TimingSession>> CuptiTimer::Open(StreamView stream, Cache
       new CuptiTimingSession(std::move(session), stream, id, std::move(flush), std::move(fence)));
 }
 
-TimingBurst::TimingBurst(const DriverApi& driver, const CuptiApi* cupti) {
-  Result<std::shared_ptr<CuptiSession>> session = ClaimFor(driver, cupti);
+TimingBurst::TimingBurst(const Cupti& cupti, const DriverApi& driver) {
+  Result<std::shared_ptr<CuptiSession>> session = cupti.Claim(driver);
   if (session.ok()) session_ = *std::move(session);
 }
-
-std::unique_ptr<Timer> MakeCuptiTimer() { return std::make_unique<CuptiTimer>(); }
 
 }  // namespace tuneonce

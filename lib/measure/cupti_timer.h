@@ -2,8 +2,9 @@
 #define TUNEONCE_LIB_MEASURE_CUPTI_TIMER_H_
 
 #include <memory>
+#include <utility>
 
-#include "cuda/cupti_api.h"
+#include "measure/cupti.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
@@ -15,15 +16,14 @@ namespace tuneonce {
 /// about 0.5 us more; claiming takes 6 to 10 ms, finalizing 2 ms (H200).
 class TUNEONCE_API CuptiTimer final : public Timer {
  public:
-  /// Null (default): LoadCupti() at the first Open.
-  explicit CuptiTimer(const CuptiApi* cupti = nullptr) : cupti_(cupti) {}
+  explicit CuptiTimer(Cupti cupti) : cupti_(std::move(cupti)) {}
 
   std::string_view name() const override { return "cupti"; }
   /// Errors: Unavailable on the CPU device, where CUPTI is missing, or if a profiler has it.
   Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override;
 
  private:
-  const CuptiApi* cupti_;
+  const Cupti cupti_;
 };
 
 class CuptiSession;
@@ -32,7 +32,7 @@ class CuptiSession;
 /// Does nothing where CUPTI cannot be had. Move-only. Thread rule: any thread.
 class TUNEONCE_API TimingBurst {
  public:
-  explicit TimingBurst(const DriverApi& driver, const CuptiApi* cupti = nullptr);
+  TimingBurst(const Cupti& cupti, const DriverApi& driver);
 
  private:
   std::shared_ptr<CuptiSession> session_;

@@ -1,6 +1,7 @@
 #include "report/doctor.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -10,9 +11,11 @@
 #include "compile/nvrtc_toolchain.h"
 #include "compile/ptxas_toolchain.h"
 #include "compile/tileiras_toolchain.h"
+#include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
 #include "cuda/driver_api.h"
 #include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -45,14 +48,13 @@ void AddDriver(const std::string& name, const Result<const DriverApi*>& api, con
   }
 }
 
-DoctorFinding Compiler() {
-  bool works = HostToolchain().Version().ok();
-  return DoctorFinding{"C++ compiler", works, HostToolchain().Description(),
-                       works ? "" : "install g++ to use the CPU device"};
+DoctorFinding Compiler(const HostToolchain& compiler) {
+  bool works = compiler.Version().ok();
+  return DoctorFinding{"C++ compiler", works, compiler.Description(), works ? "" : "install g++ to use the CPU device"};
 }
 
-DoctorFinding NvrtcFinding() {
-  std::string description = NvrtcToolchain().Description();
+DoctorFinding NvrtcFinding(const NvrtcToolchain& nvrtc) {
+  std::string description = nvrtc.Description();
   bool found =
       description.find(" was not found") == std::string::npos && description.find(" is not NVRTC") == std::string::npos;
   return DoctorFinding{
@@ -60,8 +62,8 @@ DoctorFinding NvrtcFinding() {
       found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
 }
 
-DoctorFinding Cupti() {
-  Result<const CuptiApi*> cupti = LoadCupti();
+DoctorFinding CuptiFinding(const Environment& environment) {
+  Result<const CuptiApi*> cupti = LoadCupti(environment);
   if (!cupti.ok()) {
     return DoctorFinding{
         "CUPTI", false, cupti.status().message(),
@@ -99,20 +101,22 @@ std::string DoctorReport::ToString() const {
   return text;
 }
 
-DoctorReport RunDoctor() {
+DoctorReport RunDoctor(const Runtime& runtime) {
+  const Environment& environment = runtime.environment();
+  auto tools = std::make_shared<const Toolbox>(environment);
   DoctorReport report;
-  AddDriver("CUDA driver", LoadCudaDriver(), "without an NVIDIA driver use the CPU device: --device cpu",
+  AddDriver("CUDA driver", LoadCudaDriver(environment), "without an NVIDIA driver use the CPU device: --device cpu",
             &report.findings);
-  AddDriver("CPU driver", LoadCpuDriver(),
+  AddDriver("CPU driver", LoadCpuDriver(environment),
             "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so", &report.findings);
-  report.findings.push_back(Compiler());
-  report.findings.push_back(NvrtcFinding());
-  report.findings.push_back(Cupti());
-  report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(),
+  report.findings.push_back(Compiler(HostToolchain(tools)));
+  report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
+  report.findings.push_back(CuptiFinding(environment));
+  report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
                                             "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
                                             "TUNEONCE_TILEIRAS; without it their PTX variants are used"));
-  report.findings.push_back(
-      CompilerFinding("ptxas", PtxasToolchain(), "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
+  report.findings.push_back(CompilerFinding("ptxas", PtxasToolchain(tools),
+                                            "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;
 }
 

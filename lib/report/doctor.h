@@ -25,8 +25,11 @@ struct DoctorReport {
   TUNEONCE_API std::string ToString() const;
 };
 
-/// Looks at this machine. Starts the tools it finds to ask their version; loads drivers. Takes about 0.1 s.
-TUNEONCE_API DoctorReport RunDoctor();
+class Runtime;
+
+/// Looks at this machine, as a Runtime sees it. Starts the tools it finds to ask their version; loads drivers. Takes
+/// about 0.1 s.
+TUNEONCE_API DoctorReport RunDoctor(const Runtime& runtime);
 
 /// A doctor's findings as a JSON object {"ok", "findings": [...]}.
 TUNEONCE_API std::string DoctorJson(const DoctorReport& report);

@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 
 void Announcer::Warn(const std::string& line) const {
+  policy_.search.runtime->Warn("kernel '" + definition_.name() + "': " + line);
   Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition_.name() + "': " + line); });
 }
 

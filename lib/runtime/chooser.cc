@@ -12,6 +12,7 @@
 #include "runtime/profiler_range.h"
 #include "runtime/recorded_result.h"
 #include "store/kernel_fingerprint.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -229,7 +230,8 @@ void Chooser::Remember(const TuningRecord& record, const DeviceState& device, co
     const AssumptionChecks& assumptions = variant.second.assumptions;
     return to_.binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
   });
-  if (std::string profiler = Environment::Get().profiler; !profiler.empty() && !to_.policy.store_under_profiler) {
+  if (std::string profiler = to_.policy.search.runtime->environment().profiler;
+      !profiler.empty() && !to_.policy.store_under_profiler) {
     return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
   }
   if (!all_suit) {

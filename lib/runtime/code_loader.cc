@@ -5,10 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "compile/compile_cached.h"
 #include "compile/compile_pool.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
@@ -48,17 +50,17 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 const std::string& preferred, bool may_compile) const {
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call));
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   if (!planned.needs_compiling()) return LoadCandidate(api_, planned.alternatives.front());
-  const ToolchainSet& toolchains =
-      policy_.search.toolchains != nullptr ? *policy_.search.toolchains : ToolchainSet::Default();
-  const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(toolchains);
+  const Runtime& runtime = *policy_.search.runtime;
+  const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
   options.interrupted = policy_.search.interrupted;
-  CompilePool pool(may_compile ? toolchains : cached, call.problem.target, {CompileJobOf(planned)}, options);
+  CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
+                   {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api_, planned.alternatives.back());
   if (!compiled.artifact.ok() && !may_compile) {
@@ -75,7 +77,8 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
                                                            const Config& config, const BoundCall& call) const {
   ArtifactCache* artifacts = policy_.store->artifacts();
   if (artifacts == nullptr || artifact_key == Fingerprint()) return nullptr;
-  Result<PlannedConfig> planned = PlanConfig(definition_, config, call);
+  Result<PlannedConfig> planned =
+      PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile);
   if (!planned.ok()) return nullptr;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;

@@ -9,12 +9,12 @@
 #include "launch/assumption.h"
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/sqlite_store.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 
@@ -24,16 +24,19 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        if (Environment::Get().disable_autotune) its_policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+        its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
+        const Runtime& its_runtime = *its_policy.search.runtime;
+        if (its_runtime.environment().disable_autotune) its_policy.mode = AutotunePolicy::Mode::kBaselineOnly;
         // Then nothing is looked up or stored: no file is opened for it.
         bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
-        if (its_policy.store == nullptr && !needs_store) its_policy.store = MemoryStore::Process();
-        if (its_policy.store == nullptr) its_policy.store = DefaultRecordStore(&store_warning);
+        if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
+        if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
           its_policy.search.compile.cache = &given_cache.emplace(*given);
         }
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
+        if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
         return std::move(its_policy);
       }()),
       is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
@@ -41,9 +44,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       announcer(*definition, binder, policy),
       residency(*definition, binder, api),
       chooser({definition, binder, api, policy, announcer, residency, counters}),
-      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {
-  if (!store_warning.empty()) announcer.Warn(store_warning);
-}
+      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
 TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 TunedKernel::~TunedKernel() = default;
@@ -64,7 +65,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Devic
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, const Device& device,
                                             AutotunePolicy policy) {
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name));
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
   return Create(bundle.definition(), device, std::move(policy));
 }
 

@@ -39,9 +39,8 @@ struct TunedKernel::Impl {
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
-  std::string store_warning;                        // Why the default store is not on disk; set while `policy` is made.
   std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
-  const AutotunePolicy policy;                      // Its observer is never null.
+  const AutotunePolicy policy;  // Its observer and its search's runtime and cache are never null.
   const bool is_baseline_only;
   const CallBinder binder;
   const Announcer announcer;

@@ -7,6 +7,7 @@
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
@@ -98,7 +99,8 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
     }
     if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) return first_failure;
     bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
-    if (will_search && !burst && impl_->policy.search.timer == nullptr) burst.emplace(impl_->api);
+    if (will_search && !burst && impl_->policy.search.timer == nullptr)
+      burst.emplace(impl_->policy.search.runtime->cupti(), impl_->api);
   }
   Status rest = AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
-#include "base/environment.h"
 #include "cuda/library.h"
 #include "launch/assumption.h"
 #include "launch/source_parameters.h"
@@ -76,9 +75,8 @@ double CompileCost(const Config& config) {
 }  // namespace
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
-                                 const BoundCall& call) {
+                                 const BoundCall& call, bool enable_tile) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, VariantsOf(*definition, config, call.problem.target));
-  bool enable_tile = Environment::Get().enable_tile;
   PlannedConfig planned;
   planned.config = config;
   for (const Variant* variant : variants) {

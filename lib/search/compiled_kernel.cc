@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "compile/compile_cached.h"
+#include "compile/compile_pool.h"
 #include "cuda/cuda_status.h"
 #include "cuda/driver_api.h"
 #include "cuda/library.h"
@@ -10,7 +10,7 @@
 #include "search/candidate.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/device.h"
-#include "tuneonce/toolchain.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 
@@ -28,16 +28,18 @@ struct CompiledKernel::Impl {
 CompiledKernel::CompiledKernel(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
 Result<CompiledKernel> CompiledKernel::Create(const Device& device, const KernelSource& source, const Hints& hints,
-                                              const Geometry& geometry, const ToolchainSet* toolchains) {
+                                              const Geometry& geometry, const std::shared_ptr<Runtime>& runtime) {
   TUNEONCE_RETURN_IF_ERROR(geometry.Check());
   const DriverApi& api = device.api();
   TUNEONCE_ASSIGN_OR_RETURN(Device current, Device::OfCurrentContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, current.Identity());
-  const ToolchainSet& set = toolchains != nullptr ? *toolchains : ToolchainSet::Default();
-  TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, set.For(source.kind));
-  bool from_cache = false;
-  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, CompileCached(*toolchain, MemoryArtifactCache::Process(), source, hints,
-                                                             Target::Of(identity), CompileLimits(), &from_cache));
+  const Runtime& used = *Runtime::OrDefault(runtime);
+  CompileOptions options;
+  options.cache = &used.artifacts();
+  CompileJob job;
+  job.alternatives.push_back(CompileJob::Alternative{source, hints});
+  CompilePool pool(used.compile_slots(), used.toolchains(), Target::Of(identity), {std::move(job)}, options);
+  TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, std::move(pool.Next()->artifact));
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, artifact.image));
   TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(artifact.symbol));
   TUNEONCE_RETURN_IF_ERROR(AllowSharedMemory(kernel, geometry.shared_memory_bytes));

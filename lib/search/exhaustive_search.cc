@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/environment.h"
+#include "cuda/driver_api.h"
 #include "cuda/event.h"
 #include "launch/assumption.h"
 #include "measure/guarded_timer.h"
@@ -16,6 +18,7 @@
 #include "search/trial_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/tuning_result.h"
@@ -62,7 +65,8 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<C
   std::optional<GuardedTimer> timer;
   if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
   InProcessRunner runner(trial_stream.view(), guarded, memory, baseline.has_value());
-  SearchEngine engine(kernel, target, baseline, guarded, runner);
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
+  SearchEngine engine(kernel, target, baseline, guarded, runner, stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
                                             [&] { return engine.Run(std::move(planned)); });
@@ -199,10 +203,11 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const std::vector<Config>& configs,
                                  const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
+  const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {
     planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call));
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem.dims));

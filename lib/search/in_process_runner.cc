@@ -21,6 +21,11 @@ namespace {
 constexpr std::initializer_list<int> kFirstRuns = {1, 1};
 constexpr std::initializer_list<int> kFirstRunsUnordered = {1, 1, 1};
 constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
+/// The same for what the host launches: once more before it is timed, in a capture perhaps, since what it loads,
+/// compiles or allocates at its first launch is its own business.
+constexpr std::initializer_list<int> kFirstRunsOfCallable = {2, 1};
+constexpr std::initializer_list<int> kFirstRunsOfUnorderedCallable = {2, 1, 1};
+constexpr std::initializer_list<int> kOneTimedRunOfCallable = {2};
 /// Launches after the race, back to back, between which nothing is put right: what a kernel keeps from one launch to
 /// the next shows, also what comes back every second or third time.
 constexpr std::initializer_list<int> kLastRuns = {1, 2, 3};
@@ -406,8 +411,10 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial&
   if (!no_reference_.empty() && !makes_reference) {
     return std::optional<Finding>({FailureKind::kNotVerified, NotVerified()});
   }
-  std::initializer_list<int> runs = trial.definition().is_unordered() ? kFirstRunsUnordered : kFirstRuns;
-  if (options_.verify == Verify::kOff) runs = kOneRun;
+  bool is_callable = trial.candidate->is_callable();
+  std::initializer_list<int> runs = is_callable ? kFirstRunsOfCallable : kFirstRuns;
+  if (trial.definition().is_unordered()) runs = is_callable ? kFirstRunsOfUnorderedCallable : kFirstRunsUnordered;
+  if (options_.verify == Verify::kOff) runs = is_callable ? kOneTimedRunOfCallable : kOneRun;
   return RunAndCheck(trial, runs, /*timed=*/true, makes_reference);
 }
 

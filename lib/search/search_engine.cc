@@ -37,12 +37,6 @@ std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
   });
 }
 
-/// One round, or one preparation, of the process at a time: two searches would time each other's kernels.
-std::mutex& OneAtATime() {
-  static std::mutex* const mutex = new std::mutex;
-  return *mutex;
-}
-
 /// How much slower the second half of the samples is than the first.
 double DriftOf(const std::vector<double>& samples) {
   if (samples.size() < kMinRoundsForDrift) return 0;
@@ -55,12 +49,13 @@ double DriftOf(const std::vector<double>& samples) {
 }  // namespace
 
 SearchEngine::SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline,
-                           const SearchOptions& options, CandidateRunner& runner)
+                           const SearchOptions& options, CandidateRunner& runner, std::mutex& measuring_lock)
     : target_(target),
       baseline_(std::move(baseline)),
       options_(options),
-      toolchains_(options.toolchains != nullptr ? *options.toolchains : ToolchainSet::Default()),
+      runtime_(*Runtime::OrDefault(options.runtime)),
       runner_(runner),
+      measuring_lock_(measuring_lock),
       progress_(options.on_progress) {
   result_.kernel = std::move(kernel);
   if (!progress_ && !options.quiet) progress_ = TerminalProgress();
@@ -121,7 +116,8 @@ Status SearchEngine::CompileAndPrepare() {
   CompileOptions compile = options_.compile;
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
   if (options_.interrupted) compile.interrupted = options_.interrupted;
-  CompilePool pool(toolchains_, target_, std::move(jobs), compile);
+  if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
+  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), compile);
   int done = 0;
   while (std::optional<CompiledJob> compiled = pool.Next()) {
     std::size_t index = index_of[compiled->job];
@@ -234,7 +230,7 @@ Status SearchEngine::PrepareFirst(Group& group) {
 Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
   {
-    std::lock_guard<std::mutex> lock(OneAtATime());
+    std::lock_guard<std::mutex> lock(measuring_lock_);
     group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
   }
   group.is_loaded = !group.prepared->failure;
@@ -245,7 +241,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
   auto sample = [&](const std::vector<std::size_t>& some) {
     std::vector<std::size_t> trials;
     for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
-    std::lock_guard<std::mutex> lock(OneAtATime());
+    std::lock_guard<std::mutex> lock(measuring_lock_);
     return runner_.Sample(trials);
   };
   Result<std::vector<double>> times = sample(entrants);
@@ -361,7 +357,7 @@ void SearchEngine::Unload(Group& group) {
   if (!group.is_loaded) return;
   group.is_loaded = false;
   group.prepared->kernel = nullptr;
-  std::lock_guard<std::mutex> lock(OneAtATime());
+  std::lock_guard<std::mutex> lock(measuring_lock_);
   runner_.Release(group.prepared->trial);
 }
 
@@ -372,7 +368,7 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     PreparedTrial checked;
     {
-      std::lock_guard<std::mutex> lock(OneAtATime());
+      std::lock_guard<std::mutex> lock(measuring_lock_);
       checked = runner_.CheckAgain(*group->prepared);
     }
     TUNEONCE_RETURN_IF_ERROR(checked.fatal);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <list>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,8 +14,8 @@
 #include "search/candidate_runner.h"
 #include "search/search_call.h"
 #include "tuneonce/progress.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/toolchain.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -28,9 +29,11 @@ namespace tuneonce {
 /// definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
-  /// `baseline`: the config that is to be beaten. All references outlive the engine.
+  /// `baseline`: the config that is to be beaten. `measuring_lock`: the device's (DriverApi::measuring_lock), held for
+  /// one round or one preparation at a time, so that searches that share a device do not time each other's kernels. All
+  /// references outlive the engine.
   SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline, const SearchOptions& options,
-               CandidateRunner& runner);
+               CandidateRunner& runner, std::mutex& measuring_lock);
 
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
@@ -90,8 +93,9 @@ class SearchEngine {
   Target target_;
   std::optional<Config> baseline_;
   const SearchOptions& options_;
-  const ToolchainSet& toolchains_;
+  const Runtime& runtime_;
   CandidateRunner& runner_;
+  std::mutex& measuring_lock_;
   ProgressCallback progress_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.

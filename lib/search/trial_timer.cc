@@ -3,6 +3,7 @@
 #include "cuda/driver_api.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
@@ -19,7 +20,7 @@ Status TrialTimer::OpenSession() {
 Status TrialTimer::Open() {
   if (session_ != nullptr) return Status();
   if (timer_ != nullptr) return OpenSession();
-  own_timer_ = std::make_unique<CuptiTimer>();
+  own_timer_ = std::make_unique<CuptiTimer>(Runtime::OrDefault(options_.runtime)->cupti());
   timer_ = own_timer_.get();
   Status opened = OpenSession();
   if (opened.code() == StatusCode::kUnavailable) {

@@ -5,10 +5,6 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
-std::shared_ptr<MemoryStore> MemoryStore::Process() {
-  static auto* const store = new std::shared_ptr<MemoryStore>(std::make_shared<MemoryStore>());
-  return *store;
-}
 
 Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
   std::lock_guard<std::mutex> lock(mutex_);

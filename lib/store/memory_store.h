@@ -9,12 +9,9 @@
 
 namespace tuneonce {
 
-/// Records in memory, gone with the process.
+/// Records in memory, gone with the last of its owners.
 class TUNEONCE_API MemoryStore final : public RecordStore {
  public:
-  /// The process's own: what TunedKernels use that are given no store.
-  static std::shared_ptr<MemoryStore> Process();
-
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
   Status Put(const TuningRecord& record) override;
   Result<std::vector<TuningRecord>> List() const override;

@@ -1,5 +1,4 @@
 // Builds without SQLite (TUNEONCE_WITH_SQLITE=OFF): records stay in memory.
-#include "store/memory_store.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
@@ -10,7 +9,5 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
 }
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void*, std::size_t) { return Open(); }
-
-std::shared_ptr<RecordStore> DefaultRecordStore(std::string*) { return MemoryStore::Process(); }
 
 }  // namespace tuneonce

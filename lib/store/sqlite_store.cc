@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "compile/keyed_lock.h"
 #include "store/artifact_table.h"
 #include "store/memory_store.h"
@@ -47,7 +46,8 @@ const std::string& SqliteStore::path() const { return impl_->options().path; }
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions options) {
   if (options.path.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(options.path, DefaultStorePath());
+    return InvalidArgumentError(
+        "SqliteStoreOptions::path is empty: name the file; the user's own store is Runtime::Default()->store()");
   }
   constexpr std::size_t kMaxPath = 480;  // SQLite's own limit is 512, with its suffixes.
   std::size_t length = std::max(options.path.size(), ResolveParents(options.path).size());
@@ -143,27 +143,6 @@ Result<StoreReport> SqliteStore::Verify() const {
   TUNEONCE_RETURN_IF_ERROR(impl_->records.Verify(&report));
   TUNEONCE_RETURN_IF_ERROR(impl_->artifacts.Verify(&report));
   return report;
-}
-
-std::shared_ptr<RecordStore> DefaultRecordStore(std::string* warning) {
-  struct Default {
-    std::shared_ptr<RecordStore> store;
-    std::string warning;
-  };
-  static auto* const chosen = [] {
-    auto* made = new Default;
-    made->store = MemoryStore::Process();
-    if (Environment::Get().store == "memory") return made;
-    Result<std::shared_ptr<SqliteStore>> opened = SqliteStore::Open();
-    if (opened.ok()) {
-      made->store = *std::move(opened);
-    } else {
-      made->warning = opened.status().message() + "; records are kept in memory only";
-    }
-    return made;
-  }();
-  if (warning != nullptr) *warning = chosen->warning;
-  return chosen->store;
 }
 
 }  // namespace tuneonce

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "base/environment.h"
 #include "base/file.h"
 
 namespace tuneonce {
@@ -67,14 +66,6 @@ bool IsNetworkFileSystem(unsigned long type) {
     if ((type & 0xFFFFFFFFul) == network) return true;
   }
   return false;
-}
-
-Result<std::string> DefaultStorePath() {
-  Environment environment = Environment::Get();
-  if (!environment.store.empty()) return environment.store;
-  if (!environment.cache_folder.empty()) return environment.cache_folder + "/tuneonce/store.db";
-  if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
-  return FailedPreconditionError("there is no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
 }
 
 std::string ResolveParents(const std::string& path) {

@@ -7,9 +7,6 @@
 
 namespace tuneonce {
 
-/// Environment::store, else the user's cache folder. Errors: FailedPrecondition without a home.
-Result<std::string> DefaultStorePath();
-
 /// `path` with the links above its last folder resolved, as homes often have them: after that SQLite may refuse every
 /// link (SQLITE_OPEN_NOFOLLOW). The last folder and the file stay as they are named.
 std::string ResolveParents(const std::string& path);

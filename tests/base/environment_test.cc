@@ -3,44 +3,38 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <string>
 
 namespace tuneonce {
 namespace {
 
-TEST(EnvironmentTest, IsReadOnceAndCanBeOverruled) {
+TEST(EnvironmentTest, IsReadWhenItIsAskedForAndStaysAsItWas) {
   setenv("DISABLE_AUTOTUNE", "1", 1);
   setenv("TUNEONCE_CPU_DEVICES", "99", 1);  // Out of range: the default stays.
-  EXPECT_TRUE(Environment::Get().disable_autotune);
-  EXPECT_EQ(Environment::Get().cpu_devices, 1);
+  Environment before = Environment::Read();
+  EXPECT_TRUE(before.disable_autotune);
+  EXPECT_EQ(before.cpu_devices, 1);
   setenv("DISABLE_AUTOTUNE", "0", 1);
-  EXPECT_TRUE(Environment::Get().disable_autotune) << "the environment is read at first use only";
-  Environment::SetDisableAutotune(false);
-  EXPECT_FALSE(Environment::Get().disable_autotune);
+  EXPECT_TRUE(before.disable_autotune);
+  EXPECT_FALSE(Environment::Read().disable_autotune);
 }
 
 TEST(EnvironmentTest, TheProjectsOwnNameWorksToo) {
   setenv("TUNEONCE_DISABLE_AUTOTUNE", "1", 1);
-  EXPECT_TRUE(Environment::Get().disable_autotune);
+  EXPECT_TRUE(Environment::Read().disable_autotune);
 }
 
-TEST(EnvironmentTest, EachVariableHasItsField) {
-  // All are set before the first read, which is for the whole process.
-  for (auto [name, value] : {std::pair{"TUNEONCE_TILEIRAS", "/t/tileiras"},
-                             {"TUNEONCE_PTXAS", "/t/ptxas"},
-                             {"TUNEONCE_CUPTI", "/t/cupti.so"},
-                             {"TUNEONCE_STORE", "/t/store.db"},
-                             {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
-                             {"XDG_CACHE_HOME", "/t/cache"},
-                             {"ENABLE_TILE", "0"},
-                             {"VIRTUAL_ENV", "/t/venv"},
-                             {"HOME", "/t/home"},
-                             {"TUNEONCE_COMPILE_WORKERS", "3"},
-                             {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}}) {
-    setenv(name, value, 1);
-  }
-  unsetenv("CUDA_INJECTION64_PATH");
-  unsetenv("TUNEONCE_ENABLE_TILE");
-  Environment environment = Environment::Get();
+const std::map<std::string, std::string> kVariables = {
+    {"TUNEONCE_TILEIRAS", "/t/tileiras"}, {"TUNEONCE_PTXAS", "/t/ptxas"},
+    {"TUNEONCE_CUPTI", "/t/cupti.so"},    {"TUNEONCE_STORE", "/t/store.db"},
+    {"XDG_CACHE_HOME", "/t/cache"},       {"ENABLE_TILE", "0"},
+    {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
+    {"VIRTUAL_ENV", "/t/venv"},           {"HOME", "/t/home"},
+    {"TUNEONCE_COMPILE_WORKERS", "3"},    {"TUNEONCE_CPU_DEVICES", "2"},
+    {"TUNEONCE_CPU_MEMORY_MIB", "64"},    {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}};
+
+void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.tileiras, "/t/tileiras");
   EXPECT_EQ(environment.ptxas, "/t/ptxas");
   EXPECT_EQ(environment.cupti, "/t/cupti.so");
@@ -51,7 +45,47 @@ TEST(EnvironmentTest, EachVariableHasItsField) {
   EXPECT_EQ(environment.virtual_env, "/t/venv");
   EXPECT_EQ(environment.home, "/t/home");
   EXPECT_EQ(environment.compile_workers, 3);
+  EXPECT_EQ(environment.cpu_devices, 2);
+  EXPECT_EQ(environment.cpu_memory_mib, 64);
   EXPECT_EQ(environment.profiler, "/t/nvtx.so");
+}
+
+TEST(EnvironmentTest, EachVariableHasItsField) {
+  for (const auto& [name, value] : kVariables) setenv(name.c_str(), value.c_str(), 1);
+  unsetenv("CUDA_INJECTION64_PATH");
+  unsetenv("TUNEONCE_ENABLE_TILE");
+  ExpectAll(Environment::Read());
+}
+
+TEST(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
+  setenv("TUNEONCE_CPU_DEVICES", "5", 1);
+  setenv("TUNEONCE_ENABLE_TILE", "1", 1);  // The other name of what is given.
+  setenv("CUDA_INJECTION64_PATH", "/process/profiler.so", 1);
+  setenv("TUNEONCE_NVRTC", "/process/nvrtc.so", 1);
+  Result<Environment> environment = Environment::Read(kVariables);
+  ASSERT_TRUE(environment.ok()) << environment.status().ToString();
+  ExpectAll(*environment);
+  EXPECT_EQ(environment->nvrtc, "/process/nvrtc.so");
+  EXPECT_EQ(Environment::Read({{"TUNEONCE_NVRTC", ""}})->nvrtc, "") << "an empty value is as good as none";
+  EXPECT_EQ(Environment::Read({{"TUNEONCE_CPU_DEVICES", ""}})->cpu_devices, 1);
+}
+
+TEST(EnvironmentTest, WhatCannotBeUsedIsNamed) {
+  struct Case {
+    const char* name;
+    const char* value;
+    const char* message;
+  };
+  for (const Case& c : {Case{"TUNEONCE_STOER", "memory", "'TUNEONCE_STOER' is no variable that this library reads"},
+                        {"", "x", "'' is no variable"},
+                        {"TUNEONCE_CPU_DEVICES", "9", "TUNEONCE_CPU_DEVICES is '9': it takes a number from 1 to 8"},
+                        {"TUNEONCE_CPU_DEVICES", "two", "TUNEONCE_CPU_DEVICES is 'two'"},
+                        {"TUNEONCE_COMPILE_WORKERS", "-1", "TUNEONCE_COMPILE_WORKERS is '-1'"},
+                        {"TUNEONCE_CPU_MEMORY_MIB", "1e3", "TUNEONCE_CPU_MEMORY_MIB is '1e3'"}}) {
+    Status status = Environment::Read({{c.name, c.value}}).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << c.name;
+    EXPECT_NE(status.message().find(c.message), std::string::npos) << status.message();
+  }
 }
 
 }  // namespace

@@ -6,12 +6,13 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/expect_status.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
 
 TEST(FileLimitTest, AFileBeyondTheLimitIsNotReadAtAll) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   std::string path = folder.path() + "/sparse";
   std::ofstream(path) << "x";
   ASSERT_EQ(truncate(path.c_str(), (off_t{1} << 30) + 1), 0);
@@ -24,7 +25,7 @@ TEST(FileLimitTest, AFileBeyondTheLimitIsNotReadAtAll) {
 }
 
 TEST(FileLimitTest, ALimitHoldsToTheByteAndForFilesWithoutASize) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   std::string path = *folder.WriteFile("ten", "0123456789");
   EXPECT_OK(ReadFile(path, 10));
   EXPECT_ERROR(ReadFile(path, 9), StatusCode::kInvalidArgument, path + ": it has 10 bytes; at most 9 are possible");

@@ -10,6 +10,7 @@
 
 #include "base/temporary_folder.h"
 #include "testing/expect_status.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
@@ -18,7 +19,7 @@ class FileTest : public ::testing::Test {
  protected:
   std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  TemporaryFolder folder_ = *testing::MakeFolder();
 };
 
 TEST_F(FileTest, WhatWasWrittenIsRead) {

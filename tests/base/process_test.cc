@@ -13,10 +13,10 @@
 #include <optional>
 #include <thread>
 
-#include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/in_child.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
@@ -80,7 +80,7 @@ int PidFrom(const std::string& file) {
 }
 
 TEST(ProcessTest, ADeadlineKillsTheWholeGroup) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string pid_file = folder->path() + "/pid";
   Result<ProcessResult> result = Shell("sleep 1000 & echo $! > " + pid_file + "; wait", 300);
   EXPECT_EQ(result.status().code(), StatusCode::kDeadlineExceeded);
@@ -88,7 +88,7 @@ TEST(ProcessTest, ADeadlineKillsTheWholeGroup) {
 }
 
 TEST(ProcessTest, ACancellationKillsTheWholeGroup) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string pid_file = folder->path() + "/pid";
   std::atomic<bool> cancelled{false};
   Status status;
@@ -107,8 +107,8 @@ TEST(ProcessTest, ACancellationKillsTheWholeGroup) {
 }
 
 TEST(ProcessTest, NothingIsLeftWhenThisProcessIsKilled) {
-  Result<TemporaryFolder> outside = TemporaryFolder::Create();
-  Result<TemporaryFolder> inside = TemporaryFolder::Create();
+  Result<TemporaryFolder> outside = testing::MakeFolder();
+  Result<TemporaryFolder> inside = testing::MakeFolder();
   std::string pid_file = outside->path() + "/pid";
   pid_t host = fork();
   if (host == 0) {
@@ -129,7 +129,7 @@ TEST(ProcessTest, NothingIsLeftWhenThisProcessIsKilled) {
 }
 
 TEST(ProcessTest, AFileThatGrowsTooLargeEndsTheTool) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   ProcessOptions options;
   options.arguments = {"/bin/sh", "-c", "exec cat /dev/zero > $0/file", folder->path()};
   options.environment = {"PATH=/usr/bin:/bin"};
@@ -240,7 +240,7 @@ TEST(ProcessTest, AMissingProgramIsNamed) {
 TEST(TemporaryFolderTest, GoesWithItsFiles) {
   std::string path;
   {
-    Result<TemporaryFolder> folder = TemporaryFolder::Create();
+    Result<TemporaryFolder> folder = testing::MakeFolder();
     ASSERT_TRUE(folder.ok());
     path = folder->path();
     ASSERT_TRUE(folder->WriteFile("a", "text").ok());
@@ -254,15 +254,11 @@ TEST(TemporaryFolderTest, GoesWithItsFiles) {
 TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   std::string parent = "/tmp/tuneonce-test-XXXXXX";
   ASSERT_NE(mkdtemp(parent.data()), nullptr);
-  Environment saved = Environment::Get();
-  Environment changed = saved;
-  changed.temporary_folder = parent;
-  Environment::Set(changed);
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   pid_t host = fork();
   if (host == 0) {
-    Result<TemporaryFolder> folder = TemporaryFolder::Create();
+    Result<TemporaryFolder> folder = TemporaryFolder::Create(parent);
     (void)folder->WriteFile("kernel.cc", "text");
     if (write(pipe_ends[1], "x", 1) != 1) _exit(1);
     for (;;) pause();
@@ -276,7 +272,7 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   ASSERT_EQ(NamesIn(parent).size(), 4u);
   auto names_after_a_new_process = [&] {
     pid_t next = fork();
-    if (next == 0) _exit(TemporaryFolder::Create().ok() ? 0 : 1);
+    if (next == 0) _exit(TemporaryFolder::Create(parent).ok() ? 0 : 1);
     waitpid(next, nullptr, 0);
     std::vector<std::string> names = NamesIn(parent);
     names.erase(std::remove_if(names.begin(), names.end(),
@@ -292,7 +288,6 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   EXPECT_EQ(names_after_a_new_process(), 0u) << "a killed process's folder is left";
   EXPECT_EQ(access((parent + "/tuneonce-unmarked").c_str(), F_OK), 0);
   EXPECT_EQ(access((parent + "/other").c_str(), F_OK), 0);
-  Environment::Set(saved);
   EXPECT_EQ(system(("rm -rf " + parent).c_str()), 0);
 }
 
@@ -303,7 +298,7 @@ TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   EXPECT_EQ(InChild([&] {
               {
-                Result<TemporaryFolder> folder = TemporaryFolder::Create();
+                Result<TemporaryFolder> folder = testing::MakeFolder();
                 ASSERT_TRUE(folder.ok());
                 ASSERT_TRUE(folder->WriteFile("a", "text").ok());
                 path = folder->path();
@@ -315,19 +310,13 @@ TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
               EXPECT_NE(access(path.c_str(), F_OK), 0);
               while (dup(pipe_ends[0]) >= 0) {
               }
-              EXPECT_EQ(TemporaryFolder::Create().status().code(), StatusCode::kResourceExhausted)
-                  << "and nothing is left";
+              EXPECT_EQ(testing::MakeFolder().status().code(), StatusCode::kResourceExhausted) << "and nothing is left";
             }),
             0);
 }
 
 TEST(TemporaryFolderTest, AFolderThatCannotBeMadeIsAnError) {
-  Environment saved = Environment::Get();
-  Environment changed = saved;
-  changed.temporary_folder = "/no/such/folder";
-  Environment::Set(changed);
-  EXPECT_EQ(TemporaryFolder::Create().status().code(), StatusCode::kResourceExhausted);
-  Environment::Set(saved);
+  EXPECT_EQ(TemporaryFolder::Create("/no/such/folder").status().code(), StatusCode::kResourceExhausted);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/expect_status.h"
+#include "testing/tools.h"
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {
@@ -36,7 +37,7 @@ class BundleFoldersTest : public ::testing::Test {
     return BundleFolders::Of(environment);
   }
 
-  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  TemporaryFolder folder_ = *testing::MakeFolder();
   char before_[4096];
 };
 

@@ -12,6 +12,7 @@
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
@@ -89,7 +90,7 @@ class BundleFileTest : public ::testing::Test {
      "artifacts": [{"file": "k.cc"}]}
   ]
 })";
-  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  TemporaryFolder folder_ = *testing::MakeFolder();
 };
 
 TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
@@ -612,7 +613,7 @@ TEST_F(BundleFileTest, EveryTruncationAndByteFlipOfAManifestIsRefusedOrRead) {
 TEST(BundleArtifactTest, TileIrParametersAreComparedWithTheManifest) {
   Result<std::string> text = ReadFile(FolderOf("softmax") + "/manifest.json");
   ASSERT_OK(text);
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   auto load = [&](const std::string& from, const std::string& to) {
     std::filesystem::copy(FolderOf("softmax"), folder.path(),
                           std::filesystem::copy_options::overwrite_existing | std::filesystem::copy_options::recursive);

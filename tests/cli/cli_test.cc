@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 ProcessResult Run(std::vector<std::string> arguments, const std::string& extra = "A=B") {
   ProcessOptions options;
   options.arguments = std::move(arguments);
-  options.environment = {"PATH=" + Environment::Get().path, extra};
+  options.environment = {"PATH=" + Environment::Read().path, extra};
   options.max_output_bytes = 1 << 20;
   Result<ProcessResult> result = RunProcess(options);
   EXPECT_TRUE(result.ok()) << result.status().ToString();
@@ -83,7 +84,7 @@ TEST(CliTest, TextOutputHasATableAndTheCheck) {
 }
 
 TEST(CliTest, ABundleIsTunedOnWhatItDeclares) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   ASSERT_TRUE(folder.ok());
   // Outside of 0 to n - 1, an index is a fault.
   ASSERT_TRUE(folder
@@ -117,7 +118,7 @@ TUNEONCE_CPU_KERNEL(gather);)")
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   ASSERT_TRUE(folder.ok());
   ASSERT_EQ(mkdir((folder->path() + "/fill").c_str(), 0700), 0);
   ASSERT_TRUE(folder
@@ -208,7 +209,7 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
 }
 
 TEST(CliTest, ExceptionsAreOneLine) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string odd_store = folder->path() + "/\xff/store.db";
   EXPECT_EQ(RunCli({"records", "prune", "--kernel", "k", "--json", "--store", odd_store}).exit_code, 1) << "nlohmann";
   ExpectOneLine(RunCli({"records", "list", "--store", odd_store + "/x/y"}), "\\xff/store.db");
@@ -236,7 +237,7 @@ TEST(CliTest, WhatCannotBePrintedIsAnError) {
 }
 
 TEST(CliTest, AStoreIsNotPrintedIntoWhereTheOutputsAreClosed) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string store = folder->path() + "/s/store.db";
   std::string none = folder->path() + "/none.json";  // Importing nothing makes a store; looking does not.
   ASSERT_TRUE(WriteFile(none, R"({"format": "tuneonce-records", "version": 2, "records": []})").ok());
@@ -277,7 +278,7 @@ TEST(CliTest, HelpIsASuccess) {
 std::string Fixture(const std::string& name) { return std::string(TUNEONCE_TEST_DATA "/tile_ir/") + name; }
 
 TEST(HintsTest, ShowSetMergeAndClear) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string out = folder->path() + "/out.tileir";
   auto hints_of = [](const std::vector<std::string>& arguments) {
     ProcessResult result = RunCli(arguments);
@@ -310,7 +311,7 @@ TEST(HintsTest, BadInputIsOneClearLine) {
 }
 
 TEST(CompileTest, CompilesPtxToACubin) {
-  Result<TemporaryFolder> folder = TemporaryFolder::Create();
+  Result<TemporaryFolder> folder = testing::MakeFolder();
   std::string ptx =
       *folder->WriteFile("k.ptx", ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n");
   std::string out = folder->path() + "/k.cubin";
@@ -338,7 +339,7 @@ TEST(CompileTest, BadInputIsOneClearLine) {
 /// Where `-o` points, and what must be left there. The writing command: hints clear.
 class OutputTest : public ::testing::Test {
  protected:
-  OutputTest() : folder_(*TemporaryFolder::Create()) {}
+  OutputTest() : folder_(*testing::MakeFolder()) {}
 
   ProcessResult WriteTo(const std::string& path) {
     return RunCli({"hints", "clear", Fixture("rms_norm.hinted.tileir"), "-o", path});
@@ -431,7 +432,7 @@ TEST_F(OutputTest, AFilePlantedUnderTheTemporaryNameIsNotWrittenThrough) {
 
 class RecordsTest : public ::testing::Test {
  protected:
-  RecordsTest() : folder_(*TemporaryFolder::Create()) {}
+  RecordsTest() : folder_(*testing::MakeFolder()) {}
 
   void TuneInto(const std::string& store) {
     ProcessResult tuned =

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "compile/compile_slots.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "tuneonce/artifact_cache.h"
@@ -70,13 +71,14 @@ class CompilePoolTest : public ::testing::Test {
     return job;
   }
   std::vector<CompiledJob> All(std::vector<CompileJob> jobs) {
-    CompilePool pool(toolchains_, Target(), std::move(jobs), options_);
+    CompilePool pool(slots_, toolchains_, Target(), std::move(jobs), options_);
     std::vector<CompiledJob> results;
     while (std::optional<CompiledJob> result = pool.Next()) results.push_back(*std::move(result));
     return results;
   }
 
   std::shared_ptr<ScriptedToolchain> scripted_ = std::make_shared<ScriptedToolchain>();
+  CompileSlots slots_{4};
   ToolchainSet toolchains_{{scripted_}};
   MemoryArtifactCache cache_;
   CompileOptions options_ = [this] {
@@ -94,7 +96,8 @@ TEST_F(CompilePoolTest, OneWorkerStartsWithTheCheapest) {
 
 TEST_F(CompilePoolTest, FurtherWorkersStartWithTheDearest) {
   options_.num_workers = 2;
-  CompilePool pool(toolchains_, Target(), {Job({"b"}, 2), Job({"a"}, 1), Job({"gate"}, 9), Job({"c"}, 3)}, options_);
+  CompilePool pool(slots_, toolchains_, Target(), {Job({"b"}, 2), Job({"a"}, 1), Job({"gate"}, 9), Job({"c"}, 3)},
+                   options_);
   std::unique_lock<std::mutex> lock(scripted_->mutex);
   scripted_->changed.wait(lock, [&] { return scripted_->running == 4; });  // The dearest holds up nothing.
   std::size_t dearest = static_cast<std::size_t>(
@@ -105,7 +108,7 @@ TEST_F(CompilePoolTest, FurtherWorkersStartWithTheDearest) {
 
 TEST_F(CompilePoolTest, AResultIsHandedOutWhileOthersCompile) {
   options_.num_workers = 2;
-  CompilePool pool(toolchains_, Target(), {Job({"gate"}), Job({"a"})}, options_);
+  CompilePool pool(slots_, toolchains_, Target(), {Job({"gate"}), Job({"a"})}, options_);
   EXPECT_EQ(pool.Next()->job, 1u);
   {
     std::lock_guard<std::mutex> lock(scripted_->mutex);
@@ -153,21 +156,21 @@ TEST_F(CompilePoolTest, ACandidateAndASearchHaveDeadlines) {
 TEST_F(CompilePoolTest, CancellingEndsEveryCompile) {
   std::atomic<bool> cancelled{false};
   options_.cancelled = &cancelled;
-  CompilePool pool(toolchains_, Target(), {Job({"wait"}), Job({"a", "b"})}, options_);
+  CompilePool pool(slots_, toolchains_, Target(), {Job({"wait"}), Job({"a", "b"})}, options_);
   cancelled = true;
   EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
   EXPECT_EQ(pool.Next()->artifact.status().code(), StatusCode::kCancelled);
 }
 
 TEST_F(CompilePoolTest, ThePoolsEndStopsWhatStillRuns) {
-  CompilePool pool(toolchains_, Target(), {Job({"wait"})}, options_);
+  CompilePool pool(slots_, toolchains_, Target(), {Job({"wait"})}, options_);
 }
 
 TEST_F(CompilePoolTest, ThreadsThatWantTheSameArtifactCompileItOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      CompilePool pool(toolchains_, Target(), {Job({"gate"})}, options_);
+      CompilePool pool(slots_, toolchains_, Target(), {Job({"gate"})}, options_);
       EXPECT_OK(pool.Next()->artifact);
     });
   }
@@ -223,7 +226,7 @@ TEST_F(CompilePoolTest, AToolchainThatThrowsHasFailedToCompile) {
     EXPECT_EQ(InChild([&] {
                 ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(where)});
                 options_.num_workers = 2;
-                CompilePool pool(toolchains, Target(), {Job({"a", "b"}), Job({"c"})}, options_);
+                CompilePool pool(slots_, toolchains, Target(), {Job({"a", "b"}), Job({"c"})}, options_);
                 for (int i = 0; i < 2; ++i) EXPECT_ERROR(pool.Next()->artifact, StatusCode::kInternal, "threw");
                 EXPECT_FALSE(pool.Next().has_value());
               }),
@@ -251,7 +254,7 @@ TEST_F(CompilePoolTest, WithFewThreadsOrNoneAllIsCompiled) {
     int result = InChild([&] {
       testing::LimitThreads(threads);
       options_.num_workers = 4;
-      CompilePool pool(toolchains_, Target(), {Job({"a"}), Job({"fail"}), Job({"b"}), Job({"c"})}, options_);
+      CompilePool pool(slots_, toolchains_, Target(), {Job({"a"}), Job({"fail"}), Job({"b"}), Job({"c"})}, options_);
       // With more, how many there are is chance: one that has ended makes room for another.
       if (threads == 1) {
         EXPECT_EQ(pool.num_workers(), 1) << "the caller's";

@@ -11,6 +11,7 @@
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
+#include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 
@@ -48,7 +49,7 @@ class StaleHeaderTest : public ::testing::Test {
   }
 
   std::string folder_ = "/tmp/header test-XXXXXX";  // With a blank: rules quote it.
-  HostToolchain host_;
+  HostToolchain host_{testing::Tools()};
   MemoryArtifactCache cache_;
 };
 
@@ -134,7 +135,7 @@ TEST_F(StaleHeaderTest, HarmlessOptionsAreKept) {
 TEST_F(StaleHeaderTest, NvrtcSourcesThatIncludeAreNotKept) {
   Target h100;
   h100.capability_major = 9;
-  NvrtcToolchain nvrtc;
+  NvrtcToolchain nvrtc(testing::Tools());
   struct Case {
     std::string before;
     std::vector<std::string> options;

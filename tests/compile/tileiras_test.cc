@@ -8,11 +8,13 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "compile/built_in_toolchains.h"
 #include "compile/ptxas_toolchain.h"
 #include "compile/tileiras_toolchain.h"
 #include "compile/tool.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/toolchain.h"
 
@@ -43,7 +45,7 @@ constexpr char kPtx[] = R"(
   }
 
 TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
-  TileirasToolchain tileiras;
+  TileirasToolchain tileiras(testing::Tools());
   SKIP_WITHOUT(tileiras);
   Result<Artifact> artifact = tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90));
   ASSERT_OK(artifact);
@@ -60,7 +62,7 @@ TEST(TileirasToolchainTest, CompilesBytecodeAndDescribesTheCubin) {
 }
 
 TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
-  TileirasToolchain tileiras;
+  TileirasToolchain tileiras(testing::Tools());
   SKIP_WITHOUT(tileiras);
   KernelSource source = KernelSource::TileIr(Fixture("rms_norm.hinted"), "rms_norm");
   Result<Artifact> baked = tileiras.Compile(source, Hints(), Sm(90));
@@ -79,7 +81,7 @@ TEST(TileirasToolchainTest, HintsActAndBakedOnesAreReported) {
 }
 
 TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
-  TileirasToolchain tileiras;
+  TileirasToolchain tileiras(testing::Tools());
   KernelSource source = KernelSource::TileIr(Fixture("matmul"), "matmul");
   Target cpu;
   cpu.is_cpu_device = true;
@@ -95,14 +97,14 @@ TEST(TileirasToolchainTest, BadRequestsAreRefusedBeforeTheToolRuns) {
 }
 
 TEST(TileirasToolchainTest, TheToolsWordsAreInTheError) {
-  TileirasToolchain tileiras;
+  TileirasToolchain tileiras(testing::Tools());
   SKIP_WITHOUT(tileiras);
   EXPECT_ERROR(tileiras.Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(70)),
                StatusCode::kInvalidArgument, "sm_70");
 }
 
 TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
-  PtxasToolchain ptxas;
+  PtxasToolchain ptxas(testing::Tools());
   SKIP_WITHOUT(ptxas);
   Result<Artifact> artifact = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90));
   ASSERT_OK(artifact);
@@ -118,7 +120,7 @@ TEST(PtxasToolchainTest, CompilesPtxAndDescribesTheCubin) {
 }
 
 TEST(PtxasToolchainTest, PtxForAnArchitecturesOwnFeaturesIsCompiledForIt) {
-  PtxasToolchain ptxas;
+  PtxasToolchain ptxas(testing::Tools());
   SKIP_WITHOUT(ptxas);
   std::string ptx = kPtx;
   ptx.replace(ptx.find("sm_90"), 5, "sm_90a");
@@ -126,7 +128,7 @@ TEST(PtxasToolchainTest, PtxForAnArchitecturesOwnFeaturesIsCompiledForIt) {
 }
 
 TEST(CodeFingerprintTest, NamesAndLineInformationDoNotCount) {
-  TileirasToolchain tileiras;
+  TileirasToolchain tileiras(testing::Tools());
   SKIP_WITHOUT(tileiras);
   KernelSource source = KernelSource::TileIr(Fixture("softmax.13.3"), "softmax");
   Result<Artifact> plain = tileiras.Compile(source, Hints(), Sm(90));
@@ -150,7 +152,7 @@ TEST(CodeFingerprintTest, NamesAndLineInformationDoNotCount) {
 }
 
 TEST(CodeFingerprintTest, ConstantsAndSharedMemoryCount) {
-  PtxasToolchain ptxas;
+  PtxasToolchain ptxas(testing::Tools());
   SKIP_WITHOUT(ptxas);
   auto fingerprint = [&](const std::string& from, const std::string& to) {
     std::string ptx = kPtx;
@@ -164,10 +166,10 @@ TEST(CodeFingerprintTest, ConstantsAndSharedMemoryCount) {
 }
 
 TEST(CubinTest, ADamagedImageIsRefusedOrHarmless) {
-  PtxasToolchain ptxas;
+  PtxasToolchain ptxas(testing::Tools());
   SKIP_WITHOUT(ptxas);
   std::string image = ptxas.Compile(KernelSource::Ptx(kPtx, "fill"), Hints(), Sm(90))->image;
-  ToolchainSet toolchains = ToolchainSet::Default();
+  ToolchainSet toolchains = BuiltInToolchains(Environment());
   const Toolchain& cubin = **toolchains.For(SourceKind::kCubin);
   ASSERT_OK(cubin.Compile(KernelSource::Cubin(image, "fill"), Hints(), Sm(90)));
   for (std::size_t size = 0; size < image.size(); size += 7) {
@@ -185,17 +187,12 @@ TEST(CubinTest, ADamagedImageIsRefusedOrHarmless) {
 class MisbehavingTileirasTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    outside_.emplace(*TemporaryFolder::Create());
+    outside_.emplace(*testing::MakeFolder());
     mkdir(Temporary().c_str(), 0700);
-    Environment environment = Environment::Get();
-    environment.temporary_folder = Temporary();
-    environment.tileiras = outside_->path() + "/tileiras";
-    Environment::Set(environment);
+    environment_.temporary_folder = Temporary();
+    environment_.tileiras = outside_->path() + "/tileiras";
   }
-  void TearDown() override {
-    Environment::Set(saved_);
-    EXPECT_TRUE(std::filesystem::is_empty(Temporary())) << "a temporary file is left";
-  }
+  void TearDown() override { EXPECT_TRUE(std::filesystem::is_empty(Temporary())) << "a temporary file is left"; }
   std::string Temporary() const { return outside_->path() + "/tmp"; }
 
   /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's.
@@ -206,7 +203,8 @@ class MisbehavingTileirasTest : public ::testing::Test {
         outside_->path() + "\n" + body + "\n";
     std::string path = *outside_->WriteFile("tileiras", script);
     chmod(path.c_str(), 0700);
-    return TileirasToolchain().Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90), limits);
+    return TileirasToolchain(testing::ToolsOf(environment_))
+        .Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90), limits);
   }
   /// The pid that a script wrote to "$outside/pid" is no process any more, or a zombie that nobody reaps.
   bool IsGone() {
@@ -221,20 +219,19 @@ class MisbehavingTileirasTest : public ::testing::Test {
     return false;
   }
 
-  Environment saved_ = Environment::Get();
+  Environment environment_ = Environment::Read();
   std::optional<TemporaryFolder> outside_;
 };
 
 TEST_F(MisbehavingTileirasTest, Missing) {
-  EXPECT_ERROR(TileirasToolchain().Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90)),
+  EXPECT_ERROR(TileirasToolchain(testing::ToolsOf(environment_))
+                   .Compile(KernelSource::TileIr(Fixture("matmul"), "matmul"), Hints(), Sm(90)),
                StatusCode::kUnavailable, "tileiras was not found at " + outside_->path());
-  Environment environment = Environment::Get();
-  environment.tileiras = "";
-  environment.path = "/nowhere";
-  environment.home = environment.virtual_env = "";
-  environment.cuda_home = "/no/cuda";
-  Environment::Set(environment);
-  Result<Tool> tool = FindTool("no-such-tool", "");
+  environment_.tileiras = "";
+  environment_.path = "/nowhere";
+  environment_.home = environment_.virtual_env = "";
+  environment_.cuda_home = "/no/cuda";
+  Result<Tool> tool = Toolbox(environment_).Find("no-such-tool", "");
   EXPECT_ERROR(tool, StatusCode::kUnavailable, "/no/cuda/bin/no-such-tool, /usr/local/cuda/bin/no-such-tool");
 }
 

@@ -1,6 +1,4 @@
 // Finding compilers and their versions. The tools are scripts.
-#include "compile/tool.h"
-
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,9 +7,11 @@
 
 #include "base/file.h"
 #include "compile/host_toolchain.h"
+#include "compile/toolbox.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/targets.h"
+#include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
@@ -21,10 +21,7 @@ using testing::CpuTarget;
 class ToolTest : public ::testing::Test {
  protected:
   ToolTest() { EXPECT_NE(mkdtemp(folder_.data()), nullptr); }
-  ~ToolTest() override {
-    Environment::Set(saved_);
-    EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0);
-  }
+  ~ToolTest() override { EXPECT_EQ(system(("rm -rf " + folder_).c_str()), 0); }
 
   std::string Script(const std::string& name, const std::string& body) {
     std::string path = folder_ + "/" + name;
@@ -32,19 +29,17 @@ class ToolTest : public ::testing::Test {
     EXPECT_EQ(chmod(path.c_str(), 0700), 0);
     return path;
   }
-  void UseCxx(const std::string& command) {
-    Environment changed = saved_;
-    changed.cxx = command;
-    Environment::Set(changed);
-  }
-  static Result<Artifact> Compile() {
-    return HostToolchain().Compile(
+  void UseCxx(const std::string& command) { environment_.cxx = command; }
+  HostToolchain Host() const { return HostToolchain(testing::ToolsOf(environment_)); }
+  Result<Artifact> Compile() const {
+    return Host().Compile(
         KernelSource::HostCpp("static void k(const tuneonce_block&, int* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k"),
         Hints(), CpuTarget());
   }
 
   std::string folder_ = "/tmp/tuneonce-test-XXXXXX";
-  const Environment saved_ = Environment::Get();
+  Environment environment_ = Environment::Read();
+  const Toolbox tools_{environment_};
 };
 
 TEST_F(ToolTest, AToolThatTakesLongToSayItsVersionHoldsUpNobodyElse) {
@@ -53,9 +48,9 @@ TEST_F(ToolTest, AToolThatTakesLongToSayItsVersionHoldsUpNobodyElse) {
                             "touch \"$0.asked\"\nfor i in $(seq 1000); do [ -e \"$0.go\" ] && echo release 1 && exit\n"
                             "/bin/sleep 0.01; done\ntouch \"$0.blocked\"; echo release 1");
   std::string quick = Script("quick", "echo release 2");
-  std::thread other([&] { EXPECT_OK(FindTool("slow", slow)); });
+  std::thread other([&] { EXPECT_OK(tools_.Find("slow", slow)); });
   while (access((slow + ".asked").c_str(), F_OK) != 0) std::this_thread::yield();
-  Result<Tool> tool = FindTool("quick", quick);
+  Result<Tool> tool = tools_.Find("quick", quick);
   EXPECT_OK(WriteFile(slow + ".go", ""));
   other.join();
   ASSERT_OK(tool);
@@ -66,29 +61,29 @@ TEST_F(ToolTest, AToolThatTakesLongToSayItsVersionHoldsUpNobodyElse) {
 TEST_F(ToolTest, AllWhoWantAVersionAskOnce) {
   std::string tool = Script("tool", "echo x >> \"$0.asked\"; echo release 3");
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(FindTool("tool", tool)->version, "release 3"); });
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { EXPECT_EQ(tools_.Find("tool", tool)->version, "release 3"); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(*ReadFile(tool + ".asked"), "x\n");
 }
 
 TEST_F(ToolTest, WhatIsNoVersionIsAnErrorInWords) {
-  EXPECT_ERROR(FindTool("tool", Script("a", "echo cannot open display; exit 0")), StatusCode::kUnavailable,
+  EXPECT_ERROR(tools_.Find("tool", Script("a", "echo cannot open display; exit 0")), StatusCode::kUnavailable,
                "says no version: cannot open display");
-  EXPECT_ERROR(FindTool("tool", Script("b", "exit 0")), StatusCode::kUnavailable, "says no version: nothing at all");
-  EXPECT_ERROR(FindTool("tool", Script("c", "echo no licence >&2; exit 9")), StatusCode::kUnavailable, "no licence");
+  EXPECT_ERROR(tools_.Find("tool", Script("b", "exit 0")), StatusCode::kUnavailable, "says no version: nothing at all");
+  EXPECT_ERROR(tools_.Find("tool", Script("c", "echo no licence >&2; exit 9")), StatusCode::kUnavailable, "no licence");
 }
 
 TEST_F(ToolTest, AVersionIsTheSameUnderALimitOnFiles) {
   EXPECT_EQ(testing::InChild([&] {
               UseCxx("c++");
-              std::string version = *HostToolchain().Version();
+              std::string version = *Host().Version();
               std::string copy = Script("compiler", "exec c++ \"$@\"");  // Another file: it is asked again.
               EXPECT_EQ(chmod(folder_.c_str(), 0755) | chmod(copy.c_str(), 0755), 0);
               const rlimit limit{1 << 24, 1 << 24};
               EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
               if (geteuid() == 0 && setuid(65534) != 0) _exit(testing::kCannotBeTested);
               UseCxx(copy);
-              EXPECT_EQ(*HostToolchain().Version(), version);
+              EXPECT_EQ(*Host().Version(), version);
               EXPECT_OK(Compile());
             }),
             0);
@@ -102,12 +97,12 @@ TEST_F(ToolTest, CxxMayBeACommandWithArguments) {
     SCOPED_TRACE(command);
     UseCxx(command);
     EXPECT_OK(Compile());
-    EXPECT_EQ(HostToolchain().Description().find("found"), std::string::npos) << HostToolchain().Description();
+    EXPECT_EQ(Host().Description().find("found"), std::string::npos) << Host().Description();
   }
   UseCxx("c++");
-  std::string plain = *HostToolchain().Version();
+  std::string plain = *Host().Version();
   UseCxx("c++ -m64");
-  EXPECT_NE(*HostToolchain().Version(), plain) << "what it adds to the command line is part of an artifact's key";
+  EXPECT_NE(*Host().Version(), plain) << "what it adds to the command line is part of an artifact's key";
   UseCxx("'c++ -g");
   EXPECT_ERROR(Compile(), StatusCode::kUnavailable, "a quote in it does not end");
   UseCxx("no-such-wrapper c++");
@@ -138,7 +133,7 @@ TEST_F(ToolTest, WhatACompilerCutsShortIsNoArtifact) {
 TEST_F(ToolTest, AFailedCompileFailsAlsoWhereTheHostIgnoresItsChildren) {
   EXPECT_EQ(testing::InChild([&] {
               signal(SIGCHLD, SIG_IGN);
-              EXPECT_ERROR(HostToolchain().Compile(KernelSource::HostCpp("this is no C++", "k"), Hints(), CpuTarget()),
+              EXPECT_ERROR(Host().Compile(KernelSource::HostCpp("this is no C++", "k"), Hints(), CpuTarget()),
                            StatusCode::kInvalidArgument, "k.cc:1");
               EXPECT_OK(Compile());
             }),

@@ -2,11 +2,13 @@
 
 #include "base/environment.h"
 #include "base/file.h"
+#include "compile/built_in_toolchains.h"
 #include "compile/cubin_toolchain.h"
 #include "compile/host_toolchain.h"
 #include "compile/nvrtc_toolchain.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -24,7 +26,7 @@ KernelSource Host(int value) {
 }
 
 TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
-  HostToolchain host;
+  HostToolchain host(testing::Tools());
   Result<Artifact> one = host.Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(one);
   EXPECT_EQ(one->image.substr(1, 3), "ELF");
@@ -40,58 +42,60 @@ TEST(HostToolchainTest, CompilesAndFingerprintsTheCode) {
 
 TEST(HostToolchainTest, ErrorsCarryTheCompilersWords) {
   KernelSource broken = KernelSource::HostCpp("this is no C++", "k");
-  EXPECT_ERROR(HostToolchain().Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "k.cc:1");
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument, "CPU device only");
+  EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(broken, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
+               "k.cc:1");
+  EXPECT_ERROR(HostToolchain(testing::Tools()).Compile(Host(1), Hints(), Sm(90)), StatusCode::kInvalidArgument,
+               "CPU device only");
 }
 
 TEST(HostToolchainTest, AMissingCompilerIsUnavailable) {
-  Environment environment = Environment::Get();
+  Environment environment = Environment::Read();
   environment.cxx = "no-such-compiler";
-  Environment::Set(environment);
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), CpuTarget()), StatusCode::kUnavailable, "no-such-compiler");
+  EXPECT_ERROR(HostToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+               StatusCode::kUnavailable, "no-such-compiler");
   environment.cxx = "";
   environment.path = "/nowhere";
-  Environment::Set(environment);
-  EXPECT_ERROR(HostToolchain().Compile(Host(1), Hints(), CpuTarget()), StatusCode::kUnavailable, "c++, g++, clang++");
+  EXPECT_ERROR(HostToolchain(testing::ToolsOf(environment)).Compile(Host(1), Hints(), CpuTarget()),
+               StatusCode::kUnavailable, "c++, g++, clang++");
 }
 
 TEST(HostToolchainTest, NoTemporaryFileStays) {
-  Environment environment = Environment::Get();
+  Environment environment = Environment::Read();
   std::string name = "/tmp/tuneonce-test-XXXXXX";
   ASSERT_NE(mkdtemp(name.data()), nullptr);
   environment.temporary_folder = name;
-  Environment::Set(environment);
-  EXPECT_OK(HostToolchain().Compile(Host(1), Hints(), CpuTarget()));
-  EXPECT_FALSE(HostToolchain().Compile(KernelSource::HostCpp("#error no", "k"), Hints(), CpuTarget()).ok());
+  HostToolchain host(testing::ToolsOf(environment));
+  EXPECT_OK(host.Compile(Host(1), Hints(), CpuTarget()));
+  EXPECT_FALSE(host.Compile(KernelSource::HostCpp("#error no", "k"), Hints(), CpuTarget()).ok());
   EXPECT_EQ(rmdir(name.c_str()), 0) << "the folder is not empty";
 }
 
 TEST(NvrtcToolchainTest, AMissingLibraryNamesThePlaces) {
-  Environment environment = Environment::Get();
+  Environment environment = Environment::Read();
   environment.nvrtc = "/no/libnvrtc.so";
-  Environment::Set(environment);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)), StatusCode::kUnavailable,
-               "/no/libnvrtc.so");
+  EXPECT_ERROR(NvrtcToolchain(testing::ToolsOf(environment)).Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)),
+               StatusCode::kUnavailable, "/no/libnvrtc.so");
   environment.nvrtc = "libm.so.6";
-  Environment::Set(environment);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)), StatusCode::kUnavailable,
-               "is not NVRTC");
+  EXPECT_ERROR(NvrtcToolchain(testing::ToolsOf(environment)).Compile(KernelSource::CudaCpp("", "k"), Hints(), Sm(90)),
+               StatusCode::kUnavailable, "is not NVRTC");
 }
 
 /// NVRTC needs no GPU, but its library: scripts/test installs it.
 TEST(NvrtcToolchainTest, CompilesForAGpuThatIsNotHere) {
   KernelSource source = KernelSource::CudaCpp("extern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
   source.Define("VALUE", 3);
-  Result<Artifact> artifact = NvrtcToolchain().Compile(source, Hints(), Sm(90));
+  Result<Artifact> artifact = NvrtcToolchain(testing::Tools()).Compile(source, Hints(), Sm(90));
   if (artifact.status().code() == StatusCode::kUnavailable) {
     GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
   }
   ASSERT_OK(artifact);
   EXPECT_EQ(artifact->image.substr(1, 3), "ELF");
-  EXPECT_EQ(NvrtcToolchain().Compile(source, Hints(), Sm(90))->code_fingerprint, artifact->code_fingerprint);
-  EXPECT_ERROR(NvrtcToolchain().Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm(90)),
+  EXPECT_EQ(NvrtcToolchain(testing::Tools()).Compile(source, Hints(), Sm(90))->code_fingerprint,
+            artifact->code_fingerprint);
+  EXPECT_ERROR(NvrtcToolchain(testing::Tools()).Compile(KernelSource::CudaCpp("no C++", "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "k.cu(1)");
-  EXPECT_ERROR(NvrtcToolchain().Compile(source, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
+  EXPECT_ERROR(NvrtcToolchain(testing::Tools()).Compile(source, Hints(), CpuTarget()), StatusCode::kInvalidArgument,
+               "CPU device");
 }
 
 TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
@@ -99,13 +103,13 @@ TEST(CubinToolchainTest, WhatIsNoCubinIsRefused) {
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), Sm(90)), StatusCode::kInvalidArgument,
                "the image is no cubin: it does not start as an ELF file");
   EXPECT_ERROR(CubinToolchain().Compile(text, Hints(), CpuTarget()), StatusCode::kInvalidArgument, "CPU device");
-  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = HostToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   EXPECT_ERROR(CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "for another machine");
 }
 
 TEST(CubinToolchainTest, OnTheCpuDeviceASharedObjectIsTheMachineCode) {
-  Result<Artifact> host = HostToolchain().Compile(Host(1), Hints(), CpuTarget());
+  Result<Artifact> host = HostToolchain(testing::Tools()).Compile(Host(1), Hints(), CpuTarget());
   ASSERT_OK(host);
   Result<Artifact> as_is = CubinToolchain().Compile(KernelSource::Cubin(host->image, "k"), Hints(), CpuTarget());
   ASSERT_OK(as_is);
@@ -130,13 +134,13 @@ TEST(CubinToolchainTest, AFatbinIsTakenWholeAndByName) {
 TEST(ToolchainSetTest, ChoosesByKindOfSource) {
   for (SourceKind kind :
        {SourceKind::kHostCpp, SourceKind::kCudaCpp, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCubin}) {
-    EXPECT_OK(ToolchainSet::Default().For(kind));
+    EXPECT_OK(BuiltInToolchains(Environment()).For(kind));
   }
   EXPECT_ERROR(ToolchainSet({}).For(SourceKind::kTileIr), StatusCode::kUnimplemented, "tile_ir");
 }
 
 TEST(ToolchainTest, AnArtifactsKeyCoversWhatTheArtifactDependsOn) {
-  HostToolchain host;
+  HostToolchain host(testing::Tools());
   Fingerprint key = *host.ArtifactKey(Host(1), Hints(), CpuTarget());
   EXPECT_EQ(*host.ArtifactKey(Host(1), Hints(HintValues{{"occupancy", 2}}), CpuTarget()), key) << "hints do not apply";
   EXPECT_NE(*host.ArtifactKey(Host(2), Hints(), CpuTarget()), key);

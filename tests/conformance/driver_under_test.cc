@@ -3,8 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce::conformance {
@@ -49,7 +51,8 @@ extern "C" __global__ void mixed(char a, double b, short c, float* out, int e) {
 
 const DriverApi& Api() {
   static const DriverApi* const api = [] {
-    Result<const DriverApi*> loaded = driver_name == "cpu" ? LoadCpuDriver() : LoadCudaDriver();
+    const Environment& environment = Runtime::Default()->environment();
+    Result<const DriverApi*> loaded = driver_name == "cpu" ? LoadCpuDriver(environment) : LoadCudaDriver(environment);
     if (!loaded.ok()) {
       std::fprintf(stderr, "%s\n", loaded.status().ToString().c_str());
       std::exit(1);
@@ -72,7 +75,7 @@ const std::string& KernelImage() {
     Target target = Target::Of(*Device::Get(Api(), 0)->Identity());
     KernelSource source =
         target.is_cpu_device ? KernelSource::HostCpp(kCpuKernels, "fill") : KernelSource::CudaCpp(kCudaKernels, "fill");
-    Result<Artifact> artifact = (*ToolchainSet::Default().For(source.kind))->Compile(source, Hints(), target);
+    Result<Artifact> artifact = (*Runtime::Default()->toolchains().For(source.kind))->Compile(source, Hints(), target);
     if (!artifact.ok()) {
       std::fprintf(stderr, "%s\n", artifact.status().ToString().c_str());
       std::exit(1);

@@ -10,6 +10,7 @@
 #include "launch/launch.h"
 #include "search/candidate.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -25,7 +26,8 @@ class CpuDeviceOnlyTest : public testing::CpuDeviceTest {
     KernelSource source = KernelSource::HostCpp("static void k(const tuneonce_block& block, float* y, int n) {" + body +
                                                     "}\nTUNEONCE_CPU_KERNEL_WITH_SHARED(k, 64);",
                                                 "k");
-    Result<Artifact> artifact = HostToolchain().Compile(source, Hints(), Target::Of(*device_->Identity()));
+    Result<Artifact> artifact =
+        HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
     ASSERT_OK(artifact);
     Result<Library> library = Library::Load(api(), artifact->image);
     ASSERT_OK(library);

@@ -19,7 +19,9 @@
 #include "launch/launch.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
+#include "testing/runtimes.h"
 #include "testing/targets.h"
+#include "testing/tools.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -31,9 +33,9 @@ namespace {
 using testing::InChild;
 using testing::kCannotBeTested;
 
-/// The current context of the child's own driver, and a kernel that sets y[block] = 7.
+/// The current context of the child's own driver, by the environment as it is now, and a kernel that sets y[block] = 7.
 struct Host {
-  Device device = *OpenDevice("cpu");
+  Device device = *testing::MakeRuntime({})->OpenDevice("cpu");
   Context context = *Context::RetainPrimary(device);
   ScopedContext current{context.view()};
 };
@@ -41,11 +43,12 @@ struct Host {
 class ScarceSystemTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    Result<Artifact> artifact = HostToolchain().Compile(
-        KernelSource::HostCpp("static void k(const tuneonce_block& block, float* y) { y[block.x] = 7; }\n"
-                              "TUNEONCE_CPU_KERNEL(k);",
-                              "k"),
-        Hints(), testing::CpuTarget());
+    Result<Artifact> artifact =
+        HostToolchain(testing::Tools())
+            .Compile(KernelSource::HostCpp("static void k(const tuneonce_block& block, float* y) { y[block.x] = 7; }\n"
+                                           "TUNEONCE_CPU_KERNEL(k);",
+                                           "k"),
+                     Hints(), testing::CpuTarget());
     ASSERT_OK(artifact);
     image_ = new std::string(artifact->image);
   }
@@ -145,14 +148,11 @@ void UseNoexecTmpdir(const std::string& folder) {
       mount("none", folder.c_str(), "tmpfs", MS_NOEXEC, nullptr) != 0) {
     _exit(kCannotBeTested);
   }
-  Environment environment = Environment::Get();
-  environment.temporary_folder = folder;
-  Environment::Set(environment);
-  setenv("TMPDIR", folder.c_str(), 1);  // The driver's library reads it for itself.
+  setenv("TMPDIR", folder.c_str(), 1);
 }
 
 TEST_F(ScarceSystemTest, CodeRunsWhateverTmpdirIs) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   int result = InChild([&] {
     UseNoexecTmpdir(folder.path());
     Host host;
@@ -177,7 +177,7 @@ TEST_F(ScarceSystemTest, WithoutMemoryFilesCodeRunsFromTmpdir) {
   });
   if (result == kCannotBeTested) GTEST_SKIP() << "seccomp is not allowed here";
   EXPECT_EQ(result, 0);
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   result = InChild([&] {
     UseNoexecTmpdir(folder.path());
     ForbidMemoryFiles();
@@ -211,7 +211,7 @@ TEST_F(ScarceSystemTest, AModuleThatStaysLoadedIsNotTakenForTheNext) {
     KernelSource source = KernelSource::HostCpp(
         "static void k(const tuneonce_block&, float* y) { *y = VALUE; }\nTUNEONCE_CPU_KERNEL(k);", "k");
     source.Define("VALUE", value).options = {"-Wl,-z,nodelete"};
-    Result<Artifact> artifact = HostToolchain().Compile(source, Hints(), testing::CpuTarget());
+    Result<Artifact> artifact = HostToolchain(testing::Tools()).Compile(source, Hints(), testing::CpuTarget());
     ASSERT_OK(artifact);
     images[value] = artifact->image;
   }

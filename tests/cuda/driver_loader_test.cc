@@ -5,31 +5,41 @@
 #include "cuda/driver_api.h"
 #include "testing/device_test.h"
 #include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
 
+/// An environment in which both drivers are this library.
+Environment Named(const std::string& path) {
+  Environment environment;
+  environment.cuda_driver = path;
+  environment.cpu_driver = path;
+  return environment;
+}
+
 TEST(DriverLoaderTest, AMissingDriverNamesThePathsTried) {
-  EXPECT_ERROR(LoadCudaDriver("/no/such/libcuda.so"), StatusCode::kUnavailable, "/no/such/libcuda.so");
-  EXPECT_ERROR(LoadCpuDriver("/no/such/driver.so"), StatusCode::kUnavailable, "the CPU device was not found");
+  EXPECT_ERROR(LoadCudaDriver(Named("/no/such/libcuda.so")), StatusCode::kUnavailable, "/no/such/libcuda.so");
+  EXPECT_ERROR(LoadCpuDriver(Named("/no/such/driver.so")), StatusCode::kUnavailable, "the CPU device was not found");
 }
 
 TEST(DriverLoaderTest, ALibraryThatIsNoDriverIsRefused) {
-  EXPECT_ERROR(LoadCudaDriver("libm.so.6"), StatusCode::kUnavailable, "not a CUDA driver");
-  EXPECT_ERROR(LoadCpuDriver("libm.so.6"), StatusCode::kUnavailable, "not a CUDA driver");
+  EXPECT_ERROR(LoadCudaDriver(Named("libm.so.6")), StatusCode::kUnavailable, "not a CUDA driver");
+  EXPECT_ERROR(LoadCpuDriver(Named("libm.so.6")), StatusCode::kUnavailable, "not a CUDA driver");
 }
 
 TEST(DriverLoaderTest, TheEnvironmentNamesTheDriver) {
-  Environment environment = Environment::Get();
-  environment.cuda_driver = "/from/the/environment.so";
-  Environment::Set(environment);
-  EXPECT_ERROR(LoadCudaDriver(), StatusCode::kUnavailable, "/from/the/environment.so");
+  RuntimeOptions options;
+  options.environment = {{"TUNEONCE_CUDA_DRIVER", "/from/the/environment.so"}};
+  Result<std::shared_ptr<Runtime>> runtime = Runtime::Create(options);
+  ASSERT_OK(runtime);
+  EXPECT_ERROR((*runtime)->OpenDevice("cuda"), StatusCode::kUnavailable, "/from/the/environment.so");
 }
 
 TEST(DriverLoaderTest, ADriverIsLoadedOnce) {
-  Result<const DriverApi*> first = LoadCpuDriver();
+  Result<const DriverApi*> first = LoadCpuDriver(Environment());
   ASSERT_OK(first);
-  EXPECT_EQ(*first, *LoadCpuDriver());
+  EXPECT_EQ(*first, *LoadCpuDriver(Environment()));
   EXPECT_TRUE((*first)->is_cpu_device());
 }
 
@@ -44,7 +54,7 @@ TEST(OpenDeviceTest, NamesAreChecked) {
 }
 
 TEST(CudaStatusTest, KeepsTheCodeAndMarksStickyErrors) {
-  const DriverApi& api = **LoadCpuDriver();
+  const DriverApi& api = **LoadCpuDriver(Environment());
   Status oom = CudaStatus(api, CUDA_ERROR_OUT_OF_MEMORY, "cuMemAlloc(&p, 16)");
   EXPECT_EQ(oom.ToString(), "ResourceExhausted: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory");
   EXPECT_EQ(oom.driver_code(), 2);

@@ -8,6 +8,7 @@
 #include "cuda/graph.h"
 #include "cuda/library.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -85,7 +86,8 @@ TEST_F(HandlesTest, BuffersCheckTheirBounds) {
 TEST_F(HandlesTest, LibrariesAndGraphsWork) {
   KernelSource source = KernelSource::HostCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
-  Result<Artifact> artifact = HostToolchain().Compile(source, Hints(), Target::Of(*device_->Identity()));
+  Result<Artifact> artifact =
+      HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   Result<Library> library = Library::Load(api(), artifact->image);
   ASSERT_OK(library);
@@ -164,7 +166,8 @@ TEST_F(HandlesTest, PlannedFaultsHappenAndAreCounted) {
 TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {
   KernelSource source = KernelSource::HostCpp(
       "static void one(const tuneonce_block&, float* y) { *y = 1; }\nTUNEONCE_CPU_KERNEL(one);", "one");
-  Result<Artifact> artifact = HostToolchain().Compile(source, Hints(), Target::Of(*device_->Identity()));
+  Result<Artifact> artifact =
+      HostToolchain(testing::Tools()).Compile(source, Hints(), Target::Of(*device_->Identity()));
   ASSERT_OK(artifact);
   DriverTable table = UnguardedTable(api());
   table.FuncGetParamInfo = nullptr;  // As a driver before 12.4.

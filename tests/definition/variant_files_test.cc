@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/expect_status.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 class VariantFilesTest : public ::testing::Test {
  protected:
-  VariantFilesTest() : folder_(*TemporaryFolder::Create()) {
+  VariantFilesTest() : folder_(*testing::MakeFolder()) {
     EXPECT_OK(WriteFile(folder_.path() + "/k.64xrow.cubin", "first"));
     EXPECT_OK(WriteFile(folder_.path() + "/k.128xrow.cubin", "second"));
   }

@@ -9,6 +9,7 @@
 #include "fuzz/checksum.h"
 #include "report/records_json.h"
 #include "testing/record_changes.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 
@@ -54,7 +55,7 @@ Status MakeAll(const std::string& folder) {
   TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/records_json/all", RecordsToJson(records)));
   TUNEONCE_ASSIGN_OR_RETURN(Artifact two_kernels, CubinArtifact("two_kernels.cubin", "add"));
   TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/artifact/cubin", WithoutChecksum(EncodeArtifact(two_kernels))));
-  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder temporary, TemporaryFolder::Create());
+  TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder temporary, testing::MakeFolder());
   TUNEONCE_RETURN_IF_ERROR(MakeStore(temporary.path() + "/store.db", two_kernels));  // Whole once it is closed.
   TUNEONCE_ASSIGN_OR_RETURN(std::string store, ReadFile(temporary.path() + "/store.db"));
   return WriteFile(folder + "/store/store.db", store);

@@ -7,6 +7,7 @@
 #include "store/memory_store.h"
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/tuning_result.h"
 
@@ -24,15 +25,11 @@ class BundleGpuTest : public testing::GpuTest,
                       public ::testing::WithParamInterface<std::tuple<bool, testing::FormulaCase>> {
  protected:
   BundleGpuTest() {
-    Environment environment = Environment::Get();
-    environment.enable_tile = std::get<0>(GetParam());
-    Environment::Set(environment);
+    policy_.search.runtime = testing::RuntimeIn({{"ENABLE_TILE", std::get<0>(GetParam()) ? "1" : "0"}});
     policy_.store = std::make_shared<MemoryStore>();
     policy_.observer = kept_;
   }
-  ~BundleGpuTest() override { Environment::Set(before_); }
 
-  const Environment before_ = Environment::Get();
   const std::shared_ptr<KeepVariant> kept_ = std::make_shared<KeepVariant>();
   AutotunePolicy policy_;
 };

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/compiled_kernel.h"
@@ -327,17 +328,10 @@ TEST_F(BackendTest, TileIrAndPtxRaceAsAnAxis) {
 
 TEST_F(BackendTest, PtxIsUsedWhereTileIrIsSwitchedOffOrItsCompilerIsMissing) {
   EXPECT_EQ(Search(SearchSpace())->best.variant, "tile");
-  Environment saved = Environment::Get();
-  for (bool switched_off : {true, false}) {
-    Environment without = saved;
-    if (switched_off) {
-      without.enable_tile = false;
-    } else {
-      without.tileiras = "/nowhere/tileiras";
-    }
-    Environment::Set(without);
+  for (const char* variable : {"ENABLE_TILE", "TUNEONCE_TILEIRAS"}) {
+    const char* value = variable == std::string("ENABLE_TILE") ? "0" : "/nowhere/tileiras";
+    policy_.search.runtime = testing::RuntimeIn({{variable, value}});
     Result<TuningResult> result = Search(SearchSpace());
-    Environment::Set(saved);
     ASSERT_OK(result);
     EXPECT_EQ(result->best.variant, "ptx");
     ASSERT_EQ(result->fallbacks.size(), 1u);

@@ -20,6 +20,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
@@ -46,7 +47,7 @@ class TimerGpuTest : public testing::GpuTest {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     y_.emplace(*DeviceBuffer::Allocate(stream_->view(), kN * sizeof(float)));
-    Result<Artifact> artifact = (*ToolchainSet::Default().For(SourceKind::kCudaCpp))
+    Result<Artifact> artifact = (*Runtime::Default()->toolchains().For(SourceKind::kCudaCpp))
                                     ->Compile(KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", 1), Hints(),
                                               Target::Of(*device_->Identity()), CompileLimits());
     ASSERT_OK(artifact);
@@ -125,7 +126,7 @@ class TimerGpuTest : public testing::GpuTest {
 };
 
 TEST_F(TimerGpuTest, BothTimersAgreeFrom1MicrosecondTo1Millisecond) {
-  CuptiTimer cupti;
+  CuptiTimer cupti(Runtime::Default()->cupti());
   EventTimer events;
   for (CacheState cache : {CacheState::kWarm, CacheState::kCold}) {
     for (int work : {1, 100, 1000, 10000, 100000, 250000}) {
@@ -157,7 +158,7 @@ TEST_F(TimerGpuTest, ALaunchCostsTheSameAfterASearch) {
   double after = least();
   double within = 0;
   {
-    TimingBurst burst(device_->api());
+    TimingBurst burst(Runtime::Default()->cupti(), device_->api());
     within = LaunchNs();
   }
   double after_burst = least();
@@ -188,7 +189,7 @@ TEST_F(TimerGpuTest, ASearchDoesNotSpoilAnotherThreadsCapture) {
 }
 
 TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {
-  Result<const CuptiApi*> cupti = LoadCupti();
+  Result<const CuptiApi*> cupti = LoadCupti(Runtime::Default()->environment());
   ASSERT_OK(cupti);
   CuptiApi::Subscriber owner = nullptr;
   ASSERT_EQ((*cupti)->Subscribe(
@@ -209,7 +210,7 @@ TEST_F(TimerGpuTest, AnotherOwnerOfCuptiMeansEvents) {
 TEST_F(TimerGpuTest, AProgrammaticLaunchIsTimedOutsideOfTheFlush) {
   // A flush takes tens of microseconds; the attribute itself costs up to 0.32 by CUPTI (H100: 0.31, H200: 0.16).
   constexpr double kWithinUs = 1;
-  CuptiTimer cupti;
+  CuptiTimer cupti(Runtime::Default()->cupti());
   EventTimer events;
   for (Timer* timer : std::initializer_list<Timer*>{&cupti, &events}) {
     bool agree = false;  // Once more if the device's clock or the events' offset changed between the two means.

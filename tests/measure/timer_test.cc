@@ -1,14 +1,19 @@
 // Both timers: events on the CPU device, CUPTI as a script (the CPU device has none).
+#include "tuneonce/timer.h"
+
 #include <cstring>
 #include <map>
 
+#include "base/environment.h"
 #include "cuda/event.h"
+#include "cuda/fault_injection.h"
+#include "measure/cupti.h"
+#include "measure/cupti_session.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
 #include "testing/device_test.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/timer.h"
 
 namespace tuneonce {
 namespace {
@@ -177,7 +182,7 @@ FakeCupti* FakeCupti::instance = nullptr;
 class CuptiTimerTest : public testing::CpuDeviceTest {
  protected:
   Result<std::vector<double>> Sample(const std::vector<double>& kernels_us) {
-    CuptiTimer timer(&cupti_.api);
+    CuptiTimer timer{Cupti(cupti_.api)};
     TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TimingSession> session, timer.Open(stream_->view(), CacheState::kWarm));
     std::vector<std::unique_ptr<PreparedRun>> runs;
     std::vector<PreparedRun*> order;
@@ -236,7 +241,7 @@ TEST_F(CuptiTimerTest, RecordsThatMakeNoSenseAreRefused) {
 
 TEST_F(CuptiTimerTest, OneClaimForABurst) {
   {
-    TimingBurst burst(api(), &cupti_.api);
+    TimingBurst burst(Cupti(cupti_.api), api());
     EXPECT_OK(Sample({1}));
     EXPECT_OK(Sample({2}));
     EXPECT_EQ(cupti_.calls, "subscribe enable ");
@@ -244,13 +249,42 @@ TEST_F(CuptiTimerTest, OneClaimForABurst) {
   EXPECT_EQ(cupti_.calls, "subscribe enable finalize ");
 }
 
+TEST_F(CuptiTimerTest, AClaimIsOfTheCuptiThatWasAskedFor) {
+  CuptiApi by_another_name = cupti_.api;
+  CuptiApi other = cupti_.api;
+  other.library_path = "/other/libcupti.so";
+  other.Subscribe = [](CuptiApi::Subscriber*, CuptiApi::Callback, void*) { return 0; };
+  {
+    TimingBurst burst(Cupti(cupti_.api), api());
+    EXPECT_OK(Cupti(by_another_name).Claim(api()));  // The same library.
+    EXPECT_ERROR(Cupti(other).Claim(api()), StatusCode::kUnavailable, "/other/libcupti.so");
+    EXPECT_EQ(cupti_.calls, "subscribe enable ");
+  }
+  EXPECT_OK(Cupti(other).Claim(api()));  // Now that nobody has the first.
+}
+
+TEST_F(CuptiTimerTest, EachClaimUsesItsOwnDriver) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  ASSERT_OK((*faults)->Plan(Fault{"CtxGetCurrent", 1, CUDA_ERROR_UNKNOWN}));
+  TimingBurst burst(Cupti(cupti_.api), api());
+  Result<std::shared_ptr<CuptiSession>> session = Cupti(cupti_.api).Claim((*faults)->api());
+  ASSERT_OK(session);
+  EXPECT_FALSE((*session)->Watch(stream_->view()).ok()) << "its driver fails, not that of who claimed first";
+  EXPECT_OK((*Cupti(cupti_.api).Claim(api()))->Watch(stream_->view()));
+}
+
 TEST_F(CuptiTimerTest, TheCpuDeviceHasNone) {
-  EXPECT_ERROR(CuptiTimer().Open(stream_->view(), CacheState::kWarm), StatusCode::kUnavailable, "CPU device");
+  EXPECT_ERROR(CuptiTimer(Cupti(Environment())).Open(stream_->view(), CacheState::kWarm), StatusCode::kUnavailable,
+               "CPU device");
 }
 
 TEST(CuptiLoaderTest, SaysWhatIsMissing) {
-  EXPECT_ERROR(LoadCupti("/nowhere/libcupti.so"), StatusCode::kUnavailable, "/nowhere/libcupti.so");
-  EXPECT_ERROR(LoadCupti("libm.so.6"), StatusCode::kUnavailable, "libm.so.6 is not CUPTI, or too old: it has no cupti");
+  Environment environment;
+  environment.cupti = "/nowhere/libcupti.so";
+  EXPECT_ERROR(LoadCupti(environment), StatusCode::kUnavailable, "/nowhere/libcupti.so");
+  environment.cupti = "libm.so.6";
+  EXPECT_ERROR(LoadCupti(environment), StatusCode::kUnavailable, "libm.so.6 is not CUPTI, or too old: it has no cupti");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "compile/ptxas_toolchain.h"
 #include "measure/compare_element.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/device_buffer.h"
 #include "verify_kernels_ptx.h"
 
@@ -200,7 +201,7 @@ TEST_F(VerifyTest, AChecksumSeesEveryByteAndItsPlace) {
 }
 
 TEST(VerifyKernelsTest, ThePtxAssemblesForEveryArchitecture) {
-  PtxasToolchain ptxas;
+  PtxasToolchain ptxas(testing::Tools());
   if (!ptxas.Version().ok()) GTEST_SKIP() << "NOT INSTALLED: ptxas";
   for (int capability : {75, 80, 90, 100, 120}) {
     Target target;

@@ -4,8 +4,8 @@
 
 #include "report/doctor.h"
 #include "testing/device_test.h"
-#include "tuneonce/autotune_observer.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -56,9 +56,9 @@ TEST(PrintableReportTest, WhatTheDoctorFound) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
-TEST(PrintableReportTest, AWarningOfTheDefaultObserver) {
+TEST(PrintableReportTest, AWarningOfTheDefaultRuntime) {
   ::testing::internal::CaptureStderr();
-  AutotuneObserver().OnWarning(kHostile + "\ntuneonce: forged");
+  Runtime::Default()->Warn(kHostile + "\ntuneonce: forged");
   std::string said = ::testing::internal::GetCapturedStderr();
   ExpectHarmless(said);
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;

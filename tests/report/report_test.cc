@@ -3,6 +3,7 @@
 #include "report/doctor.h"
 #include "testing/device_test.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -85,7 +86,7 @@ TEST(JsonTest, HoldsEveryFieldAndNullsForWhatIsUnknown) {
 }
 
 TEST(DoctorTest, FindsTheCpuDeviceAndSaysWhatIsMissing) {
-  DoctorReport report = RunDoctor();
+  DoctorReport report = RunDoctor(*Runtime::Default());
   EXPECT_TRUE(report.can_tune()) << report.ToString();
   EXPECT_NE(report.ToString().find("device cpu:0"), std::string::npos);
   for (const DoctorFinding& finding : report.findings) {

@@ -11,6 +11,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
+#include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
@@ -87,7 +88,7 @@ TEST_F(CallableTest, TunesOncePerKeyAndThenLaunchesTheWinner) {
 }
 
 TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   SqliteStoreOptions options;
   options.path = folder.path() + "/cache/store.db";
   policy_.store = *SqliteStore::Open(options);

@@ -16,6 +16,7 @@
 #include "cuda/driver_api.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/scale_tactics.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
@@ -138,6 +139,28 @@ TEST_F(HitCostTest, AHitAllocatesNothingAndTakesNoLock) {
     allocations = locks = 0;
     kernel_.reset();
   }
+}
+
+TEST_F(HitCostTest, NorDoesAHitOfACallableApartFromItsLauncher) {
+  testing::ScaleTactics tactics(*device_);
+  Variant::LaunchFn right = tactics.Launcher();
+  MakeResident(tactics.Definition([&](CUstream stream, const Config& config, const CallArguments& arguments) {
+    bool is_whole =
+        arguments.tensor("x").data != nullptr && arguments.scalar<float>("factor") == 2 && arguments.dim("N") == 100;
+    if (driver_does_nothing) return is_whole ? Status() : InternalError("other arguments");
+    return right(stream, config, arguments);
+  }));
+  ASSERT_TRUE(Hit());
+  allocations = locks = 0;
+  counting = true;
+  bool ok = true;
+  for (int i = 0; i < 1000; ++i) ok &= Hit();
+  counting = false;
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(allocations, 0);
+  EXPECT_EQ(locks, 0);
+  driver_does_nothing = false;
+  kernel_.reset();
 }
 
 TEST_F(HitCostTest, AHitMakesNoSystemCall) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/environment.h"
 #include "base/process.h"
 #include "cuda/graph.h"
 #include "store/memory_store.h"
@@ -191,7 +192,7 @@ TEST_F(LifetimeTest, AProcessExitsWhileThreadsLaunch) {
   ProcessOptions options;
   options.arguments = {std::filesystem::read_symlink("/proc/self/exe"), "--gtest_filter=*ExitsWhileThreadsLaunch",
                        "--gtest_also_run_disabled_tests"};
-  options.environment = {"PATH=" + Environment::Get().path};
+  options.environment = {"PATH=" + Environment::Read().path};
   Result<ProcessResult> child = RunProcess(options);
   ASSERT_OK(child);
   EXPECT_EQ(child->exit_code, 42) << child->output;

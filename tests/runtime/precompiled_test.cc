@@ -6,9 +6,12 @@
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
@@ -21,13 +24,13 @@ using testing::View;
 
 class PrecompiledTest : public testing::CpuDeviceTest {
  protected:
-  PrecompiledTest() : folder_(*TemporaryFolder::Create()) {}
+  PrecompiledTest() : folder_(*testing::MakeFolder()) {}
 
   /// Compiles the scale kernel of every config but `left_out` into files "scale.TILExWORK.so".
   void CompileAllBut(const std::string& left_out) {
     Target cpu;
     cpu.is_cpu_device = true;
-    const Toolchain* toolchain = *ToolchainSet::Default().For(SourceKind::kHostCpp);
+    const Toolchain* toolchain = *Runtime::Default()->toolchains().For(SourceKind::kHostCpp);
     std::vector<Config> configs = *scale_.space.Enumerate(cpu);
     for (const Config& config : configs) {
       std::string name = AxisValueString(config.values()[0]) + "x" + AxisValueString(config.values()[1]);
@@ -53,11 +56,8 @@ class PrecompiledTest : public testing::CpuDeviceTest {
 
 TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
   CompileAllBut("");
-  Environment saved = Environment::Get();
-  Environment no_compiler = saved;
-  no_compiler.cxx = "/nowhere/c++";
-  Environment::Set(no_compiler);
   AutotunePolicy policy;
+  policy.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   policy.store = std::make_shared<MemoryStore>();
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   for (bool is_restart : {false, true}) {
@@ -68,7 +68,6 @@ TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
     EXPECT_EQ(kernel.counters().tunes, is_restart ? 0 : 1);
     EXPECT_EQ(kernel.counters().stored_hits, is_restart ? 1 : 0);
   }
-  Environment::Set(saved);
   TuningRecord record = (*policy.store->List())[0];
   EXPECT_EQ(*record.config.Find("WORK"), AxisValue(std::int64_t{1}));
   EXPECT_EQ(record.variant, "cubin");

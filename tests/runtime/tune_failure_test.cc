@@ -13,6 +13,8 @@
 #include "measure/event_timer.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -226,16 +228,15 @@ TEST_F(TuneFailureTest, WhatIsWrongWithACallIsNotRememberedForItsKey) {
 }
 
 TEST_F(TuneFailureTest, AMissingCompilerIsAReasonThatPasses) {
-  Environment saved = Environment::Get();
-  Environment no_compiler = saved;
-  no_compiler.cxx = "/nowhere/c++";
-  Environment::Set(no_compiler);
+  TemporaryFolder folder = *testing::MakeFolder();
+  policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", folder.path() + "/c++"}});
   testing::ScaleKernel scale;
   // No artifact of another test.
   TunedKernel kernel = Create(scale.Definition("compiler is away"), *device_);
   Status first = Launch(kernel, 1234);
-  Environment::Set(saved);
   EXPECT_FALSE(first.ok());
+  std::string compiler = *folder.WriteFile("c++", "#!/bin/sh\nexec c++ \"$@\"\n");
+  ASSERT_EQ(chmod(compiler.c_str(), 0700), 0);  // It is back.
   // The pause before the key is tried again is the default.
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (kernel.counters().tunes < 2 && std::chrono::steady_clock::now() < deadline) (void)Launch(kernel, 1234);

@@ -10,6 +10,8 @@
 #include "measure/event_timer.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -60,7 +62,7 @@ class ThrowingToolchain final : public Toolchain {
 
  private:
   const Thrower& thrower_;
-  HostToolchain host_;
+  HostToolchain host_{testing::Tools()};
 };
 
 class ThrowingTimer final : public Timer {
@@ -201,9 +203,8 @@ class TunePolicyTest : public testing::CpuDeviceTest {
 };
 
 TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
-  ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(thrower_)});
   ThrowingTimer timer(thrower_);
-  policy_.search.toolchains = &toolchains;
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<ThrowingToolchain>(thrower_));
   policy_.search.timer = &timer;
   policy_.search.interrupted = [this] { return thrower_.Call("interrupted"), false; };
   struct Case {
@@ -253,7 +254,6 @@ TEST_F(TunePolicyTest, WhateverThrowsNobodyHangsAndTheNextLaunchWorks) {
 }
 
 TEST_F(TunePolicyTest, AnErrorOfTheTuneIsReturnedToWhoWantsIt) {
-  ToolchainSet toolchains({std::make_shared<ThrowingToolchain>(thrower_)});
   ThrowingTimer timer(thrower_);
   policy_.search.timer = &timer;
   policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
@@ -401,7 +401,7 @@ TEST_F(TunePolicyTest, BetweenTwoLooksTheStoreIsLeftAlone) {
 }
 
 TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
-  TemporaryFolder folder = *TemporaryFolder::Create();
+  TemporaryFolder folder = *testing::MakeFolder();
   SqliteStoreOptions options;
   options.path = folder.path() + "/cache/store.db";
   std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);

@@ -4,12 +4,12 @@
 #include <mutex>
 #include <thread>
 
-#include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -126,9 +126,8 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
 }
 
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
-  Environment::SetDisableAutotune(true);
+  policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
   TunedKernel kernel = Create(scale_.Definition());
-  Environment::SetDisableAutotune(false);  // Read once, at Create.
   ExpectWorks(kernel, 100);
   ExpectWorks(kernel, 200);
   EXPECT_EQ(kernel.counters().tunes, 0);

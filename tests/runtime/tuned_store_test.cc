@@ -12,6 +12,8 @@
 #include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -43,7 +45,7 @@ class TunedStoreTest : public testing::CpuDeviceTest {
     std::vector<std::string> warnings;
   };
 
-  TunedStoreTest() : folder_(*TemporaryFolder::Create()) {
+  TunedStoreTest() : folder_(*testing::MakeFolder()) {
     policy_.observer = observer_;
   }
   TunedKernel Create() {
@@ -81,14 +83,10 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
   EXPECT_NE(record.artifact, Fingerprint());
   EXPECT_FALSE(record.host.empty());
   policy_.store = OpenStore(path_);
-  Environment saved = Environment::Get();
-  Environment no_compiler = saved;
-  no_compiler.cxx = "/nowhere/c++";
-  Environment::Set(no_compiler);
+  policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   TunedKernel again = Create();
   Status launched = Launch(again, 1000);
   Status other = Launch(again, 1001);
-  Environment::Set(saved);
   EXPECT_OK(launched);
   EXPECT_EQ(again.counters().stored_hits, 1);
   EXPECT_EQ(again.counters().tunes, 1) << "the other key's, which cannot be compiled";
@@ -139,13 +137,9 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
   }
   policy_.store = OpenStore(path_);
-  Environment saved = Environment::Get();
-  Environment no_compiler = saved;
-  no_compiler.cxx = "/nowhere/c++";
-  Environment::Set(no_compiler);
+  policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   TunedKernel kernel = Create();
   Status warm = kernel.Warmup(stream_->get(), {{{1000}, {}}});
-  Environment::Set(saved);
   EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
@@ -338,16 +332,12 @@ TEST_F(TunedStoreTest, AStoreThatIsLockedIsSaidOnceAndKernelsGoOnFromMemory) {
 
 TEST_F(TunedStoreTest, UnderAProfilerNothingIsStored) {
   policy_.store = std::make_shared<MemoryStore>();
-  Environment saved = Environment::Get();
-  Environment profiled = saved;
-  profiled.profiler = "/opt/nsys/libinjection.so";
-  Environment::Set(profiled);
+  policy_.search.runtime = testing::RuntimeIn({{"CUDA_INJECTION64_PATH", "/opt/nsys/libinjection.so"}});
   TunedKernel kernel = Create();
   Status launched = Launch(kernel, 1000);
   policy_.store_under_profiler = true;
   TunedKernel storing = Create();
   Status second = Launch(storing, 1001);
-  Environment::Set(saved);
   ASSERT_OK(launched);
   ASSERT_OK(second);
   ASSERT_EQ(warnings_.size(), 1u);
@@ -475,7 +465,7 @@ TEST_F(TunedStoreTest, ManyProcessesAskingForOneKeyTuneOnce) {
       ProcessOptions options;
       options.arguments = {"/proc/self/exe", "--gtest_filter=*TunesAsAChild", "--gtest_also_run_disabled_tests"};
       options.arguments[0] = std::filesystem::read_symlink("/proc/self/exe");
-      options.environment = {"TUNEONCE_TEST_STORE=" + path_, "PATH=" + Environment::Get().path};
+      options.environment = {"TUNEONCE_TEST_STORE=" + path_, "PATH=" + Environment::Read().path};
       Result<ProcessResult> child = RunProcess(options);
       ASSERT_OK(child);
       EXPECT_EQ(child->exit_code, 0) << child->output;

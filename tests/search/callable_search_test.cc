@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -135,6 +136,24 @@ TEST_F(CallableSearchTest, WhatALauncherDoesWrongFailsItsConfigAlone) {
     ASSERT_EQ(result->failures.size(), 1u);
     EXPECT_EQ(result->failures[0].kind, each.kind) << result->failures[0].message;
     EXPECT_NE(result->failures[0].message.find(each.part), std::string::npos) << result->failures[0].message;
+  }
+}
+
+TEST_F(CallableSearchTest, TheFirstLaunchOfAConfigIsInNoCapture) {
+  for (Verify verify : {Verify::kAgainstBaseline, Verify::kOff}) {
+    options_.verify = verify;
+    std::map<std::int64_t, std::vector<bool>> captured;
+    Variant::LaunchFn right = tactics_->Launcher();
+    Result<TuningResult> result = Search([&](CUstream stream, const Config& c, const CallArguments& a) {
+      captured[c[tactics_->work]].push_back(*StreamView(api(), stream).IsCapturing());
+      return right(stream, c, a);
+    });
+    ASSERT_OK(result);
+    for (const auto& [work, launches] : captured) {
+      EXPECT_FALSE(launches.front()) << "what it loads or allocates then would spoil the capture";
+      EXPECT_EQ(std::count(launches.begin(), launches.end(), true), 1) << "the event timer's graph";
+    }
+    EXPECT_EQ(captured.size(), 2u);
   }
 }
 

@@ -3,10 +3,10 @@
 
 #include <thread>
 
-#include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
@@ -209,11 +209,10 @@ TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
 }
 
 TEST_F(ExhaustiveSearchTest, DisableAutotuneDoesNotTouchTheEngine) {
-  Environment::SetDisableAutotune(true);
+  options_.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
   DeviceBuffer x = Floats({1});
   DeviceBuffer y = Floats({1});
   EXPECT_OK(Search(scale_.Definition(), x, y));
-  Environment::SetDisableAutotune(false);
 }
 
 TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {

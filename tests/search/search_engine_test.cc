@@ -7,10 +7,10 @@
 #include <set>
 #include <thread>
 
-#include "base/environment.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/progress.h"
@@ -150,9 +150,8 @@ class SearchEngineTest : public ::testing::Test {
       planned[i].alternatives.push_back(candidate);
     }
     auto toolchain = std::make_shared<FakeToolchain>();
-    ToolchainSet toolchains({toolchain});
     SearchOptions options;
-    options.toolchains = &toolchains;
+    options.runtime = testing::RuntimeWith(toolchain);
     MemoryArtifactCache cache;
     options.compile.cache = &cache;
     options.cancelled = cancelled_;
@@ -170,8 +169,9 @@ class SearchEngineTest : public ::testing::Test {
     };
     std::optional<Config> baseline_config;
     if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
-    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                              SearchEngine("k", Target(), baseline_config, options, runner_).Run(std::move(planned)));
+    TUNEONCE_ASSIGN_OR_RETURN(
+        SearchOutcome outcome,
+        SearchEngine("k", Target(), baseline_config, options, runner_, measuring_lock_).Run(std::move(planned)));
     return std::move(outcome.result);
   }
   std::string Best(const Result<TuningResult>& result) {
@@ -180,6 +180,8 @@ class SearchEngineTest : public ::testing::Test {
   }
 
   ScriptedRunner runner_;
+  std::mutex measuring_lock_;
+  bool enable_tile_ = true;
   const std::atomic<bool>* cancelled_ = nullptr;
   double gpu_budget_ms_ = 500;
   int total_timeout_ms_ = 0;
@@ -437,18 +439,18 @@ class VariantFallbackTest : public SearchEngineTest {
                               const std::vector<Config>& configs) {
     std::vector<PlannedConfig> planned;
     for (const Config& config : configs) {
-      TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig each, PlanConfig(definition, config, BoundCall()));
+      TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig each, PlanConfig(definition, config, BoundCall(), enable_tile_));
       planned.push_back(std::move(each));
     }
-    ToolchainSet toolchains({std::make_shared<FakeToolchain>()});
     MemoryArtifactCache cache;
     SearchOptions options;
-    options.toolchains = &toolchains;
+    options.runtime = testing::RuntimeWith(std::make_shared<FakeToolchain>());
     options.compile.cache = &cache;
     options.quiet = true;
     runner_.times = {{"a", 10}, {"b", 20}};
-    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                              SearchEngine("k", Target(), std::nullopt, options, runner_).Run(std::move(planned)));
+    TUNEONCE_ASSIGN_OR_RETURN(
+        SearchOutcome outcome,
+        SearchEngine("k", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
     return std::move(outcome.result);
   }
 };
@@ -468,12 +470,8 @@ TEST_F(VariantFallbackTest, TheNextVariantIsUsedAndTheResultSaysSo) {
 }
 
 TEST_F(VariantFallbackTest, EnableTile0LeavesTileIrOut) {
-  Environment saved = Environment::Get();
-  Environment without = saved;
-  without.enable_tile = false;
-  Environment::Set(without);
+  enable_tile_ = false;
   Result<TuningResult> result = Search(Define("a", "b", SourceKind::kTileIr), {Config()});
-  Environment::Set(saved);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
   ASSERT_EQ(result->fallbacks.size(), 1u);
@@ -504,7 +502,7 @@ TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
   definition.Variant([](const Config&, const Problem&) { return KernelSource::TileIr("x", "k"); }, nullptr,
                      GeometryFn(Grid::Fixed(1)).Block(128));
   ASSERT_OK(definition.Validate());
-  EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall()),
+  EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall(), true),
                StatusCode::kInvalidArgument, "block (1, 1, 1)");
 }
 

@@ -23,6 +23,7 @@
 #include "testing/device_test.h"
 #include "testing/in_child.h"
 #include "testing/record_changes.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/layered_store.h"
 #include "tuneonce/record_store.h"
@@ -66,7 +67,7 @@ Artifact ArtifactOf(std::size_t bytes, char fill = 'x') {
 class SqliteStoreTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    Result<TemporaryFolder> folder = TemporaryFolder::Create();
+    Result<TemporaryFolder> folder = testing::MakeFolder();
     ASSERT_OK(folder);
     folder_.emplace(*std::move(folder));
     path_ = folder_->path() + "/cache/store.db";

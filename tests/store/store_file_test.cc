@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
@@ -64,7 +65,7 @@ class StoreFileTest : public ::testing::Test {
     sqlite3_close(database);
   }
 
-  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  TemporaryFolder folder_ = *testing::MakeFolder();
   std::string cache_ = folder_.path() + "/cache";
   std::string path_ = cache_ + "/store.db";
 };

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
+#include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
@@ -70,7 +71,7 @@ class StoreLockTest : public ::testing::Test {
   }
   static constexpr int kNever = 1 << 30;
 
-  TemporaryFolder folder_ = *TemporaryFolder::Create();
+  TemporaryFolder folder_ = *testing::MakeFolder();
   std::string path_ = folder_.path() + "/cache/store.db";
   const std::string locked_ = path_ + " is locked by another process: it goes on from memory, and is tried again later";
 };

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
 #include "cuda/relaxed_driver.h"
 #include "testing/expect_status.h"
 #include "tuneonce/context.h"
@@ -20,13 +20,9 @@
 namespace tuneonce::testing {
 
 /// Tests leave nothing in the user's cache folder, and find nothing there.
-inline const bool kDefaultStoreIsMemory = [] {
-  Environment environment = Environment::Get();
-  environment.store = "memory";
-  environment.disable_autotune = false;
-  Environment::Set(environment);
-  return true;
-}();
+inline const bool kDefaultStoreIsMemory = setenv("TUNEONCE_STORE", "memory", 1) == 0;
+/// Whoever runs them: they tune.
+inline const bool kTuningIsEnabled = unsetenv("DISABLE_AUTOTUNE") == 0 && unsetenv("TUNEONCE_DISABLE_AUTOTUNE") == 0;
 
 /// The source of kernels that no test compiles.
 inline KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }

@@ -29,6 +29,11 @@ namespace {
 
 namespace py = pybind11;
 
+/// "OSError: no library", without where it was raised. Needs the GIL.
+std::string OneLine(const py::error_already_set& error) {
+  return py::str(error.type().attr("__name__")).cast<std::string>() + ": " + py::str(error.value()).cast<std::string>();
+}
+
 /// The configs as a space of one axis, whose values are what messages call them, and what launches each. Lives on the
 /// stack of one search. Thread rule: the thread that searches; but for the constructor it needs no GIL.
 class CallableSearch {
@@ -93,7 +98,7 @@ class CallableSearch {
       launch_(index, reinterpret_cast<std::uintptr_t>(on), addresses);
       return Status();
     } catch (const py::error_already_set& e) {
-      if (e.matches(PyExc_Exception)) return InternalError(e.what());
+      if (e.matches(PyExc_Exception)) return InternalError(OneLine(e));
       interrupt_ = e;  // KeyboardInterrupt, SystemExit: not this config's failure.
       return CancelledError("interrupted");
     }

@@ -11,10 +11,12 @@
 #include "python_status.h"
 #include "report/doctor.h"
 #include "report/records_json.h"
+#include "store/default_store.h"
 #include "tuned_kernel_type.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/grid.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::python {
@@ -46,7 +48,7 @@ void CheckGrid(const std::string& pattern, const std::vector<std::string>& field
 
 std::string RecordsJson(const std::string& path) {
   SqliteStoreOptions options;
-  options.path = path;
+  options.path = path.empty() ? ValueOrThrow(DefaultStorePath(Runtime::Default()->environment())) : path;
   options.read_only = true;
   Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
   // The user's own store is made by the first tune.
@@ -85,11 +87,11 @@ PYBIND11_MODULE(_tuneonce, module) {
   AddCallableSearch(module);
   module.def("_doctor_json", [] {
     py::gil_scoped_release release;
-    return DoctorJson(RunDoctor());
+    return DoctorJson(RunDoctor(*Runtime::Default()));
   });
   module.def("_check_grid", &CheckGrid, py::arg("pattern"), py::arg("fields"), py::arg("num_tiles"));
   module.def("_records_json", &RecordsJson, py::arg("path"), py::call_guard<py::gil_scoped_release>());
-  module.def("disable_autotune", &Environment::SetDisableAutotune, py::arg("disable") = true,
+  module.def("disable_autotune", &DisableAutotune, py::arg("disable") = true,
              "Kernels made from now on launch their baselines: nothing is measured or stored.");
 }
 

@@ -15,6 +15,7 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
@@ -105,6 +106,20 @@ RecordMatch MatchNamed(const std::string& name) {
   throw py::value_error("weakest_match is 'exact', 'other_driver' or 'other_device', not '" + name + "'");
 }
 
+/// What disable_autotune was told, if it was called.
+std::optional<bool> all_disabled;
+
+/// Null, for the default one; or if the environment disables tuning, one in which it does not.
+std::shared_ptr<Runtime> AnyhowEnabled() {
+  if (!Runtime::Default()->environment().disable_autotune) return nullptr;
+  static auto* const enabled = [] {
+    RuntimeOptions options;
+    options.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
+    return new std::shared_ptr<Runtime>(ValueOrThrow(Runtime::Create(std::move(options))));
+  }();
+  return *enabled;
+}
+
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
                                          const py::object& store, const std::string& mode,
                                          const std::optional<std::string>& timer, bool warm,
@@ -113,6 +128,8 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
   AutotunePolicy policy;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
   policy.mode = ModeNamed(mode);
+  if (all_disabled == true) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  if (all_disabled == false) policy.search.runtime = AnyhowEnabled();
   policy.search.quiet = quiet;
   policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
   policy.weakest_match = MatchNamed(weakest_match);
@@ -362,8 +379,10 @@ PyType_Spec spec = {"tuneonce.TunedKernel", sizeof(TunedKernelObject), 0,
 
 }  // namespace
 
+void DisableAutotune(bool disable) { all_disabled = disable; }
+
 Timer* TimerNamed(const std::string& name) {
-  static auto* const cupti = new CuptiTimer;
+  static auto* const cupti = new CuptiTimer(Runtime::Default()->cupti());
   static auto* const events = new EventTimer;
   if (name == "cupti") return cupti;
   if (name == "events") return events;

@@ -22,6 +22,10 @@ Bundle LoadBundle(const pybind11::object& folder_or_name);
 /// A stream argument: None, an int, or an object with `__cuda_stream__` or `cuda_stream` (torch). Throws TypeError.
 CUstream StreamOf(pybind11::handle object);
 
+/// Whether kernels that are made from now on, and do not say themselves, are disabled; before the first call the
+/// environment says so (DISABLE_AUTOTUNE). With the GIL.
+void DisableAutotune(bool disable);
+
 /// "cupti" or "events"; it lives as long as the process. Throws ValueError.
 Timer* TimerNamed(const std::string& name);
 

@@ -1,0 +1,21 @@
+#include "compile/built_in_toolchains.h"
+
+#include <memory>
+
+#include "compile/cubin_toolchain.h"
+#include "compile/host_toolchain.h"
+#include "compile/nvrtc_toolchain.h"
+#include "compile/ptxas_toolchain.h"
+#include "compile/tileiras_toolchain.h"
+#include "compile/toolbox.h"
+
+namespace tuneonce {
+
+ToolchainSet BuiltInToolchains(const Environment& environment) {
+  auto tools = std::make_shared<const Toolbox>(environment);
+  return ToolchainSet({std::make_shared<TileirasToolchain>(tools), std::make_shared<PtxasToolchain>(tools),
+                       std::make_shared<NvrtcToolchain>(tools), std::make_shared<HostToolchain>(tools),
+                       std::make_shared<CubinToolchain>()});
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,47 @@
+#ifndef TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
+#define TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "tuneonce/api.h"
+
+namespace tuneonce {
+
+/// How many compiles run at a time, whoever asks: all searches of a Runtime share one. Who asked first is served first,
+/// so that a long search does not keep a short one waiting for its end. It starts no threads: each search has its own
+/// (CompilePool), which sleep while others' compiles take the machine. Thread-safe.
+class TUNEONCE_API CompileSlots {
+ public:
+  /// `limit` 0: the cores that this process may use less one, for the thread that measures; at least one.
+  explicit CompileSlots(int limit = 0);
+
+  int limit() const { return limit_; }
+  /// As many of them as free memory holds now, at least one; all of them where the limit was given.
+  int LimitFor(std::int64_t memory_per_compile_bytes) const;
+
+  /// The right to compile, until it is destroyed: on any thread, before the slots are.
+  using Slot = std::shared_ptr<void>;
+  /// Waits until fewer than `most` (1 or more) compiles run, and fewer than the limit. Null once `is_over` says so,
+  /// which is asked on this thread every 10 ms.
+  Slot Acquire(int most, const std::function<bool()>& is_over);
+
+ private:
+  void Release();
+
+  const bool is_given_;
+  const int limit_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int running_ = 0;
+  std::uint64_t last_ticket_ = 0;
+  std::deque<std::uint64_t> waiting_;  // Tickets, the first to be served first.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_

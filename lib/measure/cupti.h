@@ -1,0 +1,35 @@
+#ifndef TUNEONCE_LIB_MEASURE_CUPTI_H_
+#define TUNEONCE_LIB_MEASURE_CUPTI_H_
+
+#include <memory>
+
+#include "base/environment.h"
+#include "cuda/cupti_api.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+
+class CuptiSession;
+class DriverApi;
+
+/// Which CUPTI is to be used, and whether it may be: as one environment says. Loads and claims nothing before it is
+/// asked to. A value. Thread rule: immutable.
+class TUNEONCE_API Cupti {
+ public:
+  explicit Cupti(const Environment& environment) : environment_(environment) {}
+  /// For tests: `api` outlives it, and serves every driver.
+  explicit Cupti(const CuptiApi& api) : api_(&api) {}
+
+  /// Claims it for kernels of `driver`, while the session lives. Errors: Unavailable on the CPU device, where a
+  /// profiler is loaded (one that is not attached yet would fail to when it finds CUPTI taken); as LoadCupti and
+  /// CuptiSession::Claim.
+  Result<std::shared_ptr<CuptiSession>> Claim(const DriverApi& driver) const;
+
+ private:
+  Environment environment_;
+  const CuptiApi* api_ = nullptr;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_CUPTI_H_

@@ -1,0 +1,104 @@
+#include "tuneonce/runtime.h"
+
+#include <mutex>
+#include <utility>
+
+#include "base/environment.h"
+#include "compile/built_in_toolchains.h"
+#include "compile/compile_slots.h"
+#include "cuda/open_device.h"
+#include "measure/cupti.h"
+#include "measure/cupti_timer.h"
+#include "shared/warning_log.h"
+#include "store/default_store.h"
+#include "store/memory_store.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/device.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+
+struct Runtime::Impl {
+  Impl(Environment its_environment, RuntimeOptions options)
+      : environment(std::move(its_environment)),
+        toolchains(options.toolchains != nullptr
+                       ? std::move(options.toolchains)
+                       : std::make_shared<const ToolchainSet>(BuiltInToolchains(environment))),
+        compile_slots(options.compile_workers > 0 ? options.compile_workers : environment.compile_workers),
+        artifacts(options.artifacts != nullptr ? std::move(options.artifacts)
+                                               : std::make_shared<MemoryArtifactCache>()),
+        cupti(environment),
+        log(std::move(options.log)),
+        store(std::move(options.store)) {}
+
+  const Environment environment;
+  const std::shared_ptr<const ToolchainSet> toolchains;
+  CompileSlots compile_slots;
+  const std::shared_ptr<ArtifactCache> artifacts;
+  const Cupti cupti;
+  WarningLog log;
+  const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
+  std::mutex store_mutex;
+  std::shared_ptr<RecordStore> store;  // Null before it is needed.
+};
+
+const std::shared_ptr<Runtime>& Runtime::Default() {
+  // Usable during exit. Without options nothing can be wrong with them.
+  static const auto* const runtime = new std::shared_ptr<Runtime>(*Create());
+  return *runtime;
+}
+
+Result<std::shared_ptr<Runtime>> Runtime::Create(RuntimeOptions options) {
+  if (options.compile_workers < 0) {
+    return InvalidArgumentError("RuntimeOptions::compile_workers is " + std::to_string(options.compile_workers) +
+                                ": it takes 0, for as many as the machine has, or more");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Environment environment, Environment::Read(options.environment));
+  return std::shared_ptr<Runtime>(new Runtime(std::make_unique<Impl>(std::move(environment), std::move(options))));
+}
+
+Runtime::Runtime(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Runtime::~Runtime() = default;
+
+Result<Device> Runtime::OpenDevice(const std::string& name) const {
+  return tuneonce::OpenDevice(name, impl_->environment);
+}
+
+const ToolchainSet& Runtime::toolchains() const { return *impl_->toolchains; }
+
+ArtifactCache& Runtime::artifacts() const { return *impl_->artifacts; }
+
+std::shared_ptr<RecordStore> Runtime::store() const {
+  std::string warning;
+  std::shared_ptr<RecordStore> store;
+  {
+    std::lock_guard<std::mutex> lock(impl_->store_mutex);
+    if (impl_->store == nullptr) {
+      DefaultStore opened = OpenDefaultStore(impl_->environment, impl_->memory_store);
+      impl_->store = std::move(opened.store);
+      warning = std::move(opened.warning);
+    }
+    store = impl_->store;
+  }
+  if (!warning.empty()) Warn(warning);
+  return store;
+}
+
+std::shared_ptr<RecordStore> Runtime::memory_store() const { return impl_->memory_store; }
+
+void Runtime::Warn(const std::string& line) const { impl_->log.Say(line); }
+
+const Environment& Runtime::environment() const { return impl_->environment; }
+
+CompileSlots& Runtime::compile_slots() const { return impl_->compile_slots; }
+
+const Cupti& Runtime::cupti() const { return impl_->cupti; }
+
+Result<Device> OpenDevice(const std::string& name) { return Runtime::Default()->OpenDevice(name); }
+
+std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime>& runtime) {
+  return std::make_unique<CuptiTimer>(Runtime::OrDefault(runtime)->cupti());
+}
+
+}  // namespace tuneonce

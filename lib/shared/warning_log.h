@@ -1,0 +1,28 @@
+#ifndef TUNEONCE_LIB_SHARED_WARNING_LOG_H_
+#define TUNEONCE_LIB_SHARED_WARNING_LOG_H_
+
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace tuneonce {
+
+/// Where a Runtime's warnings go: to the host's function, or each line once to stderr. Thread-safe.
+class WarningLog {
+ public:
+  /// Empty: stderr.
+  explicit WarningLog(std::function<void(const std::string& line)> host) : host_(std::move(host)) {}
+
+  void Say(const std::string& line);
+
+ private:
+  const std::function<void(const std::string& line)> host_;
+  std::mutex mutex_;
+  std::set<std::string> said_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SHARED_WARNING_LOG_H_

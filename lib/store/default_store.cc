@@ -1,0 +1,34 @@
+#include "store/default_store.h"
+
+#include <utility>
+
+#include "tuneonce/sqlite_store.h"
+
+namespace tuneonce {
+namespace {
+
+Result<std::shared_ptr<SqliteStore>> OpenFile(const Environment& environment) {
+  SqliteStoreOptions options;
+  TUNEONCE_ASSIGN_OR_RETURN(options.path, DefaultStorePath(environment));
+  return SqliteStore::Open(std::move(options));
+}
+
+}  // namespace
+
+Result<std::string> DefaultStorePath(const Environment& environment) {
+  if (!environment.store.empty()) return environment.store;
+  if (!environment.cache_folder.empty()) return environment.cache_folder + "/tuneonce/store.db";
+  if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";
+  return FailedPreconditionError("there is no place for a store: set TUNEONCE_STORE, XDG_CACHE_HOME or HOME");
+}
+
+DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory) {
+  if (environment.store == "memory") return {std::move(memory), ""};
+  Result<std::shared_ptr<SqliteStore>> opened = OpenFile(environment);
+  if (opened.ok()) return {*std::move(opened), ""};
+  // Who built the library without SQLite knows.
+  if (opened.status().code() == StatusCode::kUnimplemented) return {std::move(memory), ""};
+  return {std::move(memory), opened.status().message() + "; records are kept in memory only"};
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,28 @@
+#ifndef TUNEONCE_LIB_STORE_DEFAULT_STORE_H_
+#define TUNEONCE_LIB_STORE_DEFAULT_STORE_H_
+
+#include <memory>
+#include <string>
+
+#include "base/environment.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+
+/// `Environment::store`, else $XDG_CACHE_HOME/tuneonce/store.db, else ~/.cache/tuneonce/store.db. Errors:
+/// FailedPrecondition without a home.
+TUNEONCE_API Result<std::string> DefaultStorePath(const Environment& environment);
+
+/// The store that serves where none was named.
+struct DefaultStore {
+  std::shared_ptr<RecordStore> store;
+  std::string warning;  ///< Why it is not on disk, if that was not asked for.
+};
+
+/// The user's file (DefaultStorePath); `memory` where that cannot be opened, where `Environment::store` is "memory",
+/// and in a library that was built without SQLite.
+DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory);
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_STORE_DEFAULT_STORE_H_
