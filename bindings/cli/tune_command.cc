@@ -2,7 +2,6 @@
 #include <memory>
 #include <mutex>
 
-#include "base/environment.h"
 #include "commands.h"
 #include "output.h"
 #include "store/memory_store.h"
@@ -12,6 +11,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
@@ -89,10 +89,11 @@ Status Tune(const TuneArguments& arguments) {
     return Status(device.status().code(),
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
-  AutotunePolicy policy;
-  RuntimeOptions of_runtime;  // This command is asked to tune, whatever the environment says.
+  RuntimeOptions of_runtime;
+  // This command is asked to tune, whatever the environment says.
   of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
-  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
+  AutotunePolicy policy;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();

@@ -28,7 +28,7 @@ struct AutotunePolicy {
     /// The stand-in runs, always. Nothing is measured, stored or looked up.
     kBaselineOnly,
   };
-  /// Where DISABLE_AUTOTUNE is set (Environment::disable_autotune, read once at Create), whatever is said here,
+  /// Where DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) is set in the Runtime's environment, whatever is said here,
   /// kBaselineOnly.
   Mode mode = Mode::kTune;
   /// Of the search on a miss. Its defaults, but for `quiet`, which is true here.
@@ -64,10 +64,10 @@ struct AutotunePolicy {
   bool tune_at_bucket_bound = true;
   /// Most keys that are resident, each with its choice and its stand-in. Beyond it those that became resident first are
   /// dropped, at the next safe point (AtSafePoint, Warmup), never by a launch, and of a sealed kernel only those that
-  /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in a day, and some ten megabytes.
+  /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in
+  /// a day, and some ten megabytes.
   std::size_t max_resident_keys = 65536;
-  /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the
-  /// same.
+  /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key
   /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the

@@ -10,9 +10,8 @@
 namespace tuneonce {
 
 void Announcer::Warn(const std::string& line) const {
-  std::string whole = "kernel '" + definition_.name() + "': " + line;
-  policy_.search.runtime->Warn(whole);
-  Tell([&](AutotuneObserver& observer) { observer.OnWarning(whole); });
+  policy_.search.runtime->Warn("kernel '" + definition_.name() + "': " + line);
+  Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition_.name() + "': " + line); });
 }
 
 void Announcer::WarnOfStore(const Status& failed, const char* consequence) const {

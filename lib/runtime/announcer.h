@@ -11,8 +11,8 @@
 
 namespace tuneonce {
 
-/// Says what a kernel's misses do, to the policy's observer and, of warnings, the Runtime's log, and in which words: keys, warnings.
-/// REQUIRES: what it is made of outlives it; the policy has an observer and a Runtime. Thread-safe.
+/// Says what a kernel's misses do, to the policy's observer, and in which words: keys, warnings.
+/// REQUIRES: what it is made of outlives it; the policy has an observer and a runtime. Thread-safe.
 class Announcer {
  public:
   Announcer(const KernelDefinition& definition, const CallBinder& binder, const AutotunePolicy& policy)

@@ -230,8 +230,8 @@ void Chooser::Remember(const TuningRecord& record, const DeviceState& device, co
     const AssumptionChecks& assumptions = variant.second.assumptions;
     return to_.binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
   });
-  const std::string& profiler = to_.policy.search.runtime->environment().profiler;
-  if (!profiler.empty() && !to_.policy.store_under_profiler) {
+  if (std::string profiler = to_.policy.search.runtime->environment().profiler;
+      !profiler.empty() && !to_.policy.store_under_profiler) {
     return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
   }
   if (!all_suit) {
@@ -251,9 +251,11 @@ Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem.dims));
-  if (space.baseline()) return *space.baseline();
-  if (space.fallback()) return *space.fallback();
-  return configs.front();
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem.dims));
+  if (baseline) return *baseline;
+  Config config = space.fallback() ? *space.fallback() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem.dims));  // The fallback's.
+  return config;
 }
 
 Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {

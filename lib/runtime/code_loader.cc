@@ -50,13 +50,12 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 const std::string& preferred, bool may_compile) const {
-  const Runtime& runtime = *policy_.search.runtime;
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
-                            PlanConfig(definition_, config, call, runtime.environment().enable_tile));
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
   if (!planned.needs_compiling()) return LoadCandidate(api_, planned.alternatives.front());
+  const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
   options.interrupted = policy_.search.interrupted;

@@ -138,9 +138,8 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
           ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
-  }
-  if (!entry->is_prepared) {
-    TUNEONCE_RETURN_IF_ERROR(entry->kernel->space->CheckGuards(entry->kernel->config, call.problem.dims));
+    // Another thread may have loaded one for another call of the key first.
+    if (!entry->Suits(call)) return LaunchStandIn(stream, call, missed);
   }
   stand_ins_.Add();
   return entry->Launch(stream, call);

@@ -70,14 +70,14 @@ Status Residency::CheckAssumptions(const BoundCall& call) {
 }
 
 Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {
-  // Each was loaded for a call that those before it did not suit, so there are no more than variants.
-  for (std::size_t i = 0; i < std::min(definition_.variants().size(), ResidentKey::kMostStandIns); ++i) {
+  // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
+  for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
     const HitTable::Entry* entry = table_.Find(*key);
-    if (entry == nullptr || entry->kernel->assumptions->Hold(call)) return entry;
+    if (entry == nullptr || entry->Suits(call)) return entry;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
-  return InternalError("kernel '" + definition_.name() + "': its variant for these arguments cannot be loaded");
+  return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");
 }
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,

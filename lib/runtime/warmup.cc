@@ -7,7 +7,6 @@
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
-#include "runtime/warmup_inputs.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {

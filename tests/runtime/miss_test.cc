@@ -71,6 +71,42 @@ TEST_F(MissTest, AGuardIsAskedForTheShapeAtHandThoughTheSpaceIsWalkedOnce) {
   EXPECT_EQ(records[1].candidates.size(), 2u);
 }
 
+TEST_F(MissTest, AShapeThatExcludesTheBaselineHasTheNextOneOrNone) {
+  // TILE=64 from 1000 on, TILE=256 below; of N=77 nothing but WORK=1.
+  scale_.space.AddGuard("by N", [tile = scale_.tile, work = scale_.work](const Config& c, const Dims& dims) {
+    std::int64_t n = dims[Dim{0}];
+    return n == 77 ? c[work] == 1 : (c[tile] == 64) == (n >= 1000);
+  });
+  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  TunedKernel kernel = Create(scale_.Definition());
+  for (std::size_t n : {1000u, 999u, 77u}) Launch(kernel, n);
+  std::vector<TuningRecord> records = *policy_.store->List();
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].baseline->config.ToString(), "TILE=64, WORK=100");
+  EXPECT_EQ(records[1].baseline->config.ToString(), "TILE=256, WORK=100");
+  EXPECT_FALSE(records[2].baseline) << "no baseline suits it, and it is tuned all the same";
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  kernel.Seal();
+  for (std::size_t n : {2000u, 500u}) Launch(kernel, n);
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
+}
+
+TEST_F(MissTest, TheShapesOfABucketHaveTheStandInThatSuitsEach) {
+  scale_.space.AddGuard("by N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+    return (c[tile] == 64) == (dims[Dim{0}] % 2 == 0);
+  });
+  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);  // Tuned at 4096: TILE=64.
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t n : {4000u, 3999u, 3001u}) Launch(kernel, n);
+  }
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 6) << "of odd shapes, which the choice does not suit";
+  EXPECT_EQ(kernel.counters().resident_entries, 3) << "one stand-in for each kind of shape";
+}
+
 TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyResident) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());

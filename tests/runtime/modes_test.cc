@@ -6,6 +6,8 @@
 #include "cuda/graph.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -44,7 +46,7 @@ class ModesTest : public testing::CpuDeviceTest {
     std::vector<std::string> failures;
   };
 
-  ModesTest() : folder_(*TemporaryFolder::Create()) {
+  ModesTest() : folder_(*testing::MakeFolder()) {
     SqliteStoreOptions options;
     options.path = folder_.path() + "/cache/store.db";
     policy_.store = *SqliteStore::Open(options);  // With artifacts.
@@ -296,7 +298,7 @@ TEST_F(ModesTest, ASafePointIsRefusedWhereItIsNone) {
   }).join();
 }
 
-TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyModeAndReadOnceAtCreate) {
+TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyMode) {
   for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly, Mode::kBaselineOnly}) {
     policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
     TunedKernel kernel = Create(mode);
@@ -327,8 +329,7 @@ TEST_F(ModesTest, InStoredOnlyALaterRecordIsFoundAtASafePoint) {
 /// A store that has everything, on a machine that has no compiler.
 TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
   ASSERT_OK(Create(Mode::kTune).Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
-  ToolchainSet none({std::make_shared<NoCompiler>()});
-  policy_.search.toolchains = &none;
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
     TunedKernel kernel = Create(mode);
     ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
@@ -342,8 +343,7 @@ TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
 
 TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheStandInOfShapesThatNobodyTuned) {
   FillStore();
-  ToolchainSet none({std::make_shared<NoCompiler>()});
-  policy_.search.toolchains = &none;
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   TunedKernel kernel = Create(Mode::kStoredOnly);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{3000}, {}}}));
   ASSERT_OK(Capture(kernel, 3000));
@@ -352,9 +352,8 @@ TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheStandInOfShapesThatNobodyTune
 }
 
 TEST_F(ModesTest, WhereNothingCanBeHadWithoutACompilerStoredOnlySaysSo) {
-  ToolchainSet none({std::make_shared<NoCompiler>()});
   for (bool has_compiler : {true, false}) {
-    policy_.search.toolchains = has_compiler ? nullptr : &none;
+    if (!has_compiler) policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
     TunedKernel kernel = Create(Mode::kStoredOnly);
     for (Status status : {kernel.Warmup(stream_->get(), {{{1000}, {}}}), Launch(kernel), Launch(kernel)}) {
       EXPECT_ERROR(status, StatusCode::kUnavailable, "kStoredOnly compiles nothing, and the store has no code for");

@@ -109,14 +109,15 @@ RecordMatch MatchNamed(const std::string& name) {
 /// What disable_autotune was told, if it was called.
 std::optional<bool> all_disabled;
 
-/// As the default, but that it tunes whatever DISABLE_AUTOTUNE says in the environment.
-const std::shared_ptr<Runtime>& TuningRuntime() {
-  static const auto* const runtime = [] {
+/// Null, for the default one; or if the environment disables tuning, one in which it does not.
+std::shared_ptr<Runtime> AnyhowEnabled() {
+  if (!Runtime::Default()->environment().disable_autotune) return nullptr;
+  static auto* const enabled = [] {
     RuntimeOptions options;
     options.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
-    return new std::shared_ptr<Runtime>(ValueOrThrow(Runtime::Create(options)));
+    return new std::shared_ptr<Runtime>(ValueOrThrow(Runtime::Create(std::move(options))));
   }();
-  return *runtime;
+  return *enabled;
 }
 
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
@@ -126,8 +127,9 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
                                          const std::string& shared_choice, bool quiet) {
   AutotunePolicy policy;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
-  policy.mode = all_disabled.value_or(false) ? AutotunePolicy::Mode::kBaselineOnly : ModeNamed(mode);
-  if (all_disabled && !*all_disabled) policy.search.runtime = TuningRuntime();
+  policy.mode = ModeNamed(mode);
+  if (all_disabled == true) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  if (all_disabled == false) policy.search.runtime = AnyhowEnabled();
   policy.search.quiet = quiet;
   policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
   policy.weakest_match = MatchNamed(weakest_match);
