@@ -104,7 +104,6 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   if (known != nullptr) return *known;
   Bench& bench = GetBench();
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
   TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
@@ -211,7 +210,6 @@ void BM_BundleHitNothing(benchmark::State& state) {
   Bench& bench = GetBench();
   const DriverApi& api = *bench.doing_nothing;
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = OrDie(TunedKernel::FromBundle(matmul_bundle, policy));
   auto matrix = [&](std::int64_t at) {

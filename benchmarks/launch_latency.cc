@@ -49,7 +49,6 @@ KernelDefinition VectorAdd() { return OrDie(Bundle::Load(vector_add_bundle)).def
 AutotunePolicy InMemory() {
   static const auto artifacts = std::make_shared<MemoryArtifactCache>();
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   policy.search.compile.cache = artifacts.get();
   return policy;

@@ -73,7 +73,6 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
   json["read_bundle_ms"] = MillisecondsSince(start);
   start = std::chrono::steady_clock::now();
   AutotunePolicy policy;
-  policy.disabled = false;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(matmul.definition(), policy));

@@ -93,7 +93,6 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
 /// A kernel with `keys` resident ones.
 std::shared_ptr<TunedKernel> Resident(const Bench& bench, const std::string& folder, long keys) {
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, policy)));
   std::vector<TunedKernel::Shape> shapes;

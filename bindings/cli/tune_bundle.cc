@@ -162,7 +162,7 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs,
-                            WarmupInputs::Create(job.definition, job.dims, job.dtypes, stream.view()));
+                            WarmupInputs::Create(job.definition, {job.dims, job.dtypes, {}}, stream.view()));
   BundleReport report;
   report.device_name = identity.name;
   for (const std::string& dim : definition.dims()) {

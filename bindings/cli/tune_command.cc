@@ -11,6 +11,7 @@
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
@@ -87,8 +88,11 @@ Status Tune(const TuneArguments& arguments) {
     return Status(device.status().code(),
                   device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
   }
+  RuntimeOptions of_runtime;
+  // This command is asked to tune, whatever the environment says.
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
   AutotunePolicy policy;
-  policy.disabled = false;  // This command is asked to tune, whatever the environment says.
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.store = std::make_shared<MemoryStore>();

@@ -110,14 +110,14 @@ Status Run(const std::string& device_name) {
   for (int i = 0; i < kSteps; ++i) TUNEONCE_RETURN_IF_ERROR(step.Launch(stream.get()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> replayed, Read(mlp.hidden, stream.view()));
 
-  std::int64_t missed = 0, fallbacks = 0;
+  std::int64_t missed = 0, stand_ins = 0;
   for (TunedKernel* kernel : {&mlp.rms_norm, &mlp.matmul, &mlp.silu_and_mul}) {
     missed += kernel->counters().sealed_misses;
-    fallbacks += kernel->counters().fallbacks;
+    stand_ins += kernel->counters().stand_ins;
   }
-  std::printf("%d steps by launches and by one graph on %s: %s, %d misses after sealing, %d fallbacks\n", kSteps,
+  std::printf("%d steps by launches and by one graph on %s: %s, %d misses after sealing, %d stand-ins\n", kSteps,
               device_name.c_str(), launched == replayed ? "the same result" : "DIFFERENT RESULTS",
-              static_cast<int>(missed), static_cast<int>(fallbacks));
+              static_cast<int>(missed), static_cast<int>(stand_ins));
   bool moved = launched != start;
   return launched == replayed && moved && missed == 0 ? Status()
                                                       : InternalError("the graph did not repeat the launches");

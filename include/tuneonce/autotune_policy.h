@@ -1,8 +1,8 @@
 #ifndef TUNEONCE_AUTOTUNE_POLICY_H_
 #define TUNEONCE_AUTOTUNE_POLICY_H_
 
+#include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "tuneonce/search_options.h"
@@ -15,6 +15,22 @@ enum class RecordMatch;
 
 /// How a TunedKernel decides. All defaults suit an inference engine.
 struct AutotunePolicy {
+  /// What a launch does whose key it meets for the first time. Nothing else multiplies with it, and
+  /// TunedKernel::Seal ends all of it. docs/modes.md has the whole table.
+  enum class Mode {
+    /// Takes the stored choice, else searches now; other threads and processes that want the key wait (default).
+    kTune,
+    /// Takes the stored choice; else the stand-in runs, and the key waits for a safe point
+    /// (TunedKernel::AtSafePoint, or Warmup), so that no launch waits for a search, and nothing is measured beside others' work.
+    kTuneInBackground,
+    /// Takes the stored choice; else the stand-in runs. Never a search, never a compile: stored code is loaded.
+    kStoredOnly,
+    /// The stand-in runs, always. Nothing is measured, stored or looked up.
+    kBaselineOnly,
+  };
+  /// Where DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) is set in the Runtime's environment, whatever is said here,
+  /// kBaselineOnly.
+  Mode mode = Mode::kTune;
   /// Of the search on a miss. Its defaults, but for `quiet`, which is true here.
   SearchOptions search = QuietSearch();
   /// Where records are remembered, and the winners' artifacts, if the store keeps any and `search.compile.cache` is
@@ -29,32 +45,28 @@ struct AutotunePolicy {
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
   /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
   bool accept_incomplete = false;
-  /// What launches do whose key another thread, or another process that shares the store, tunes just now.
-  enum class OnMiss {
-    kWait,         ///< Wait for the outcome (default); for another process's `longest_wait_ms` at most.
-    kUseBaseline,  ///< Launch the baseline meanwhile.
-  };
-  OnMiss on_miss = OnMiss::kWait;
-  /// How long a launch or warm-up waits for another process that tunes the same key and lives. After it the baseline
+  /// How long a launch (of kTune) or a warm-up waits for another process that tunes the same key and lives. After it the baseline
   /// runs (Counters::busy_elsewhere), never a second search beside the first, and later launches look again. Default two
-  /// minutes: twice what a search of 30 configs takes that are compiled on a busy machine.
+  /// minutes: twice what a search of 30 configs takes that are compiled on a busy machine. 0: it does not wait.
   int longest_wait_ms = 120000;
   /// What a launch does whose key could not be tuned.
   enum class OnTuneError {
-    kUseBaseline,  ///< Launch the baseline; the observer hears why (default).
-    kReturn,       ///< Return the error, where the launch searched or waited for the search; later ones: the baseline.
+    kUseBaseline,  ///< Launch the stand-in; the observer hears why (default).
+    kReturn,       ///< Return the error, where the launch searched or waited for the search; later ones: the stand-in.
   };
   OnTuneError on_tune_error = OnTuneError::kUseBaseline;
   /// When a key is tried again whose tune failed for a reason that may pass (IsTransient), or which another process
   /// tuned: after this long, doubled at each failure up to five minutes; until then the baseline runs. Other failures
   /// stay. Default one second: as short as a lack of processes or memory lasts.
   int retry_after_ms = 1000;
-  /// Neither measure nor store: launch the baseline, else the fallback, else the first valid config.
-  /// Default: as DISABLE_AUTOTUNE (or TUNEONCE_DISABLE_AUTOTUNE) says in the Runtime's environment.
-  std::optional<bool> disabled;
   /// Tune a bucket at its upper bound where memory allows; else at the shape at hand. Default true. Off: always at the
   /// shape at hand.
   bool tune_at_bucket_bound = true;
+  /// Most keys that are resident, each with its choice and its stand-in. Beyond it those that became resident first are
+  /// dropped, at the next safe point (AtSafePoint, Warmup), never by a launch, and of a sealed kernel only those that
+  /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in
+  /// a day, and some ten megabytes.
+  std::size_t max_resident_keys = 65536;
   /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key

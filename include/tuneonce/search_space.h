@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,16 +73,22 @@ class TUNEONCE_API SearchSpace {
 
   /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
+  /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
+  /// A shape that none suits has no baseline.
+  SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
   /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
   /// Allows this many configs. More candidates cost compile and GPU time in proportion.
   SearchSpace& AllowConfigs(int max_configs);
 
-  /// All configs for `target` and (if given) `dims`, in the space's order; the baseline takes part even if a guard
-  /// drops it. Errors: InvalidArgument for anything wrong with the space, among them: a baseline that breaks a
-  /// constraint or target filter (named); more configs than allowed; no config left and no fallback (naming the
-  /// constraint that emptied it). User callbacks' exceptions become a Status.
+  /// All configs for `target` and (if given) `dims`, in the space's order. Errors: InvalidArgument for anything wrong with
+  /// the space, among them: a baseline that breaks a constraint or target filter (named); more configs than allowed; no
+  /// config left and no fallback (naming the constraint that emptied it). FailedPrecondition if the guards leave no config
+  /// for these dims, not even a baseline. User callbacks' exceptions become a Status.
   Result<std::vector<Config>> Enumerate(const Target& target, const Dims* dims = nullptr) const;
+
+  /// Of `configs`, which Enumerate listed for `target`: those that it lists with `dims` too. Errors: as Enumerate.
+  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Dims& dims) const;
 
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Dims& dims) const;
@@ -94,7 +101,12 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
-  const std::optional<Config>& baseline() const { return baseline_; }
+  /// The first baseline.
+  std::optional<Config> baseline() const {
+    return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front());
+  }
+  /// The first baseline whose guards hold. Errors: a guard that throws.
+  Result<std::optional<Config>> BaselineFor(const Dims& dims) const;
   const std::optional<Config>& fallback() const { return fallback_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
@@ -127,12 +139,23 @@ class TUNEONCE_API SearchSpace {
   void NoteError(Status status);
   /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
+  /// The same of guards.
+  Result<std::string> FailingGuard(const Config& config, const Dims& dims) const;
+  /// How many configs each constraint, filter and guard dropped.
+  using Drops = std::map<std::string, int>;
+  /// OK if the space can be walked, and its baseline is one of its configs on `target`.
+  Status CheckBuilt(const Target& target) const;
+  /// Drops what the guards do not allow.
+  Status DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const;
+  /// `configs`; the fallback if there are none; an error if there is none of that either.
+  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+                                       const Drops& drops) const;
 
   std::shared_ptr<struct AxisTable> axes_;
   std::vector<Constraint> constraints_;
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
-  std::optional<Config> baseline_;
+  std::vector<Config> baselines_;  // By preference.
   std::optional<Config> fallback_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

@@ -30,15 +30,17 @@ struct Counters {
   std::int64_t tunes = 0;          ///< Searches made.
   std::int64_t stored_hits = 0;    ///< Keys served from a stored record, without a search.
   std::int64_t waits = 0;          ///< Launches that waited for another thread's tune.
-  std::int64_t fallbacks = 0;      ///< Launches of the baseline or fallback instead of a tuned config.
+  std::int64_t stand_ins = 0;      ///< Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
   std::int64_t sealed_misses = 0;  ///< Of those: launches after Seal of keys that were not resident.
   std::int64_t failed_tunes = 0;   ///< Attempts to tune a key that failed; AutotunePolicy says when another follows.
   double tuning_seconds = 0;       ///< Wall time of searches.
   double tuning_gpu_seconds = 0;   ///< TuningCost::gpu_seconds of searches.
   std::int64_t loaded_kernels =
-      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and fallback), whatever the keys.
+      0;  ///< Kernels loaded now: at most two per device, config and code (tuned and stand-in), whatever the keys.
+  std::int64_t resident_entries = 0;  ///< What keys run now: as a rule two for each, its choice and its stand-in.
   std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
   std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune since another process tuned their key.
+  std::int64_t waiting_keys = 0;    ///< Keys that wait for a safe point now.
 };
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
@@ -70,9 +72,10 @@ class TUNEONCE_API TunedKernel {
   /// Puts one launch into `stream`. Arguments: a TensorView or scalar for each tensor and scalar parameter of the
   /// definition, in its order.
   ///
-  /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the baseline); what
-  /// the policy says when tuning is disabled; a stored record's config; on a capturing stream the baseline if it is
-  /// loaded; else a search is made now. Where the arguments are not what the config's code is for (a strided tensor, say),
+  /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the stand-in); on a
+  /// capturing stream, and after Seal, the stand-in; else AutotunePolicy::mode says: a stored record's config, or after
+  /// a search made now its choice, or the stand-in. The stand-in is the baseline, else the space's fallback, else its
+  /// first valid config. Where the arguments are not what the config's code is for (a strided tensor, say),
   /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
   /// launched, tuned or counted.
   /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the parameter;
@@ -86,7 +89,7 @@ class TUNEONCE_API TunedKernel {
   /// The same, with the arguments in an array.
   Status LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// Launches if what is to run (the fallback, where that takes the config's place) is resident. Else does nothing,
+  /// Launches if what is to run (the stand-in, where that takes the config's place) is resident. Else does nothing,
   /// returns OK and sets `*missed`, so that a caller who must not wait (or who holds a lock that others need, as
   /// Python's) can prepare for a search first.
   Status LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
@@ -115,8 +118,8 @@ class TUNEONCE_API TunedKernel {
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
-  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The fallback is loaded, too,
-  /// so that captures have something to run; where tuning is disabled only that is done. A shape of which nothing would be launched is
+  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The stand-in is loaded, too,
+  /// so that captures have something to run; where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of which nothing would be launched is
   /// done at once. `on_done` (may be null) is
   /// called after each with how many are done and its outcome.
   /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
@@ -135,11 +138,27 @@ class TUNEONCE_API TunedKernel {
   }
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// From now on nothing is tuned, compiled for a search, or served from the store: a launch whose key is not resident
-  /// runs the fallback, and is counted and listed. Call it after Warmup, before captures and steady operation.
+  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on tensors that hold
+  /// what the definition declares (WarmupInputs) and on the scalars of the launch that met them, or looked up in the store
+  /// again (kStoredOnly); another process's are left for the next time, and so are failures whose pause is not over.
+  /// Keys beyond AutotunePolicy::max_resident_keys are dropped. After Seal only that. Cheap where nothing waits: call it
+  /// between two steps. REQUIRES: no stream of the process captures, and no launch of the host's is in flight: what runs
+  /// beside a search would be measured with it.
+  /// Errors: FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
+  Status AtSafePoint(CUstream stream);
+
+  /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose key
+  /// is not resident runs the stand-in, and is counted and listed. Keys that wait for a safe point wait no more. Call it
+  /// after Warmup, before captures and steady operation.
   void Seal();
   /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
   std::vector<std::string> sealed_misses() const;
+
+  /// Unloads code that no key runs any more, because its keys were dropped (AutotunePolicy::max_resident_keys) or run
+  /// something else now. Until then it stays loaded: a graph that was captured with it may be replayed. REQUIRES: no
+  /// other call of this kernel is under way, what it launched is done, and no graph captured before the keys were
+  /// dropped is used again: instantiating it anew crashes inside the driver.
+  void ReleaseRetired();
 
   Counters counters() const;
   const KernelDefinition& definition() const;

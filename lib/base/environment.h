@@ -14,7 +14,7 @@ namespace tuneonce {
 /// what needs a part of it. Its Read is the library's only getenv; a value that nobody read has the defaults below.
 struct TUNEONCE_API Environment {
   /// `TUNEONCE_DISABLE_AUTOTUNE` or `DISABLE_AUTOTUNE` is "1": TunedKernels made from now on neither measure nor
-  /// store; they launch the baseline, else the fallback, else the first valid config. Default false.
+  /// store; they launch their stand-ins. Default false.
   bool disable_autotune = false;
   /// `TUNEONCE_CUDA_DRIVER`: the library to load instead of "libcuda.so.1". Default empty.
   std::string cuda_driver;

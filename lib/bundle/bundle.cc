@@ -8,11 +8,11 @@
 #include "bundle/bundle_artifacts.h"
 #include "bundle/bundle_files.h"
 #include "bundle/bundle_fill.h"
+#include "bundle/bundle_folders.h"
 #include "bundle/bundle_space.h"
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
 #include "definition/fill_bytes.h"
-#include "bundle/bundle_folders.h"
 #include "launch/assumption.h"
 
 namespace tuneonce {

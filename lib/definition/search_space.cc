@@ -46,7 +46,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       constraints_(other.constraints_),
       filters_(other.filters_),
       guards_(other.guards_),
-      baseline_(other.baseline_),
+      baselines_(other.baselines_),
       fallback_(other.fallback_),
       max_configs_(other.max_configs_),
       status_(other.status_) {
@@ -59,7 +59,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   constraints_.swap(other.constraints_);
   filters_.swap(other.filters_);
   guards_.swap(other.guards_);
-  baseline_.swap(other.baseline_);
+  baselines_.swap(other.baselines_);
   fallback_.swap(other.fallback_);
   max_configs_ = other.max_configs_;
   status_ = std::move(other.status_);
@@ -92,7 +92,7 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
                                                   " twice: that would make duplicate configs")));
     }
   }
-  if (baseline_ || fallback_) {
+  if (!baselines_.empty() || fallback_) {
     NoteError(InvalidArgumentError(
         absl::StrCat("axis '", name, "' was added after the baseline or fallback, which must name every axis")));
   }
@@ -161,8 +161,23 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
 }
 
 SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
-  baseline_ = MakeConfig("baseline", values);
+  return SetBaselines({std::move(values)});
+}
+
+SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
+  baselines_.clear();
+  for (const std::vector<AxisAssignment>& values : list) {
+    if (std::optional<Config> baseline = MakeConfig("baseline", values)) baselines_.push_back(*std::move(baseline));
+  }
   return *this;
+}
+
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Dims& dims) const {
+  for (const Config& baseline : baselines_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, dims));
+    if (failing.empty()) return std::optional<Config>(baseline);
+  }
+  return std::optional<Config>();
 }
 
 SearchSpace& SearchSpace::SetFallback(std::vector<AxisAssignment> values) {
@@ -225,19 +240,22 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
   return std::string();
 }
 
-Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
+Result<std::string> SearchSpace::FailingGuard(const Config& config, const Dims& dims) const {
   for (const Guard& guard : guards_) {
     TUNEONCE_ASSIGN_OR_RETURN(
         bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
-    if (!holds) {
-      return FailedPreconditionError(
-          absl::StrCat("guard '", guard.name, "' does not hold for config {", config.ToString(), "}"));
-    }
+    if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
-  return Status();
+  return std::string();
 }
 
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+  if (failing.empty()) return Status();
+  return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
+}
+
+Status SearchSpace::CheckBuilt(const Target& target) const {
   TUNEONCE_RETURN_IF_ERROR(status_);
   // A bound on the walk itself: constraints cannot be asked about billions of points.
   constexpr std::int64_t kMaxPoints = 1'000'000;
@@ -245,15 +263,47 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
     return InvalidArgumentError(
         absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
-  if (baseline_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(*baseline_, target));
-    if (!dropped.empty()) {
-      return InvalidArgumentError(
-          absl::StrCat("the baseline {", baseline_->ToString(), "} breaks ", dropped, " on ", target.name()));
+  for (const Config& baseline : baselines_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline, target));
+    if (dropped.empty()) continue;
+    return InvalidArgumentError(
+        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
+  }
+  return Status();
+}
+
+Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const {
+  std::vector<Config> fit;
+  for (Config& config : *configs) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+    if (failing.empty()) {
+      fit.push_back(std::move(config));
+    } else {
+      ++(*drops)[failing];
     }
   }
+  *configs = std::move(fit);
+  return Status();
+}
+
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
+                                                  const Dims* dims, const Drops& drops) const {
+  if (!configs.empty()) return configs;
+  if (fallback_) return std::vector<Config>{*fallback_};
+  if (dims != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *dims));
+  auto most =
+      std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return InvalidArgumentError(absl::StrCat(
+      "the search space is empty on ", target.name(), ": ",
+      most == drops.end() ? std::string("it has no points") : most->first,
+      most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
+      "; relax it, or set a baseline or a fallback"));
+}
+
+Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   std::vector<Config> configs;
-  std::map<std::string, int> drops;
+  Drops drops;
   std::vector<std::size_t> odometer(axes_->axes.size(), 0);
   for (std::int64_t point = 0, points = NumPoints(); point < points; ++point) {
     std::vector<AxisValue> values;
@@ -264,37 +314,29 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
     }
     Config config(axes_, std::move(values));
     TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-    if (dropped.empty() && dims != nullptr) {
-      if (Status guards = CheckGuards(config, *dims); guards.code() == StatusCode::kFailedPrecondition) {
-        dropped = guards.message().substr(0, guards.message().find(" does not hold"));
-      } else if (!guards.ok()) {
-        return guards;
-      }
-    }
-    bool is_baseline = baseline_ && config == *baseline_;
-    if (dropped.empty() || is_baseline) {
+    if (dropped.empty()) {
       configs.push_back(std::move(config));
     } else {
       ++drops[dropped];
     }
   }
+  if (dims != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*dims, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
                                              max_configs_, " are allowed: narrow it, or call AllowConfigs(",
                                              configs.size(), ")"));
   }
-  if (configs.empty()) {
-    if (fallback_) return std::vector<Config>{*fallback_};
-    auto most =
-        std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    return InvalidArgumentError(absl::StrCat(
-        "the search space is empty on ", target.name(), ": ",
-        most == drops.end() ? std::string("it has no points") : most->first,
-        most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-        "; relax it, or set a baseline or a fallback"));
-  }
-  return configs;
+  return NotEmpty(std::move(configs), target, dims, drops);
+}
+
+Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
+                                                 const Dims& dims) const {
+  if (!has_guards()) return configs;
+  Drops drops;
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(dims, &configs, &drops));
+  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
+  return NotEmpty(std::move(configs), target, &dims, drops);
 }
 
 Status SearchSpace::TakeMisuse() const {
@@ -312,7 +354,7 @@ std::string SearchSpace::ToString() const {
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);
   for (const Filter& filter : filters_) absl::StrAppend(&text, "; target filter ", filter.name);
   for (const Guard& guard : guards_) absl::StrAppend(&text, "; guard ", guard.name);
-  if (baseline_) absl::StrAppend(&text, "; baseline {", baseline_->ToString(), "}");
+  for (const Config& baseline : baselines_) absl::StrAppend(&text, "; baseline {", baseline.ToString(), "}");
   if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
   return text;
 }

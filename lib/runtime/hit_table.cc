@@ -30,34 +30,121 @@ HitTable::HitTable(std::size_t num_words) : num_words_(num_words) {
   slots_.store(all_slots_.back().get(), std::memory_order_release);
 }
 
-const HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const {
+HitTable::Slot* HitTable::Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const {
   std::size_t at = key.hash;
   while (slots.At(at)->words()[0].load(std::memory_order_relaxed) != 0) at += slots.stride;
   Slot* slot = slots.At(at);
-  slot->entry = entry;
+  slot->first = entry;
+  slot->current.store(&slot->first, std::memory_order_relaxed);
   for (std::size_t i = 1; i < num_words_; ++i) slot->words()[i].store(key.words[i], std::memory_order_relaxed);
   slot->words()[0].store(key.words[0], std::memory_order_release);
   return slot;
 }
 
-void HitTable::Grow() {
-  auto larger = std::make_unique<const Slots>(2 * all_slots_.back()->count, num_words_);
-  ResidentKey key;
-  for (Inserted& one : inserted_) {
-    key.hash = one.hash;
-    for (std::size_t i = 0; i < num_words_; ++i) key.words[i] = one.slot->words()[i].load(std::memory_order_relaxed);
-    one.slot = Place(*larger, key, one.slot->entry);
+HitTable::Slot* HitTable::SlotOf(const ResidentKey& key) const {
+  const Slots& slots = *all_slots_.back();
+  for (std::size_t at = key.hash;; at += slots.stride) {
+    Slot* slot = slots.At(at);
+    std::uint64_t first = slot->words()[0].load(std::memory_order_relaxed);
+    if (first == 0 || (first == key.words[0] && HasOtherWords(*slot, key))) return slot;
   }
-  slots_.store(larger.get(), std::memory_order_release);
-  all_slots_.push_back(std::move(larger));
+}
+
+ResidentKey HitTable::KeyOf(const Inserted& one) const {
+  ResidentKey key;
+  for (std::size_t i = 0; i < num_words_; ++i) key.words[i] = one.slot->words()[i].load(std::memory_order_relaxed);
+  key.count = num_words_;
+  key.hash = one.hash;
+  return key;
+}
+
+void HitTable::MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const {
+  std::deque<Inserted> moved;
+  for (const Inserted& one : *inserted) {
+    if (!one.is_current()) continue;
+    Slot* slot = Place(slots, KeyOf(one), *one.entry);
+    moved.push_back(Inserted{one.hash, slot, &slot->first});
+  }
+  *inserted = std::move(moved);
+}
+
+void HitTable::Rebuild() {
+  std::size_t count = kInitialSlots;
+  while (count < 6 * (size_ + 1)) count *= 2;
+  auto slots = std::make_unique<const Slots>(count, num_words_);
+  all_slots_.reserve(all_slots_.size() + 1);
+  MoveTo(*slots, &kept_);
+  MoveTo(*slots, &inserted_);
+  slots_.store(slots.get(), std::memory_order_release);
+  all_slots_.push_back(std::move(slots));
+  used_slots_ = size_;
 }
 
 const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (const Entry* existing = Find(key); existing != nullptr) return existing;
-  if (3 * (inserted_.size() + 1) > all_slots_.back()->count) Grow();
-  inserted_.push_back(Inserted{key.hash, Place(*all_slots_.back(), key, entry)});
-  return &inserted_.back().slot->entry;
+  if (3 * (used_slots_ + 1) > all_slots_.back()->count) Rebuild();
+  Slot* slot = SlotOf(key);
+  bool is_new = slot->words()[0].load(std::memory_order_relaxed) == 0;
+  if (is_new) {
+    inserted_.push_back(Inserted{key.hash, slot, &slot->first});
+    Place(*all_slots_.back(), key, entry);
+    ++used_slots_;
+    ++size_;
+    return &slot->first;
+  }
+  const Entry* existing = slot->current.load(std::memory_order_relaxed);
+  if (existing != nullptr && !existing->is_provisional) return existing;
+  later_entries_.push_back(std::make_unique<const Entry>(entry));
+  const Entry* later = later_entries_.back().get();
+  inserted_.push_back(Inserted{key.hash, slot, later});
+  slot->current.store(later, std::memory_order_release);
+  if (existing == nullptr) ++size_;
+  return later;
+}
+
+void HitTable::Drop(const ResidentKey& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Slot* slot = SlotOf(key);
+  bool is_empty = slot->words()[0].load(std::memory_order_relaxed) == 0;
+  if (is_empty || slot->current.load(std::memory_order_relaxed) == nullptr) return;
+  slot->current.store(nullptr, std::memory_order_release);
+  --size_;
+}
+
+std::optional<ResidentKey> HitTable::Oldest() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  while (!inserted_.empty() && !inserted_.front().is_current()) inserted_.pop_front();
+  if (inserted_.empty()) return std::nullopt;
+  return KeyOf(inserted_.front());
+}
+
+void HitTable::Keep() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  kept_.insert(kept_.end(), inserted_.begin(), inserted_.end());
+  inserted_.clear();
+}
+
+std::size_t HitTable::size() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return size_;
+}
+
+std::vector<const ResidentKernel*> HitTable::Kernels() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<const ResidentKernel*> kernels;
+  for (const std::deque<Inserted>* list : {&kept_, &inserted_}) {
+    for (const Inserted& one : *list) {
+      if (one.is_current()) kernels.push_back(one.entry->kernel);
+    }
+  }
+  return kernels;
+}
+
+void HitTable::ReleaseRetired() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Rebuild();
+  all_slots_.erase(all_slots_.begin(), all_slots_.end() - 1);
+  later_entries_.clear();
 }
 
 }  // namespace tuneonce

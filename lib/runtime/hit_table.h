@@ -2,8 +2,10 @@
 #define TUNEONCE_LIB_RUNTIME_HIT_TABLE_H_
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "runtime/resident_kernel.h"
@@ -11,10 +13,12 @@
 
 namespace tuneonce {
 
-/// The resident kernels by key: insert-only, open addressing with linear probing, at most a third full. Find takes no
-/// lock, writes nothing shared, and as a rule touches one cache line: what a key runs lies beside its words, which fit
-/// up to five (the device, and four parts of a recipe). Outgrown slots live as long as the table, so that a reader
-/// never meets freed memory; they add up to less than the current ones. Thread-safe.
+/// What each resident key runs: open addressing with linear probing, at most a third full. What a key runs is replaced or
+/// dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line: what a
+/// key ran first lies beside its words, which fit up to four (the device, and three parts of a recipe).
+///
+/// A reader never meets freed memory: outgrown slots, and entries that were replaced or dropped, live until
+/// ReleaseRetired. Thread-safe but for that.
 class HitTable {
  public:
   /// What a key runs.
@@ -22,10 +26,11 @@ class HitTable {
     const ResidentKernel* kernel;
     std::uint32_t grid[3];  ///< In blocks, if is_prepared.
     bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
+    bool is_provisional;    ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
 
     bool Suits(const BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
-      return kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
+      return !is_provisional && kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
     }
     /// REQUIRES: Suits.
     Status Launch(CUstream stream, BoundCall& call) const {
@@ -42,22 +47,35 @@ class HitTable {
     for (std::size_t at = key.hash;; at += slots->stride) {
       const Slot& slot = *slots->At(at);
       std::uint64_t first = slot.words()[0].load(std::memory_order_acquire);
-      if (first == key.words[0] && HasOtherWords(slot, key)) return &slot.entry;
+      if (first == key.words[0] && HasOtherWords(slot, key)) return slot.current.load(std::memory_order_acquire);
       if (first == 0) return nullptr;
     }
   }
 
-  /// Publishes `entry`. If the key is there already, what it runs stays, and is returned.
-  /// REQUIRES: the kernel outlives the table.
+  /// Publishes `entry`, in place of a provisional one. If the key runs something else already, that stays. Returns what
+  /// the key runs now. REQUIRES: the kernel outlives the table.
   const Entry* Insert(const ResidentKey& key, const Entry& entry);
+  /// The key runs nothing from now on.
+  void Drop(const ResidentKey& key);
+  /// The key whose entry was inserted first of all that are there, but for those that Keep kept.
+  std::optional<ResidentKey> Oldest();
+  /// What is there now is never the Oldest.
+  void Keep();
+  /// Number of keys that run something.
+  std::size_t size() const;
+  /// What the keys run, in the order in which it was inserted.
+  std::vector<const ResidentKernel*> Kernels() const;
+  /// Frees what readers may have met before. REQUIRES: no Find is under way, and no entry that one returned is in use.
+  void ReleaseRetired();
 
  private:
   static constexpr std::size_t kInitialSlots = 64;
   using Word = std::atomic<std::uint64_t>;
 
-  /// An entry; the key's words follow it in memory. The first is written last, and 0 as long as the slot is empty.
+  /// What a key runs; the key's words follow it in memory. The first is written last, and 0 as long as the slot is empty.
   struct Slot {
-    Entry entry;
+    std::atomic<const Entry*> current;  // `first`, or what replaced it; null if it was dropped.
+    Entry first;
     const Word* words() const { return reinterpret_cast<const Word*>(this + 1); }
     Word* words() { return reinterpret_cast<Word*>(this + 1); }
   };
@@ -82,17 +100,30 @@ class HitTable {
     }
     return true;
   }
-  const Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
-  void Grow();
+  /// The key's slot, or the empty one where it belongs. REQUIRES: the lock.
+  Slot* SlotOf(const ResidentKey& key) const;
+  Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
+  /// Moves what the keys run to new slots, at most a sixth full with one more.
+  void Rebuild();
 
-  const std::size_t num_words_;
-  std::mutex mutex_;  // Of writers.
-  std::vector<std::unique_ptr<const Slots>> all_slots_;
+  /// What is current is in order of insertion, among what was replaced or dropped since.
   struct Inserted {
     std::uint64_t hash;
-    const Slot* slot;
+    Slot* slot;
+    const Entry* entry;
+    bool is_current() const { return slot->current.load(std::memory_order_relaxed) == entry; }
   };
-  std::vector<Inserted> inserted_;
+  ResidentKey KeyOf(const Inserted& one) const;
+  void MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const;
+
+  const std::size_t num_words_;
+  mutable std::mutex mutex_;  // Of writers.
+  std::vector<std::unique_ptr<const Slots>> all_slots_;
+  std::vector<std::unique_ptr<const Entry>> later_entries_;  // Those that took another's place.
+  std::deque<Inserted> kept_;  // Before them all: by Keep.
+  std::deque<Inserted> inserted_;
+  std::size_t used_slots_ = 0;  // Of the last of all_slots_.
+  std::size_t size_ = 0;
   std::atomic<const Slots*> slots_;  // The last of all_slots_.
 };
 

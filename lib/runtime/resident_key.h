@@ -30,18 +30,18 @@ struct KeyMultipliers {
 };
 inline constexpr KeyMultipliers kKeyMultipliers;
 
-/// What a launch is looked up by: the device, whether the tuned or a fallback config is wanted, and the recipe's
+/// What a launch is looked up by: the device, whether the tuned or a stand-in config is wanted, and the recipe's
 /// words. On the stack of the launch.
 struct ResidentKey {
   std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
   std::size_t count;
   std::uint64_t hash;
 
-  /// kFallback + i: the i-th fallback, for calls that those before it do not suit.
-  enum Role : std::uint64_t { kTuned = 1, kFallback };
+  /// kStandIn + i: the i-th stand-in, for calls that those before it do not suit.
+  enum Role : std::uint64_t { kTuned = 1, kStandIn };
   static constexpr int kRoleBits = 8;
-  static constexpr std::size_t kMostFallbacks = (1 << kRoleBits) - kFallback;
-  static Role Fallback(std::size_t i) { return static_cast<Role>(kFallback + i); }
+  static constexpr std::size_t kMostStandIns = (1 << kRoleBits) - kStandIn;
+  static Role StandIn(std::size_t i) { return static_cast<Role>(kStandIn + i); }
 
   /// The first word, never 0. The context does not count: a CUkernel runs in each.
   static std::uint64_t DeviceWord(CUdevice device, Role role) {
@@ -72,6 +72,16 @@ class KeyWriter {
   std::size_t count_ = 0;
   std::uint64_t hash_ = 0;
 };
+
+/// The key with another role. REQUIRES: its words are all there.
+inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
+  ResidentKey other;
+  KeyWriter writer(&other);
+  writer.Add(key.words[0] >> ResidentKey::kRoleBits << ResidentKey::kRoleBits | role);
+  for (std::size_t i = 1; i < key.count; ++i) writer.Add(key.words[i]);
+  writer.Finish();
+  return other;
+}
 
 }  // namespace tuneonce
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "runtime/resident_key.h"
 #include "tuneonce/status.h"
 
 namespace tuneonce {
@@ -16,6 +17,7 @@ namespace tuneonce {
 struct TuneOutcome {
   Status status;
   bool is_elsewhere = false;  ///< The error: another process tunes the key.
+  bool is_not_stored = false;  ///< The error: no record serves the key, and nothing else may be asked.
 };
 
 /// Single flight: of all threads that ask for the same key at a time, one works and the others wait for its outcome.
@@ -49,6 +51,11 @@ class TuneOnce {
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Flight>> flights_;
 };
+
+/// The key of a launch, as flights go by it.
+inline TuneOnce::Key FlightOf(const ResidentKey& key) {
+  return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
+}
 
 }  // namespace tuneonce
 

@@ -1,8 +1,6 @@
 // The hot path: from arguments to a launch, when the key is resident.
 #include "tuneonce/tuned_kernel.h"
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +8,8 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
-#include "runtime/guarded_store.h"
 #include "runtime/context_status.h"
+#include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
 #include "tuneonce/artifact_cache.h"
@@ -31,10 +29,9 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
         its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
         const Runtime& its_runtime = *its_policy.search.runtime;
-        bool is_disabled = its_policy.disabled.value_or(its_runtime.environment().disable_autotune);
-        its_policy.disabled = is_disabled;
-        // Disabled, nothing is looked up or stored: no file is opened for it.
-        if (its_policy.store == nullptr && is_disabled) its_policy.store = its_runtime.memory_store();
+        // Of kBaselineOnly nothing is looked up or stored: no file is opened for it.
+        bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
+        if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
         if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
@@ -44,14 +41,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
         return std::move(its_policy);
       }()),
-      disabled(*policy.disabled),
-      has_one_device([&] {
-        Result<int> count = Device::Count(api);
-        return count.ok() && *count == 1;
-      }()),
+      is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
       binder(*definition),
-      table(1 + binder.num_varying_key_words()),
-      failed_(std::chrono::milliseconds(std::max(0, policy.retry_after_ms))) {}
+      announcer(*definition, binder, policy),
+      residency(*definition, binder, api),
+      chooser({definition, binder, api, policy, announcer, residency, counters}),
+      misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
 /// What a TunedKernel is made of, before and after its driver is known.
 struct TunedKernel::Origin {
@@ -66,7 +61,7 @@ struct TunedKernel::Origin {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
     impl = std::make_unique<Impl>(definition, device.api(), std::move(policy));
-    if (is_sealed) impl->sealed = true;
+    if (is_sealed) impl->misses.Seal();
     return impl.get();
   }
 };
@@ -92,7 +87,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
   origin->policy = std::move(policy);
   std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;
   runtime = Runtime::OrDefault(runtime);
-  if (!origin->policy.disabled) origin->policy.disabled = runtime->environment().disable_autotune;
+  if (runtime->environment().disable_autotune) origin->policy.mode = AutotunePolicy::Mode::kBaselineOnly;
   return TunedKernel(std::move(origin));
 }
 
@@ -164,12 +159,12 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (disabled) return LaunchFallback(stream, call, missed);
+  if (is_baseline_only) return misses.LaunchStandIn(stream, call, missed);
   ResidentKey key;
-  if (Status keyed = KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const HitTable::Entry* entry = table.Find(key);
+  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
+  const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr) {
-    if (missed == nullptr) return LaunchMiss(stream, call, key);
+    if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
     *missed = true;
     return Status();
   }
@@ -177,7 +172,7 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
     hits.Add();
     return entry->Launch(stream, call);
   }
-  Status launched = LaunchFallback(stream, call, missed);
+  Status launched = misses.LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
   return launched;
 }
@@ -190,42 +185,45 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl->KeyOf(call, ResidentKey::kTuned, &key));
-  return impl->table.Find(key) != nullptr;
+  TUNEONCE_RETURN_IF_ERROR(impl->residency.KeyOf(call, ResidentKey::kTuned, &key));
+  return impl->residency.HasChoice(key);
 }
 
 Counters TunedKernel::counters() const {
   const Impl* impl = impl_.load(std::memory_order_acquire);
   Counters counters;
   if (impl == nullptr) return counters;
-  const Impl::AtomicCounters& from = impl->counters;
+  const MissCounters& from = impl->counters;
   counters.hits = impl->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.fallbacks = impl->fallbacks.Sum();
+  counters.stand_ins = impl->misses.num_stand_ins();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  std::lock_guard<std::mutex> lock(impl->kernels_mutex_);
-  counters.loaded_kernels = static_cast<std::int64_t>(impl->kernels_.size());
+  counters.waiting_keys = impl->misses.num_waiting();
+  counters.loaded_kernels = impl->residency.num_loaded_kernels();
+  counters.resident_entries = impl->residency.num_entries();
   return counters;
 }
 
 void TunedKernel::Seal() {
   std::lock_guard<std::mutex> lock(origin_->mutex);
   origin_->is_sealed = true;
-  if (origin_->impl != nullptr) origin_->impl->sealed = true;
+  if (origin_->impl != nullptr) origin_->impl->misses.Seal();
+}
+
+void TunedKernel::ReleaseRetired() {
+  if (Impl* impl = impl_.load(std::memory_order_acquire); impl != nullptr) impl->residency.ReleaseRetired();
 }
 
 std::vector<std::string> TunedKernel::sealed_misses() const {
   Impl* impl = impl_.load(std::memory_order_acquire);
-  if (impl == nullptr) return {};
-  std::lock_guard<std::mutex> lock(impl->missed_mutex);
-  return impl->missed_keys;
+  return impl == nullptr ? std::vector<std::string>() : impl->misses.sealed_misses();
 }
 
 const KernelDefinition& TunedKernel::definition() const { return *origin_->definition; }

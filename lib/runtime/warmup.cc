@@ -1,19 +1,20 @@
-// TunedKernel::Warmup: what a launch would find, made ahead of it.
+// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point.
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
-#include "runtime/warmup_inputs.h"
+#include "runtime/tuning_call.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
 namespace {
 
-Status InsideCallbackError() {
-  return FailedPreconditionError("Warmup was called from inside a callback of this library");
+Status InsideCallbackError(const char* function) {
+  return FailedPreconditionError(absl::StrCat(function, " was called from inside a callback of this library"));
 }
 
 /// The value of `name` in a shape's list; null if it is not there.
@@ -84,70 +85,43 @@ Result<bool> IsEmpty(const KernelDefinition& definition, const Dims& dims) {
 
 }  // namespace
 
-TuneOutcome TunedKernel::Impl::WarmTuned(const TuneRequest& request) {
-  ResidentKey key;
-  if (Status tunable = CheckTunable(request.stream, request.call); !tunable.ok()) return {tunable};
-  if (Status keyed = KeyOf(request.call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
-  bool waited = false;
-  TuneOutcome outcome = MakeResident(request, key, &waited);
-  // A launch that does not wait for other processes was first: now this thread waits.
-  return waited && outcome.is_elsewhere ? MakeResident(request, key, &waited) : outcome;
-}
-
-Status TunedKernel::Impl::Warm(CUstream stream, const Argument* arguments, std::size_t count,
-                               const std::vector<DType>* fills_of) {
-  BoundCall call;
-  bool is_empty = false;
-  if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) return is_empty ? Status() : bound;
-  Status tuned = disabled ? Status() : WarmTuned({stream, call, /*is_warmup=*/true, fills_of}).status;
-  if (tuned.sticky() || (!tuned.ok() && IsInterrupted(policy.search.interrupted))) return tuned;
-  // Also where the key could not be tuned: launches, captures among them, run the fallback then.
-  Status loaded = MakeFallbackResident(call);
-  if (tuned.ok()) return loaded;
-  return loaded.ok() ? tuned : BothFailed(tuned, loaded);
-}
-
-Status TunedKernel::Impl::MakeFallbackResident(const BoundCall& call) {
-  ResidentKey key;
-  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, FindFallback(call, &key));
-  return entry != nullptr ? Status() : LoadFallback(call, key).status();
-}
-
-Status TunedKernel::Impl::CheckCanWarm(CUstream stream) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
-  TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
-  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(api, stream).IsCapturing());
-  if (!capturing) return Status();
-  return FailedPreconditionError(absl::StrCat("kernel '", definition->name(),
-                                              "', warm-up: the stream is capturing: warm up before the capture"));
-}
-
 Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
-  TUNEONCE_RETURN_IF_ERROR(CheckCanWarm(stream));
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
   Result<Dims> dims = DimsOf(*definition, shape);
   Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
   if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
   if (*is_empty) return Status();
   Result<std::vector<DType>> dtypes = DTypesOf(*definition, shape);
   if (!dtypes.ok()) return dtypes.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
-  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs,
-                            WarmupInputs::Create(*definition, *dims, *dtypes, StreamView(api, stream),
-                                                 disabled ? WarmupInputs::Use::kShapes : WarmupInputs::Use::kSearch));
-  return Warm(stream, inputs.arguments().data(), inputs.arguments().size(), &*dtypes);
+  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, *std::move(dtypes), {}},
+                                                                 StreamView(api, stream), use));
+  return misses.Warm(stream, call);
+}
+
+Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+  BoundCall bound;
+  bool is_empty = false;
+  if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
+    return is_empty ? Status() : status;
+  }
+  TuningCall call(bound);
+  Status warmed = misses.Warm(stream, call);
+  if (warmed.sticky() || IsInterrupted(policy.search.interrupted)) return warmed;
+  Status rest = misses.AtSafePoint(stream);
+  return warmed.ok() ? rest : warmed;
 }
 
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  if (InsideCallback()) return InsideCallbackError();
+  if (InsideCallback()) return InsideCallbackError("Warmup");
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
-  return impl->Guarded([&]() -> Status {
-    TUNEONCE_RETURN_IF_ERROR(impl->CheckCanWarm(stream));
-    return impl->Warm(stream, arguments, count, nullptr);
-  });
+  return impl->Guarded([&] { return impl->WarmArguments(stream, arguments, count); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
-  if (InsideCallback()) return InsideCallbackError();
+  if (InsideCallback()) return InsideCallbackError("Warmup");
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
   // Where one shape needed a search others will: they share one claim of CUPTI.
@@ -162,12 +136,22 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       } catch (...) {  // A display must not end a warm-up.
       }
     }
-    if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) break;
+    if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) return first_failure;
     bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
     if (will_search && !burst && impl->policy.search.timer == nullptr)
       burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
   }
-  return first_failure;
+  Status rest = AtSafePoint(stream);
+  return first_failure.ok() ? rest : first_failure;
+}
+
+Status TunedKernel::AtSafePoint(CUstream stream) {
+  if (InsideCallback()) return InsideCallbackError("AtSafePoint");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "safe point", "call it"));
+    return impl->misses.AtSafePoint(stream);
+  });
 }
 
 }  // namespace tuneonce

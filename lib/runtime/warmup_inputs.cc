@@ -92,19 +92,22 @@ std::size_t WarmupInputs::bytes() const {
                          [](std::size_t sum, const DeviceBuffer& buffer) { return sum + buffer.bytes(); });
 }
 
-Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, const Dims& dims,
-                                          const std::vector<DType>& given, StreamView stream, Use use) {
+Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, const InputShape& shape,
+                                          StreamView stream, Use use) {
+  const Dims& dims = shape.dims;
   WarmupInputs inputs;
   auto fill = [&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(CheckDims(definition, dims));
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, DTypesOf(definition, given));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, DTypesOf(definition, shape.dtypes));
     inputs.views_.reserve(definition.parameters().size());
     inputs.scalars_.reserve(definition.parameters().size());
     for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
       const Parameter& parameter = definition.parameters()[i];
       if (parameter.kind == ParameterKind::kScalar) {
         inputs.scalars_.push_back(0);
-        if (use == Use::kSearch || parameter.warmup) {
+        if (!shape.scalars.empty()) {
+          inputs.scalars_.back() = shape.scalars[i];
+        } else if (use == Use::kSearch || parameter.warmup) {
           TUNEONCE_ASSIGN_OR_RETURN(inputs.scalars_.back(), WarmupScalar(definition, parameter, dims));
         }
         inputs.arguments_.push_back(Argument::Scalar(parameter.dtype, &inputs.scalars_.back()));

@@ -11,6 +11,15 @@
 
 namespace tuneonce {
 
+/// What inputs are made for.
+struct InputShape {
+  Dims dims;
+  /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be empty.
+  std::vector<DType> dtypes;
+  /// By parameter, the bytes of scalars; empty: what the definition declares.
+  std::vector<std::uint64_t> scalars;
+};
+
 /// Arguments for a launch where there is no caller's data: what TunedKernel::Warmup makes of a shape. Inputs hold what
 /// the definition declares (Parameter::ForWarmup); floating-point tensors without a declaration pseudo-random numbers
 /// from [-1, 1), the same in each process; outputs zeros.
@@ -23,12 +32,11 @@ class TUNEONCE_API WarmupInputs {
     kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
   };
 
-  /// `dtypes`: by tensor parameter, in order; where the definition names the
-  /// dtype, or says whose it is, it may be kAny; may be empty. Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
+  /// Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
   /// does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of integers or
   /// truth values without a declared fill; ResourceExhausted.
-  static Result<WarmupInputs> Create(const KernelDefinition& definition, const Dims& dims,
-                                     const std::vector<DType>& dtypes, StreamView stream, Use use = Use::kSearch);
+  static Result<WarmupInputs> Create(const KernelDefinition& definition, const InputShape& shape, StreamView stream,
+                                     Use use = Use::kSearch);
 
   /// Of device memory, all tensors together.
   std::size_t bytes() const;

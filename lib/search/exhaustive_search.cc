@@ -49,7 +49,7 @@ Result<Target> CurrentTarget(const DriverApi& api) {
   return Target::Of(identity);
 }
 
-Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& space, const Target& target,
+Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<Config>& baseline, const Target& target,
                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
@@ -64,9 +64,9 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const SearchSpace& sp
   SearchOptions guarded = options;
   std::optional<GuardedTimer> timer;
   if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
-  InProcessRunner runner(trial_stream.view(), guarded, memory, space.baseline().has_value());
+  InProcessRunner runner(trial_stream.view(), guarded, memory, baseline.has_value());
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(kernel, target, space.baseline(), guarded, runner, stream.api().measuring_lock(device.handle()));
+  SearchEngine engine(kernel, target, baseline, guarded, runner, stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
                                             [&] { return engine.Run(std::move(planned)); });
@@ -174,7 +174,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch(kernel, space, target, stream, std::move(planned), options, std::move(memory)));
+                            RunSearch(kernel, space.baseline(), target, stream, std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -199,14 +199,16 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            definition->space().Enumerate(call.problem.target, &call.problem.dims));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return SearchCall(std::move(definition), stream, call, options, std::move(memory));
+  return SearchCall(std::move(definition), stream, call, configs, options, std::move(memory));
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const SearchOptions& options, TrialMemory memory) {
+                                 const BoundCall& call, const std::vector<Config>& configs,
+                                 const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition->space().Enumerate(target, &call.problem.dims));
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {
@@ -214,7 +216,8 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
     TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), definition->space(), target, stream,
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), baseline, target, stream,
                                                              std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;

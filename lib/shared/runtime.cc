@@ -15,6 +15,7 @@
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/device.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
 

@@ -141,13 +141,17 @@ TEST(SearchSpaceTest, TheLimitIsRaisedInWords) {
   EXPECT_EQ(space.Enumerate(kCpu)->size(), 36u);
 }
 
-TEST(SearchSpaceTest, ABaselineTakesPartOverGuardsButMustKeepConstraints) {
+TEST(SearchSpaceTest, ABaselineThatAGuardExcludesTakesNoPartAndMustKeepConstraints) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.AddGuard("never 64", [=](const Config& c, const Dims&) { return c[tile] != 64; });
   space.SetBaseline({{tile, 64}});
   Dims dims(0);
-  EXPECT_EQ(Names(space.Enumerate(kCpu, &dims)), (std::vector<std::string>{"TILE=32", "TILE=64"}));
+  EXPECT_EQ(Names(space.Enumerate(kCpu, &dims)), (std::vector<std::string>{"TILE=32"}));
+  EXPECT_FALSE(*space.BaselineFor(dims));
+  space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
+  EXPECT_EQ((*space.BaselineFor(dims))->ToString(), "TILE=32");
+  EXPECT_EQ(space.baseline()->ToString(), "TILE=64");
   space.AddConstraint("small", [=](const Config& c) { return c[tile] < 64; });
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
                "the baseline {TILE=64} breaks constraint 'small' on cpu");

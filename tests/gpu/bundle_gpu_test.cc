@@ -26,7 +26,6 @@ class BundleGpuTest : public testing::GpuTest,
  protected:
   BundleGpuTest() {
     policy_.search.runtime = testing::RuntimeIn({{"ENABLE_TILE", std::get<0>(GetParam()) ? "1" : "0"}});
-    policy_.disabled = false;
     policy_.store = std::make_shared<MemoryStore>();
     policy_.observer = kept_;
   }

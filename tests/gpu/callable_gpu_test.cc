@@ -6,6 +6,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "tuneonce/compiled_kernel.h"
+#include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/record_store.h"
@@ -29,7 +30,6 @@ class CallableGpuTest : public testing::GpuTest {
     if (IsSkipped()) return;
     space_.SetBaseline({{work_, 64}});
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.quiet = true;
     for (int work : {64, 1}) {
       Geometry geometry;

@@ -30,7 +30,6 @@ class TunedKernelGpuTest : public testing::GpuTest {
  protected:
   TunedKernelGpuTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   DeviceBuffer Floats(std::size_t count, float value) { return GpuTest::Floats(std::vector<float>(count, value)); }
   static KernelDefinition Shipped(const std::string& name) {
@@ -126,7 +125,7 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * static_cast<std::int64_t>(seen.size()) - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
+  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the stand-in";
   if (!address_came_back) GTEST_SKIP() << "no address came back in 20 contexts";
 }
 

@@ -131,7 +131,7 @@ os.remove(folder + "/slow")
 kernel(x, y)
 assert abs(y.sum() - 8) < 1e-4, y.sum()
 counters = kernel.counters()
-assert counters["failed_tunes"] == counters["fallbacks"] == 0 and kernel.is_tuned(x, y), counters
+assert counters["failed_tunes"] == counters["stand_ins"] == 0 and kernel.is_tuned(x, y), counters
 print("tuned", flush=True)
 """
 WAITS = """
@@ -198,7 +198,7 @@ def test_wrong_calls_say_what_is_wrong():
         (LookupError, "there is no bundle folder", lambda: tuneonce.TunedKernel("/does/not/exist", "cpu")),
         (ValueError, "unknown device 'gpu'", lambda: kernel_of("rms_norm") and tuneonce.Bundle(folder / "rms_norm") and
          tuneonce.TunedKernel(folder / "rms_norm", "gpu")),
-        (ValueError, "on_miss is", lambda: kernel_of("rms_norm", on_miss="never")),
+        (ValueError, "mode is", lambda: kernel_of("rms_norm", mode="never")),
         (ValueError, "timer is", lambda: kernel_of("rms_norm", timer="watch")),
         (TypeError, "", lambda: tuneonce.TunedKernel(folder / "rms_norm", "cpu", stroe="memory")),
     ]
@@ -216,7 +216,7 @@ def test_a_call_on_nothing_does_nothing():
         kernel(rows, w, rows.copy(), 1.0)
         assert kernel.is_tuned(rows, w, rows.copy(), 1.0)
     counters = kernel.counters()
-    assert counters["tunes"] == counters["hits"] == counters["fallbacks"] == 0, counters
+    assert counters["tunes"] == counters["hits"] == counters["stand_ins"] == 0, counters
 
 
 def test_arrays_that_are_not_contiguous_are_refused_by_kernels_that_take_pointers():
@@ -504,6 +504,34 @@ def test_import_is_cheap_and_brings_no_torch():
     assert best <= 50, f"{best} ms"
 
 
+def test_modes():
+    x, y = soft_arguments()
+    in_background = kernel_of("softmax", mode="tune_in_background")
+    for _ in range(3):
+        in_background(x, y)
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    counters = in_background.counters()
+    assert counters["tunes"] == 0 and counters["stand_ins"] == 3 and counters["waiting_keys"] == 1, counters
+    assert not in_background.is_tuned(x, y)
+    in_background.at_safe_point()
+    counters = in_background.counters()
+    assert counters["tunes"] == 1 and counters["waiting_keys"] == 0 and in_background.is_tuned(x, y), counters
+    in_background(x, y)
+    assert in_background.counters()["stand_ins"] == 3
+    in_background.release_retired()
+    in_background(x, y)
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    fixed = kernel_of("softmax", mode="baseline_only")
+    fixed(x, y)
+    assert fixed.counters()["stand_ins"] == 1 and fixed.counters()["tunes"] == 0
+    stored = kernel_of("softmax", mode="stored_only")  # Keeps no code either.
+    try:
+        stored(x, y)
+        assert False, "nothing may be compiled"
+    except tuneonce.UnavailableError as error:
+        assert "kStoredOnly compiles nothing" in str(error), error
+
+
 def test_doctor_and_disable_autotune():
     assert any(finding["name"] == "C++ compiler" for finding in tuneonce.doctor()["findings"])
     tuneonce.disable_autotune()
@@ -512,7 +540,7 @@ def test_doctor_and_disable_autotune():
         x, y = soft_arguments()
         kernel(x, y)
         np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
-        assert kernel.counters()["tunes"] == 0 and kernel.counters()["fallbacks"] == 1
+        assert kernel.counters()["tunes"] == 0 and kernel.counters()["stand_ins"] == 1
     finally:
         tuneonce.disable_autotune(False)
 

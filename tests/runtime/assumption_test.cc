@@ -22,7 +22,6 @@ class AssumptionTest : public testing::CpuDeviceTest {
 
   AssumptionTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = listener_;
   }
   /// y = 2 x: `fast` for whatever is assumed, `general` behind it if wanted.
@@ -128,7 +127,7 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000), At(y, 1000), 2.0f));
   EXPECT_EQ(listener_->variant, "wide");
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000, 1), At(y, 1000), 4.0f));
-  EXPECT_EQ(kernel->counters().fallbacks, 1);
+  EXPECT_EQ(kernel->counters().stand_ins, 1);
   EXPECT_EQ(Read(y), std::vector<float>(1000, 12));
 }
 
@@ -171,7 +170,7 @@ TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatT
   ASSERT_OK(both.Launch(stream_->get(), row, At(y, 8)));
   ASSERT_OK(y.Fill(0));
   ASSERT_OK(both.Launch(stream_->get(), far, At(y, 8)));
-  EXPECT_EQ(both.counters().fallbacks, 1);
+  EXPECT_EQ(both.counters().stand_ins, 1);
   EXPECT_EQ(Read(y), std::vector<float>(8, 3));
 }
 

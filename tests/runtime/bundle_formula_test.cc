@@ -12,7 +12,6 @@ class BundleFormulaTest : public testing::CpuDeviceTest, public ::testing::WithP
 
 TEST_P(BundleFormulaTest, TheTunedBundleComputesIt) {
   AutotunePolicy policy;
-  policy.disabled = false;
   policy.store = std::make_shared<MemoryStore>();
   testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy);
 }

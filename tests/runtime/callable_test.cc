@@ -14,6 +14,7 @@
 #include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
@@ -41,7 +42,6 @@ class CallableTest : public testing::CpuDeviceTest {
     CpuDeviceTest::SetUp();
     tactics_.emplace(*device_);
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
     policy_.search.quiet = true;
   }
@@ -82,7 +82,7 @@ TEST_F(CallableTest, TunesOncePerKeyAndThenLaunchesTheWinner) {
   EXPECT_EQ(slow_, 0);
   EXPECT_EQ(kernel.counters().hits, 3);
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   ASSERT_OK(Launch(kernel, 1001));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "winner and baseline; keys share them";
@@ -138,7 +138,7 @@ TEST_F(CallableTest, GuardsAndBucketsHoldForCallables) {
   EXPECT_EQ(fast_, 1);
   ASSERT_OK(Launch(kernel, 3999));
   EXPECT_EQ(slow_, 1) << "the bucket's winner does not suit this shape";
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -166,12 +166,12 @@ TEST_F(CallableTest, AWarmupByShapeMakesTheLaunchAHit) {
 TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
   KernelDefinition definition = tactics_->Definition(Counting());
   definition.Key(KeyOf("N").NextPow2());
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   TunedKernel baseline_only = Create(definition);
   ASSERT_OK(Launch(baseline_only, 128));
   EXPECT_EQ(slow_, 1);
   EXPECT_EQ(fast_, 0);
-  policy_.disabled = false;
+  policy_.mode = AutotunePolicy::Mode::kTune;
   TunedKernel kernel = Create(definition);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 128}}}));
   DeviceBuffer x = Floats(std::vector<float>(128, 3)), y = Floats(std::vector<float>(128, 0));

@@ -15,7 +15,6 @@ class ContiguousTest : public testing::CpuDeviceTest {
  protected:
   ContiguousTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   static TensorView Matrix(void* data, DType dtype, std::int64_t m, std::int64_t n, std::int64_t row,
                            std::int64_t column) {
@@ -71,7 +70,7 @@ TEST_F(ContiguousTest, ItIsCheckedWhateverTheKeyAndTheModeAre) {
   TensorView single = TensorView::Strided(x.data(), DType::kFloat32, &one, &many, 1);
   TensorView single_out = TensorView::Strided(y.data(), DType::kFloat32, &one, &many, 1);
   for (bool disabled : {false, true}) {
-    policy_.disabled = disabled;
+    policy_.mode = disabled ? AutotunePolicy::Mode::kBaselineOnly : AutotunePolicy::Mode::kTune;
     for (const KernelDefinition& definition : {scale.Definition(), bucketed, guarded.Definition()}) {
       Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
       ASSERT_OK(kernel);

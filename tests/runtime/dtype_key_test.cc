@@ -12,7 +12,6 @@ class DTypeKeyTest : public testing::CpuDeviceTest {
  protected:
   DTypeKeyTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   static KernelDefinition Copy() {
     KernelDefinition definition("copy");

@@ -85,7 +85,6 @@ class HitCostTest : public testing::CpuDeviceTest {
     counted_.emplace(table, "counted", true);
     AutotunePolicy policy;
     policy.store = std::make_shared<MemoryStore>();
-    policy.disabled = false;
     Result<TunedKernel> kernel = TunedKernelOn::Create(*Device::Get(*counted_, 0), definition, policy);
     ASSERT_OK(kernel);
     kernel_.emplace(*std::move(kernel));

@@ -67,7 +67,7 @@ class Bench {
   }
   TunedKernel Create(const KernelDefinition& definition, bool disabled = false) const {
     AutotunePolicy policy;
-    policy.disabled = disabled;
+    if (disabled) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
     policy.store = std::make_shared<MemoryStore>();
     policy.search.max_rounds = 1;
     policy.search.verify = Verify::kOff;  // The code writes nothing.
@@ -206,7 +206,7 @@ void Rank3(Bench& bench) {
 }
 
 /// Tuned for aligned tensors, then launched with another: the baseline runs.
-void Fallback(Bench& bench) {
+void StandIn(Bench& bench) {
   Scale scale = Assuming();
   scale.with_general = true;
   TunedKernel kernel = bench.Create(scale.Definition());
@@ -250,7 +250,7 @@ constexpr Feature kFeatures[] = {
     {"assumptions", [](Bench& bench) { RunScale(bench, Assuming()); }},
     {"rank_3", Rank3},
     {"strided", [](Bench& bench) { RunScale(bench, Strided()); }},
-    {"fallback", Fallback},
+    {"stand_in", StandIn},
 };
 
 }  // namespace

@@ -19,7 +19,8 @@ ResidentKey Key(const std::vector<std::uint64_t>& words) {
 /// A key's first word is never 0.
 ResidentKey Key(std::uint64_t a, std::uint64_t b) { return Key({a + 1, b}); }
 
-HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false}; }
+HitTable::Entry Runs(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false, false}; }
+HitTable::Entry Waits(const ResidentKernel& kernel) { return HitTable::Entry{&kernel, {}, false, true}; }
 
 /// What the key runs, or null.
 const ResidentKernel* FindIn(const HitTable& table, const ResidentKey& key) {
@@ -90,6 +91,108 @@ TEST(HitTableTest, LongKeysAreToldApartByTheirLastWord) {
     EXPECT_EQ(FindIn(table, a), &first);
     EXPECT_EQ(FindIn(table, b), &second);
   }
+}
+
+TEST(HitTableTest, AProvisionalEntryIsReplacedByOnePointerAndWhoHasItKeepsIt) {
+  HitTable table(2);
+  ResidentKernel stand_in, chosen, other;
+  const HitTable::Entry* waits = table.Insert(Key(1, 2), Waits(stand_in));
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(chosen))->kernel, &chosen);
+  EXPECT_EQ(waits->kernel, &stand_in);
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(other))->kernel, &chosen) << "it waits no more";
+  EXPECT_EQ(table.Insert(Key(1, 2), Waits(other))->kernel, &chosen);
+  EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(HitTableTest, ADroppedKeyRunsNothingUntilItIsInsertedAgain) {
+  HitTable table(2);
+  ResidentKernel kernel, other;
+  table.Drop(Key(1, 2));
+  table.Insert(Key(1, 2), Runs(kernel));
+  table.Insert(Key(3, 4), Runs(other));
+  table.Drop(Key(1, 2));
+  EXPECT_EQ(FindIn(table, Key(1, 2)), nullptr);
+  EXPECT_EQ(FindIn(table, Key(3, 4)), &other);
+  EXPECT_EQ(table.size(), 1u);
+  table.Insert(Key(1, 2), Runs(other));
+  EXPECT_EQ(FindIn(table, Key(1, 2)), &other);
+  EXPECT_EQ(table.size(), 2u);
+}
+
+TEST(HitTableTest, TheOldestIsTheFirstThatWasInsertedOfThoseThatAreThere) {
+  HitTable table(2);
+  ResidentKernel kernel;
+  EXPECT_FALSE(table.Oldest());
+  for (std::uint64_t i = 0; i < 300; ++i) table.Insert(Key(i, 7), Runs(kernel));  // Through growths.
+  table.Drop(Key(0, 7));
+  table.Drop(Key(2, 7));
+  table.Insert(Key(0, 7), Runs(kernel));
+  for (std::uint64_t expected : {1u, 3u, 4u}) {
+    ASSERT_TRUE(table.Oldest());
+    EXPECT_EQ(table.Oldest()->words[0], expected + 1);
+    EXPECT_EQ(table.Oldest()->words[1], 7u);
+    EXPECT_NE(table.Find(*table.Oldest()), nullptr) << "its hash is there too";
+    table.Drop(*table.Oldest());
+  }
+}
+
+TEST(HitTableTest, ReleasedOfWhatRetiredItHoldsWhatIsCurrent) {
+  HitTable table(2);
+  constexpr std::uint64_t kCount = 1000;
+  std::vector<ResidentKernel> kernels(kCount);
+  ResidentKernel stand_in;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    table.Insert(Key(i, 0), Waits(stand_in));
+    table.Insert(Key(i, 0), Runs(kernels[i]));
+    if (i % 3 == 0) table.Drop(Key(i, 0));
+  }
+  table.ReleaseRetired();
+  std::vector<const ResidentKernel*> expected;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    EXPECT_EQ(FindIn(table, Key(i, 0)), i % 3 == 0 ? nullptr : &kernels[i]);
+    if (i % 3 != 0) expected.push_back(&kernels[i]);
+  }
+  EXPECT_EQ(table.Kernels(), expected);
+  EXPECT_EQ(table.size(), expected.size());
+}
+
+TEST(HitTableTest, KeysThatComeAndGoDoNotFillTheTable) {
+  HitTable table(2);
+  ResidentKernel kernel;
+  for (std::uint64_t i = 0; i < 20000; ++i) {  // A full table of dropped keys would never end a search.
+    table.Insert(Key(i, 0), Runs(kernel));
+    if (i >= 10) table.Drop(Key(i - 10, 0));
+  }
+  EXPECT_EQ(table.size(), 10u);
+  EXPECT_EQ(FindIn(table, Key(19999, 0)), &kernel);
+  EXPECT_EQ(FindIn(table, Key(19989, 0)), nullptr);
+}
+
+TEST(HitTableTest, ReadersMeetOnlyWhatAKeyRanOrRunsWhileItIsReplacedAndDropped) {
+  HitTable table(2);
+  ResidentKernel stand_in, chosen;
+  std::atomic<bool> done{false}, strange{false};
+  std::vector<std::thread> readers;
+  for (int t = 0; t < 3; ++t) {
+    readers.emplace_back([&] {
+      while (!done) {
+        for (std::uint64_t i = 0; i < 8; ++i) {
+          const HitTable::Entry* entry = table.Find(Key(i, 5));
+          if (entry == nullptr) continue;
+          bool is_whole = entry->is_provisional ? entry->kernel == &stand_in : entry->kernel == &chosen;
+          if (!is_whole) strange = true;
+        }
+      }
+    });
+  }
+  for (int round = 0; round < 2000; ++round) {
+    for (std::uint64_t i = 0; i < 8; ++i) table.Insert(Key(i, 5), Waits(stand_in));
+    for (std::uint64_t i = 0; i < 8; ++i) table.Insert(Key(i, 5), Runs(chosen));
+    for (std::uint64_t i = 0; i < 8; ++i) table.Drop(Key(i, 5));
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_FALSE(strange.load());
 }
 
 TEST(HitTableTest, ReadersNeverMissWhatIsThereWhileWritersInsert) {

@@ -26,7 +26,6 @@ class LifetimeTest : public testing::CpuDeviceTest {
  protected:
   LifetimeTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.max_rounds = 1;
   }
   TunedKernel Create(const KernelDefinition& definition) {
@@ -88,7 +87,7 @@ TEST_F(LifetimeTest, AKernelRunsInEachContext) {
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
   EXPECT_EQ(kernel.counters().hits, 2 * made - 1);
-  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the fallback";
+  EXPECT_LE(kernel.counters().loaded_kernels, 2) << "the tuned one and the stand-in";
   if (!address_came_back) GTEST_SKIP() << "no address came back in " << kMost << " contexts";
 }
 

@@ -57,7 +57,6 @@ TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
   AutotunePolicy policy;
   policy.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   policy.store = std::make_shared<MemoryStore>();
-  policy.disabled = false;
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   for (bool is_restart : {false, true}) {
     TunedKernel kernel = *TunedKernel::Create(Definition(), policy);

@@ -33,7 +33,6 @@ class StaleRecordTest : public testing::CpuDeviceTest {
     SqliteStoreOptions options;
     options.path = folder_ + "/cache/store.db";
     AutotunePolicy policy;
-    policy.disabled = false;
     policy.store = *SqliteStore::Open(options);
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);

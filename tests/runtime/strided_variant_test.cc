@@ -20,7 +20,6 @@ class StridedVariantTest : public testing::CpuDeviceTest {
 
   StridedVariantTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = listener_;
   }
 
@@ -105,7 +104,7 @@ TEST_F(StridedVariantTest, ItStepsInWhateverCameFirst) {
       EXPECT_EQ(kernel.counters().failed_tunes, 0);
     }
   }
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   TunedKernel disabled = Create(Doubled(true));
   ExpectAllLayoutsWork(disabled, {0, 1, 2, 0});
 }
@@ -125,7 +124,7 @@ TEST_F(StridedVariantTest, TheSameShapeMayComeInBothLayouts) {
   }
   Counters counters = kernel.counters();
   EXPECT_EQ(counters.tunes, 1);
-  EXPECT_EQ(counters.fallbacks, 3) << "the baseline, by the variant that takes strides";
+  EXPECT_EQ(counters.stand_ins, 3) << "the baseline, by the variant that takes strides";
   std::int64_t loaded = counters.loaded_kernels;
   ASSERT_OK(kernel.Launch(stream_->get(), gaps, out));
   EXPECT_EQ(kernel.counters().loaded_kernels, loaded) << "loaded once";

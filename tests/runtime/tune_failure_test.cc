@@ -69,7 +69,6 @@ class TuneFailureTest : public testing::CpuDeviceTest {
 
   TuneFailureTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
   TunedKernel Create() { return Create(scale_.Definition(), *device_); }
@@ -181,7 +180,7 @@ TEST_F(TuneFailureTest, AKeyThatCannotBeTunedRunsTheBaselineAndSaysWhy) {
   ASSERT_EQ(observer_->failures.size(), 1u);
   EXPECT_NE(observer_->failures[0].find("the clock stands still"), std::string::npos) << observer_->failures[0];
   EXPECT_EQ(kernel.counters().failed_tunes, 1);
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 1) << "what cannot pass is not tried again";
   EXPECT_EQ(observer_->failures.size(), 1u);
@@ -225,7 +224,7 @@ TEST_F(TuneFailureTest, WhatIsWrongWithACallIsNotRememberedForItsKey) {
   }
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_OK(Launch(kernel));
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   EXPECT_EQ(policy_.store->List()->size(), 1u);
 }
 
@@ -271,12 +270,12 @@ class BusyStore final : public RecordStore {
 TEST_F(TuneFailureTest, ALaunchThatNeedNotWaitRunsTheBaselineWhileAnotherProcessTunes) {
   auto store = std::make_shared<BusyStore>();
   policy_.store = store;
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.longest_wait_ms = 0;
   TunedKernel kernel = Create();
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().tunes, 0) << "no second search beside the first";
   EXPECT_EQ(store->longest_asked_ms, 0);
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   ASSERT_EQ(observer_->warnings.size(), 1u);
   EXPECT_NE(observer_->warnings[0].find("another process tunes this key; the baseline runs meanwhile"),
@@ -360,7 +359,7 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
 }
 
 TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   KernelDefinition definition("indexed");
   definition.Parameters({InOut("indices", kInt32, {"N"}), Scalar<bool>("causal")})
       .AddVariant(Variant([](const Config&, const Problem&) {

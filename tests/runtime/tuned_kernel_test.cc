@@ -36,7 +36,6 @@ class TunedKernelTest : public testing::CpuDeviceTest {
 
   TunedKernelTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
 
@@ -69,7 +68,7 @@ TEST_F(TunedKernelTest, TunesOncePerKeyAndThenHits) {
   EXPECT_EQ(kernel.counters().tunes, 1);
   ExpectWorks(kernel, 1001);
   EXPECT_EQ(kernel.counters().tunes, 2);
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   ASSERT_EQ(results_.size(), 2u);
   EXPECT_EQ(policy_.store->List()->size(), 2u);
   EXPECT_EQ((*policy_.store->List())[0].key.key_text, "N=1000, x:float32, y:float32");
@@ -113,9 +112,9 @@ TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
   TunedKernel kernel = Create(definition);
   ExpectWorks(kernel, 4000);
   EXPECT_EQ(results_[0].best.config[scale_.work], 1);
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   ExpectWorks(kernel, 3999);
-  EXPECT_EQ(kernel.counters().fallbacks, 1) << "the bucket's winner does not suit this shape";
+  EXPECT_EQ(kernel.counters().stand_ins, 1) << "the bucket's winner does not suit this shape";
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
@@ -128,19 +127,18 @@ TEST_F(TunedKernelTest, AGuardThatEvenTheBaselineFailsIsAnError) {
 }
 
 TEST_F(TunedKernelTest, DisabledMeansBaselineAndNothingMeasuredOrStored) {
-  policy_.disabled = std::nullopt;
   policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
   TunedKernel kernel = Create(scale_.Definition());
   ExpectWorks(kernel, 100);
   ExpectWorks(kernel, 200);
   EXPECT_EQ(kernel.counters().tunes, 0);
-  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
   EXPECT_TRUE(results_.empty());
   EXPECT_TRUE(policy_.store->List()->empty());
 }
 
-TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheFallbackOrTheFirstValidConfig) {
-  policy_.disabled = true;
+TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidConfig) {
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   SearchSpace space;
   IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
   space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });

@@ -46,7 +46,6 @@ class TunedStoreTest : public testing::CpuDeviceTest {
   };
 
   TunedStoreTest() : folder_(*testing::MakeFolder()) {
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
   TunedKernel Create() {
@@ -357,12 +356,12 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
   kernel.Seal();
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Launch(kernel, 2000));
-  EXPECT_EQ(kernel.counters().fallbacks, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
   ASSERT_OK(Launch(kernel, 3000));
   ASSERT_OK(Launch(kernel, 3000));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_EQ(kernel.counters().sealed_misses, 2);
-  EXPECT_EQ(kernel.counters().fallbacks, 2);
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
   EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=3000, x:float32, y:float32"});
 }
 
@@ -390,7 +389,7 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
 
-TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheFallback) {
+TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheStandIn) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
@@ -429,9 +428,9 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
   EXPECT_EQ(kernel->counters().failed_tunes, 1);
 }
 
-TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
+TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
   policy_.store = std::make_shared<MemoryStore>();
-  policy_.on_miss = AutotunePolicy::OnMiss::kUseBaseline;
+  policy_.mode = AutotunePolicy::Mode::kTuneInBackground;
   std::atomic<bool> tuning{false};
   std::atomic<bool> go_on{false};
   policy_.search.on_progress = [&](const SearchProgress&) {
@@ -442,19 +441,16 @@ TEST_F(TunedStoreTest, OthersMayTakeTheBaselineWhileOneTunes) {
   std::thread tuner([&] {
     ScopedContext current(context_->view());
     Stream stream = *Stream::Create(api());
-    DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 4000);
-    EXPECT_OK(x.Fill(0));
-    EXPECT_OK(kernel.Launch(stream.get(), View(x), View(x), 2.0f));
-    EXPECT_OK(stream.view().Synchronize());
+    EXPECT_OK(kernel.Warmup(stream.get(), {{{"N", 1000}}}));
   });
   while (!tuning) std::this_thread::yield();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().fallbacks, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().waits, 0);
   go_on = true;
   tuner.join();
   EXPECT_OK(Launch(kernel, 1000));
-  EXPECT_EQ(kernel.counters().fallbacks, 1) << "tuned by now";
+  EXPECT_EQ(kernel.counters().stand_ins, 1) << "tuned by now";
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 

@@ -29,7 +29,6 @@ class WarmupTest : public testing::CpuDeviceTest {
 
   WarmupTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.observer = observer_;
   }
   TunedKernel Create(const KernelDefinition& definition) {
@@ -181,7 +180,7 @@ TEST_F(WarmupTest, InputsAreTheSameInEachProcessAndNotZeros) {
   constexpr std::int64_t kCount = (std::int64_t{1} << 20) + 1000;
   Dims dims(1);
   dims[Dim{0}] = kCount;
-  Result<WarmupInputs> inputs = WarmupInputs::Create(definition, dims, {}, stream_->view());
+  Result<WarmupInputs> inputs = WarmupInputs::Create(definition, {dims, {}, {}}, stream_->view());
   ASSERT_OK(inputs);
   ASSERT_EQ(inputs->arguments().size(), 3u);
   auto address = reinterpret_cast<CUdeviceptr>(inputs->arguments()[0].tensor().data);

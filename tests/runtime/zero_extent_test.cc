@@ -11,7 +11,6 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
  protected:
   ZeroExtentTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
   }
   TunedKernel Create(const KernelDefinition& definition) {
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
@@ -24,7 +23,7 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
   }
   static void ExpectNothingHappened(const TunedKernel& kernel) {
     Counters counters = kernel.counters();
-    EXPECT_EQ(counters.tunes + counters.hits + counters.fallbacks + counters.stored_hits + counters.sealed_misses +
+    EXPECT_EQ(counters.tunes + counters.hits + counters.stand_ins + counters.stored_hits + counters.sealed_misses +
                   counters.capture_misses + counters.failed_tunes + counters.loaded_kernels,
               0);
     EXPECT_TRUE(kernel.sealed_misses().empty());
@@ -71,7 +70,7 @@ TEST_F(ZeroExtentTest, SealedCapturingAndDisabledItIsTheSame) {
   driver->GraphDestroy(graph);
   ExpectNothingHappened(captured);
 
-  policy_.disabled = true;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
   TunedKernel disabled = Create(scale.Definition());
   EXPECT_OK(LaunchNothing(disabled));
   ExpectNothingHappened(disabled);

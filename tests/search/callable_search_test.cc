@@ -13,6 +13,7 @@
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"

@@ -10,7 +10,12 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {

@@ -18,8 +18,12 @@
 #include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_policy.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {

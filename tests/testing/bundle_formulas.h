@@ -154,7 +154,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   for (const float& scalar : of.scalars) arguments.emplace_back(scalar);
   if (of.is_in_place) {
     AutotunePolicy fixed = policy;
-    fixed.disabled = true;
+    fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
     Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), fixed);
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));

@@ -21,6 +21,8 @@ namespace tuneonce::testing {
 
 /// Tests leave nothing in the user's cache folder, and find nothing there.
 inline const bool kDefaultStoreIsMemory = setenv("TUNEONCE_STORE", "memory", 1) == 0;
+/// Whoever runs them: they tune.
+inline const bool kTuningIsEnabled = unsetenv("DISABLE_AUTOTUNE") == 0 && unsetenv("TUNEONCE_DISABLE_AUTOTUNE") == 0;
 
 /// The source of kernels that no test compiles.
 inline KernelSource NoSource(const Config&, const Problem&) { return KernelSource(); }

@@ -301,14 +301,22 @@ int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
   return *tuned ? 1 : 0;
 }
 
-Status KernelCaller::Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
-                            const std::function<void(std::size_t, const Status&)>& on_done) {
+template <typename Function>
+Status KernelCaller::OnDevice(CUstream stream, const Function& run) {
   std::optional<ScopedContext> current;
   if (is_cpu_ || !ContextView::Current(device_.api()).ok()) current.emplace(primary_.view());
-  if (is_cpu_) stream = cpu_stream_->get();
-  Status status = kernel_.Warmup(stream, shapes, on_done);
+  Status status = run(is_cpu_ ? cpu_stream_->get() : stream);
   ForgetSignal();
   return status;
+}
+
+Status KernelCaller::Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
+                            const std::function<void(std::size_t, const Status&)>& on_done) {
+  return OnDevice(stream, [&](CUstream where) { return kernel_.Warmup(where, shapes, on_done); });
+}
+
+Status KernelCaller::AtSafePoint(CUstream stream) {
+  return OnDevice(stream, [&](CUstream where) { return kernel_.AtSafePoint(where); });
 }
 
 }  // namespace tuneonce::python

@@ -33,6 +33,8 @@ class KernelCaller {
   /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
   Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                 const std::function<void(std::size_t, const Status&)>& on_done);
+  /// TunedKernel::AtSafePoint, likewise.
+  Status AtSafePoint(CUstream stream);
   /// A warm-up on a call's arguments, which is not launched. As Call.
   PyObject* WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
 
@@ -40,6 +42,10 @@ class KernelCaller {
   bool is_cpu_device() const { return is_cpu_; }
 
  private:
+  /// Calls `run` with the stream to use, in a context of the device.
+  template <typename Function>
+  Status OnDevice(CUstream stream, const Function& run);
+
   struct Expected {
     const Parameter* parameter;
     bool is_tensor;

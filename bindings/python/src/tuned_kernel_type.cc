@@ -85,10 +85,12 @@ PyObject* WarmupWith(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   return CallerOf(self).WarmupWith(arguments, count, stream);
 }
 
-AutotunePolicy::OnMiss OnMissNamed(const std::string& name) {
-  if (name == "wait") return AutotunePolicy::OnMiss::kWait;
-  if (name == "use_baseline") return AutotunePolicy::OnMiss::kUseBaseline;
-  throw py::value_error("on_miss is 'wait' or 'use_baseline', not '" + name + "'");
+AutotunePolicy::Mode ModeNamed(const std::string& name) {
+  if (name == "tune") return AutotunePolicy::Mode::kTune;
+  if (name == "tune_in_background") return AutotunePolicy::Mode::kTuneInBackground;
+  if (name == "stored_only") return AutotunePolicy::Mode::kStoredOnly;
+  if (name == "baseline_only") return AutotunePolicy::Mode::kBaselineOnly;
+  throw py::value_error("mode is 'tune', 'tune_in_background', 'stored_only' or 'baseline_only', not '" + name + "'");
 }
 
 AutotunePolicy::OnTuneError OnTuneErrorNamed(const std::string& name) {
@@ -107,17 +109,29 @@ RecordMatch MatchNamed(const std::string& name) {
 /// What disable_autotune was told, if it was called.
 std::optional<bool> all_disabled;
 
+/// Null, for the default one; or if the environment disables tuning, one in which it does not.
+std::shared_ptr<Runtime> AnyhowEnabled() {
+  if (!Runtime::Default()->environment().disable_autotune) return nullptr;
+  static auto* const enabled = [] {
+    RuntimeOptions options;
+    options.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
+    return new std::shared_ptr<Runtime>(ValueOrThrow(Runtime::Create(std::move(options))));
+  }();
+  return *enabled;
+}
+
 std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::string& device_name,
-                                         const py::object& store, const std::optional<bool>& disabled,
-                                         const std::optional<std::string>& timer, bool warm, const std::string& on_miss,
+                                         const py::object& store, const std::string& mode,
+                                         const std::optional<std::string>& timer, bool warm,
                                          const std::string& on_tune_error, const std::string& weakest_match,
                                          const std::string& shared_choice, bool quiet) {
   AutotunePolicy policy;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
-  policy.disabled = disabled ? disabled : all_disabled;
+  policy.mode = ModeNamed(mode);
+  if (all_disabled == true) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  if (all_disabled == false) policy.search.runtime = AnyhowEnabled();
   policy.search.quiet = quiet;
   policy.search.cache = warm ? CacheState::kWarm : CacheState::kDefault;
-  policy.on_miss = OnMissNamed(on_miss);
   policy.weakest_match = MatchNamed(weakest_match);
   policy.shared_choice = shared_choice;
   if (timer) policy.search.timer = TimerNamed(*timer);
@@ -147,17 +161,17 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     static const py::object* const make = [] {
       // pybind11 reads the keywords; what it returns is a raw pointer in a capsule, taken over below.
       auto function = [](const py::object& bundle, const std::string& device, const py::object& store,
-                         const std::optional<bool>& disabled, const std::optional<std::string>& timer, bool warm,
-                         const std::string& on_miss, const std::string& on_tune_error,
-                         const std::string& weakest_match, const std::string& shared_choice, bool quiet) {
-        return py::capsule(MakeCaller(bundle, device, store, disabled, timer, warm, on_miss, on_tune_error,
-                                      weakest_match, shared_choice, quiet)
+                         const std::string& mode, const std::optional<std::string>& timer, bool warm,
+                         const std::string& on_tune_error, const std::string& weakest_match,
+                         const std::string& shared_choice, bool quiet) {
+        return py::capsule(MakeCaller(bundle, device, store, mode, timer, warm, on_tune_error, weakest_match,
+                                      shared_choice, quiet)
                                .release());
       };
       return new py::object(
           py::cpp_function(function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda",
-                           py::kw_only(), py::arg("store") = py::none(), py::arg("disabled") = py::none(),
-                           py::arg("timer") = py::none(), py::arg("warm") = false, py::arg("on_miss") = "wait",
+                           py::kw_only(), py::arg("store") = py::none(), py::arg("mode") = "tune",
+                           py::arg("timer") = py::none(), py::arg("warm") = false,
                            py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact", py::arg("shared_choice") = "", py::arg("quiet") = true));
     }();
     py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
@@ -248,6 +262,32 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
+PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"stream", nullptr};
+  PyObject* stream = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:at_safe_point", const_cast<char**>(kNames), &stream) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    CUstream where = StreamOf(stream);
+    Status status;
+    {
+      py::gil_scoped_release release;
+      status = CallerOf(self).AtSafePoint(where);
+    }
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    ThrowIfError(status);
+    return py::none();
+  });
+}
+
+PyObject* ReleaseRetired(PyObject* self, PyObject*) {
+  Py_BEGIN_ALLOW_THREADS;  // Unloading may wait for the device.
+  CallerOf(self).kernel().ReleaseRetired();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
 PyObject* Seal(PyObject* self, PyObject*) {
   CallerOf(self).kernel().Seal();
   Py_RETURN_NONE;
@@ -265,12 +305,14 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["tunes"] = counters.tunes;
     result["stored_hits"] = counters.stored_hits;
     result["waits"] = counters.waits;
-    result["fallbacks"] = counters.fallbacks;
+    result["stand_ins"] = counters.stand_ins;
     result["sealed_misses"] = counters.sealed_misses;
     result["failed_tunes"] = counters.failed_tunes;
     result["capture_misses"] = counters.capture_misses;
     result["busy_elsewhere"] = counters.busy_elsewhere;
+    result["waiting_keys"] = counters.waiting_keys;
     result["loaded_kernels"] = counters.loaded_kernels;
+    result["resident_entries"] = counters.resident_entries;
     result["tuning_seconds"] = counters.tuning_seconds;
     result["tuning_gpu_seconds"] = counters.tuning_gpu_seconds;
     return result;
@@ -296,6 +338,11 @@ PyMethodDef methods[] = {
     {"warmup_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(WarmupWith)), METH_FASTCALL | METH_KEYWORDS,
      "warmup_with(*args, stream=None)\n\nTunes or loads ahead for such a call, on its arguments, without launching: for "
      "a kernel whose speed depends on its data."},
+    {"at_safe_point", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(AtSafePoint)), METH_VARARGS | METH_KEYWORDS,
+     "at_safe_point(stream=None)\n\nTunes what waits in mode 'tune_in_background', or looks it up again in 'stored_only'. "
+     "Nothing may capture, and no launch of yours may be in flight."},
+    {"release_retired", ReleaseRetired, METH_NOARGS,
+     "release_retired()\n\nUnloads code that no key runs any more. No graph that holds it may be used again."},
     {"seal", Seal, METH_NOARGS, "seal()\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},
     {"sealed_misses", SealedMisses, METH_NOARGS, "sealed_misses() -> list of keys missed since seal()"},
     {"counters", CountersOf, METH_NOARGS, "counters() -> dict of what happened since the kernel was made"},
@@ -310,7 +357,7 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 constexpr char kDoc[] =
-    "TunedKernel(bundle, device='cuda', *, store=None, disabled=None, timer=None, warm=False, on_miss='wait', "
+    "TunedKernel(bundle, device='cuda', *, store=None, mode='tune', timer=None, warm=False, "
     "on_tune_error='use_baseline', weakest_match='exact', shared_choice='', quiet=True)\n\n"
     "A kernel that tunes itself once per key and then launches at the cost of a plain launch.\n\n"
     "bundle: a Bundle or its folder. store: a file, 'memory', or None for the user's default store. Call it with the "

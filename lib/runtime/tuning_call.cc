@@ -1,6 +1,8 @@
-#include "runtime/bucket_call.h"
+#include "runtime/tuning_call.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "tuneonce/device_buffer.h"
 
@@ -30,29 +32,56 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
 
 }  // namespace
 
-Dims BucketCall::BoundOf(const KernelDefinition& definition, const Dims& dims) {
-  Dims bound = dims;
+Result<TuningCall> TuningCall::OnFills(const KernelDefinition& definition, const CallBinder& binder,
+                                       const InputShape& shape, StreamView stream, WarmupInputs::Use use) {
+  TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs fills, WarmupInputs::Create(definition, shape, stream, use));
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(fills.arguments().data(), fills.arguments().size(), &call));
+  TuningCall made(call);
+  made.inputs_ = TunedInputs::kFill;
+  made.shape_ = shape;
+  made.fills_ = std::move(fills);
+  return made;
+}
+
+Dims TuningCall::BoundOf(const KernelDefinition& definition) const {
+  Dims bound = call_.problem.dims;
   for (const KeyPart& part : definition.key()) {
     if (part.kind != KeyPart::Kind::kDim) continue;
     Dim dim = definition.DimOf(part.name);
-    bound[dim] = part.Round(dims[dim]);
+    bound[dim] = part.Round(bound[dim]);
   }
   return bound;
 }
 
-Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const BoundCall& call, StreamView stream,
-                                      TrialMemory& memory) {
-  BucketCall bucket;
-  bucket.call_ = call;
-  bucket.call_.problem.dims = BoundOf(definition, call.problem.dims);
-  bucket.views_.reserve(static_cast<std::size_t>(kMaxParameters));
+Result<TuningCall> TuningCall::AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
+                                       TrialMemory& memory) const {
+  if (fills_) {
+    InputShape at_bound = shape_;
+    at_bound.dims = BoundOf(definition);
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall made,
+                              OnFills(definition, binder, at_bound, stream, WarmupInputs::Use::kSearch));
+    TUNEONCE_ASSIGN_OR_RETURN(made.charge_, memory.Count(made.fills_->bytes()));
+    made.SetTarget(call_.problem.target);
+    return made;
+  }
+  TuningCall made(call_);
+  made.inputs_ = TunedInputs::kRepeated;
+  made.call_.problem.dims = BoundOf(definition);
+  TUNEONCE_RETURN_IF_ERROR(made.Repeat(definition, call_, stream, memory));
+  return made;
+}
+
+Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream,
+                          TrialMemory& memory) {
+  views_.reserve(static_cast<std::size_t>(kMaxParameters));
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
     if (parameter.dims.empty()) continue;
-    const TensorView& given = call.tensor(i);
+    const TensorView& given = of.tensor(i);
     std::array<std::int64_t, kMaxRank> shape{};
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
-      shape[d] = bucket.call_.problem.dims[definition.DimOf(parameter.dims[d])];
+      shape[d] = call_.problem.dims[definition.DimOf(parameter.dims[d])];
     }
     TensorView view = TensorView::Contiguous(nullptr, given.dtype, shape.data(), given.rank);
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
@@ -61,11 +90,11 @@ Result<BucketCall> BucketCall::Create(const KernelDefinition& definition, const 
       TUNEONCE_RETURN_IF_ERROR(block.buffer.Repeat(filled));
     }
     view.data = block.buffer.data();
-    bucket.views_.push_back(view);
-    bucket.call_.values[i] = &bucket.views_.back();
-    bucket.blocks_.push_back(std::move(block));
+    views_.push_back(view);
+    call_.values[i] = &views_.back();
+    blocks_.push_back(std::move(block));
   }
-  return bucket;
+  return Status();
 }
 
 }  // namespace tuneonce

@@ -1,0 +1,32 @@
+#include "runtime/announcer.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+
+void Announcer::Warn(const std::string& line) const {
+  policy_.search.runtime->Warn("kernel '" + definition_.name() + "': " + line);
+  Tell([&](AutotuneObserver& observer) { observer.OnWarning("kernel '" + definition_.name() + "': " + line); });
+}
+
+void Announcer::WarnOfStore(const Status& failed, const char* consequence) const {
+  if (policy_.store->IsNews(failed.message())) Warn(failed.message() + consequence);
+}
+
+std::string Announcer::KeyText(const BoundCall& call) const {
+  std::vector<std::uint64_t> words(binder_.num_key_words());
+  binder_.KeyWords(call, words.data());
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", definition_.key()[i].ToString(static_cast<std::int64_t>(words[i])));
+  }
+  return text;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,45 @@
+#ifndef TUNEONCE_LIB_RUNTIME_ANNOUNCER_H_
+#define TUNEONCE_LIB_RUNTIME_ANNOUNCER_H_
+
+#include <string>
+
+#include "base/callback.h"
+#include "launch/call_binder.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// Says what a kernel's misses do, to the policy's observer, and in which words: keys, warnings.
+/// REQUIRES: what it is made of outlives it; the policy has an observer and a runtime. Thread-safe.
+class Announcer {
+ public:
+  Announcer(const KernelDefinition& definition, const CallBinder& binder, const AutotunePolicy& policy)
+      : definition_(definition), binder_(binder), policy_(policy) {}
+
+  /// Calls `tell` with the observer; its exceptions are dropped.
+  template <typename Function>
+  void Tell(const Function& tell) const {
+    CallbackScope scope;
+    try {
+      tell(*policy_.observer);
+    } catch (...) {
+    }
+  }
+  void Warn(const std::string& line) const;
+  /// Of the store: once for each reason, whichever kernel and key met it.
+  void WarnOfStore(const Status& failed, const char* consequence) const;
+
+  /// "M=128, x:float16".
+  std::string KeyText(const BoundCall& call) const;
+
+ private:
+  const KernelDefinition& definition_;
+  const CallBinder& binder_;
+  const AutotunePolicy& policy_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_ANNOUNCER_H_

@@ -1,0 +1,305 @@
+#include "runtime/chooser.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "base/environment.h"
+#include "runtime/profiler_range.h"
+#include "runtime/recorded_result.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
+#include "store/kernel_fingerprint.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+namespace {
+
+using DeviceState = Residency::DeviceState;
+
+std::int64_t NowUnixSeconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+/// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much.
+bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
+  bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
+  return stored.is_pinned || (!found.is_complete && measured_as_much);
+}
+
+/// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
+constexpr int kLeaseSliceMs = 20;
+
+}  // namespace
+
+TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+  Result<const DeviceState*> device = to_.residency.CurrentDevice();
+  if (!device.ok()) return {device.status()};
+  request.call.SetTarget((*device)->target);
+  const BoundCall& call = request.call.call();
+  Result<KeyInStore> in_store = Identify(**device, call);
+  if (!in_store.ok()) return {in_store.status()};
+  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true};
+  if (ServeFromStore(*in_store, call, key, serving)) return {};
+  // One process tunes; the others find its record when it is done, or take over if it died.
+  Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
+  if (StatusCode code = lease.status().code(); code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
+    return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
+  }
+  if (!lease.ok()) {
+    to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
+    return {};
+  }
+  return {SearchAndRemember(request, *std::move(in_store), key)};
+}
+
+TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
+  Result<const DeviceState*> device = to_.residency.CurrentDevice();
+  if (!device.ok()) return {device.status()};
+  call.SetTarget((*device)->target);
+  Result<KeyInStore> in_store = Identify(**device, call.call());
+  if (!in_store.ok()) return {in_store.status()};
+  // Where no search may follow, one that was cut short is the best there is.
+  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false};
+  if (ServeFromStore(*in_store, call.call(), key, serving)) return {};
+  TuneOutcome outcome;
+  // Unavailable, as another process may store it.
+  outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
+  outcome.is_not_stored = true;
+  return outcome;
+}
+
+Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, to_.residency.ConfigsOn(device));
+  KeyInStore in_store{device, *configs, {}};
+  TuningKey& key = in_store.key;
+  key.kernel = to_.definition->name();
+  key.key_words.resize(to_.binder.num_key_words());
+  to_.binder.KeyWords(call, key.key_words.data());
+  key.key_text = to_.announcer.KeyText(call);
+  key.device_name = device.identity.name;
+  key.capability = device.target.capability();
+  key.num_sms = device.identity.num_sms;
+  key.driver_version = device.identity.driver_version;
+  if (to_.policy.shared_choice.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(*to_.definition, *configs, call.problem));
+  } else {
+    key.kernel = to_.policy.shared_choice;
+    key.kernel_fingerprint = SharedChoiceFingerprint(to_.policy.shared_choice, *configs);
+  }
+  return in_store;
+}
+
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
+                             Serving serving) {
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store.key);
+  if (!lookup.ok()) {
+    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
+    return false;
+  }
+  if (lookup->match > to_.policy.weakest_match || !lookup->record) return false;
+  if (!lookup->record->is_complete && !lookup->record->is_pinned && !serving.accept_incomplete) return false;
+  const std::vector<Config>& configs = in_store.configs;
+  auto config =
+      std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
+  if (config == configs.end()) return false;
+  std::shared_ptr<const LoadedKernel> loaded;
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
+    loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
+  if (loaded == nullptr) {
+    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(*config, call, lookup->record->variant, serving.may_compile);
+    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
+    loaded = *std::move(compiled);
+  }
+  to_.residency.Publish(in_store.device, key, call, *config, std::move(loaded));
+  ++to_.counters.stored_hits;
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, config->ToString());
+  });
+  return true;
+}
+
+Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
+  const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
+  CompileLimits limits;
+  limits.cancelled = to_.policy.search.cancelled;
+  limits.timeout_ms = 0;
+  for (;;) {
+    Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
+    if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
+    if (IsInterrupted(to_.policy.search.interrupted)) {
+      return CancelledError("interrupted while another process tunes the same key");
+    }
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) {
+      return DeadlineExceededError(
+          longest_wait_ms > 0 ? absl::StrCat("another process tunes this key, and was not done within ", longest_wait_ms,
+                                  " ms (AutotunePolicy::longest_wait_ms)")
+                   : "another process tunes this key");
+    }
+    limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
+  }
+}
+
+Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
+                                        TrialMemory memory) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem.dims));
+  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, to_.policy.search,
+                    std::move(memory));
+}
+
+Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on) {
+  auto make_memory = [&] { return TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes); };
+  auto search_at_bound = [&]() -> Result<SearchOutcome> {
+    TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound,
+                              request.call.AtBound(*to_.definition, to_.binder, StreamView(to_.api, request.stream), memory));
+    on->inputs = at_bound.inputs();
+    return SearchAt(request, in_store, at_bound.call(), memory);
+  };
+  on->dims = request.call.BoundOf(*to_.definition);
+  if (to_.policy.tune_at_bucket_bound && !(on->dims == request.call.call().problem.dims)) {
+    Result<SearchOutcome> result = search_at_bound();
+    // Where the memory for it or its trials is missing, the shape at hand may still fit.
+    bool is_over = result.ok() || result.status().sticky() || result.status().code() == StatusCode::kCancelled;
+    if (is_over) return result;
+  }
+  on->dims = request.call.call().problem.dims;
+  on->inputs = request.call.inputs();
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
+  return SearchAt(request, in_store, request.call.call(), std::move(memory));
+}
+
+Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key) {
+  const std::string& kernel = to_.definition->name();
+  const std::string key_text = in_store.key.key_text;
+  const BoundCall& call = request.call.call();
+  ++to_.counters.tunes;
+  ProfilerRange range("tune " + kernel + " " + key_text);
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
+  MeasuredOn measured_on;
+  Result<SearchOutcome> searched = Search(request, in_store, &measured_on);
+  if (!searched.ok()) {
+    // What a search that was cut short left is better than nothing.
+    bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
+    if (context_lives && ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true})) {
+      return Status();
+    }
+    return searched.status();
+  }
+  const TuningResult& result = searched->result;
+  to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
+  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
+  TUNEONCE_RETURN_IF_ERROR(PublishFound(*searched, in_store.device, call, key));
+  TuningRecord record;
+  record.key = std::move(in_store.key);
+  RecordResult(result, &record);
+  record.tuned_at = to_.definition->DimsString(measured_on.dims);
+  record.inputs = measured_on.inputs;
+  record.host = HostName();
+  record.unix_seconds = NowUnixSeconds();
+  Remember(record, in_store.device, call);
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
+  return Status();
+}
+
+Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
+                             const ResidentKey& key) {
+  to_.residency.Publish(device, key, call, found.result.best.config, found.best);
+  if (!found.result.baseline) return Status();
+  ResidentKey stand_in;
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kStandIn, &stand_in));
+  to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
+  return Status();
+}
+
+void Chooser::Remember(const TuningRecord& record, const DeviceState& device, const BoundCall& call) const {
+  bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {
+    const AssumptionChecks& assumptions = variant.second.assumptions;
+    return to_.binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
+  });
+  if (std::string profiler = to_.policy.search.runtime->environment().profiler;
+      !profiler.empty() && !to_.policy.store_under_profiler) {
+    return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
+  }
+  if (!all_suit) {
+    // Another launch of this key may suit the variants that were left out now.
+    return to_.announcer.Warn(
+        "tuned without the variants that these arguments do not suit: the choice is used, but not stored");
+  }
+  Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
+  if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;
+  if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
+    to_.announcer.WarnOfStore(stored, "; the choice holds for this process only");
+  }
+}
+
+Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall& call) {
+  const SearchSpace& space = to_.definition->space();
+  // Also says what is wrong with the space, if anything is.
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem.dims));
+  if (baseline) return *baseline;
+  Config config = space.fallback() ? *space.fallback() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem.dims));  // The fallback's.
+  return config;
+}
+
+Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
+  if (loaded == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, "", may_compile()));
+  }
+  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
+}
+
+std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState& device, const Config& config,
+                                                               const BoundCall& call) {
+  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
+  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
+  Result<KeyInStore> in_store = Identify(device, call);
+  if (!in_store.ok()) return nullptr;
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
+  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
+    if (record.baseline && config.IsSame(record.baseline->config)) {
+      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+    }
+    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  };
+  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
+  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
+  }
+  if (may_compile()) return nullptr;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return nullptr;
+  for (TuningRecord& record : *records) {
+    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
+    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
+  }
+  return nullptr;
+}
+
+}  // namespace tuneonce

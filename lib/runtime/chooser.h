@@ -1,0 +1,102 @@
+#ifndef TUNEONCE_LIB_RUNTIME_CHOOSER_H_
+#define TUNEONCE_LIB_RUNTIME_CHOOSER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cuda/driver_api.h"
+#include "launch/call_binder.h"
+#include "runtime/announcer.h"
+#include "runtime/code_loader.h"
+#include "runtime/miss_counters.h"
+#include "runtime/residency.h"
+#include "runtime/tune_once.h"
+#include "runtime/tuning_call.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+
+/// A call to choose for.
+struct TuneRequest {
+  CUstream stream;
+  TuningCall& call;  ///< Gets the current device's target.
+};
+
+/// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
+/// it remembers. Whether and when a key is chosen for, and what runs meanwhile, others decide.
+/// REQUIRES: what it is made of outlives it. Thread-safe; one thread at a time chooses for a key.
+class Chooser {
+ public:
+  struct Context {
+    const std::shared_ptr<const KernelDefinition>& definition;
+    const CallBinder& binder;
+    const DriverApi& api;
+    const AutotunePolicy& policy;
+    const Announcer& announcer;
+    Residency& residency;
+    MissCounters& counters;
+  };
+  explicit Chooser(const Context& context) : to_(context), loader_(to_.definition, to_.api, to_.policy) {}
+
+  /// The stored choice, else a search's. `may_wait`: for another process that tunes the key.
+  TuneOutcome Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  /// The stored choice, with stored code; else is_not_stored.
+  TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
+  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave.
+  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key);
+
+ private:
+  /// A key as space and store know it.
+  struct KeyInStore {
+    const Residency::DeviceState& device;
+    const std::vector<Config>& configs;  // The whole space, whatever the guards say at the dims at hand.
+    TuningKey key;
+  };
+  Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call);
+
+  struct Serving {
+    bool accept_incomplete;  ///< Also the record of a search that was cut short.
+    bool may_compile;        ///< Its code, if that is not stored.
+  };
+  /// The stored choice made resident, if there is one that policy lets serve.
+  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
+  /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
+  Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
+
+  /// What a choice was measured on.
+  struct MeasuredOn {
+    Dims dims;
+    TunedInputs inputs = TunedInputs::kUnknown;
+  };
+  /// Searches at the bucket's bound, or at the shape at hand; `*on` says at which.
+  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on);
+  Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
+                                 TrialMemory memory);
+  Status SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key);
+  /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
+  Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
+                      const ResidentKey& key);
+  /// Stores the record, if it may be, and unless what is stored knows more.
+  void Remember(const TuningRecord& record, const Residency::DeviceState& device, const BoundCall& call) const;
+
+  /// What runs if the choice may not.
+  Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
+  /// The code of `config` if a record of the call's key names it, as winner or baseline, or, where nothing may be
+  /// compiled, a record of another key that has the same sources; else null.
+  std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,
+                                                        const BoundCall& call);
+
+  bool may_compile() const { return to_.policy.mode != AutotunePolicy::Mode::kStoredOnly; }
+
+  const Context to_;
+  const CodeLoader loader_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_CHOOSER_H_

@@ -1,0 +1,96 @@
+#include "runtime/code_loader.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "compile/compile_cached.h"
+#include "compile/compile_pool.h"
+#include "search/candidate.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce {
+namespace {
+
+/// Knows an artifact's name in the cache, and makes none.
+class CachedOnlyToolchain final : public Toolchain {
+ public:
+  explicit CachedOnlyToolchain(const Toolchain& toolchain) : toolchain_(toolchain) {}
+  SourceKind source_kind() const override { return toolchain_.source_kind(); }
+  bool uses_hints() const override { return toolchain_.uses_hints(); }
+  Result<std::string> Version() const override { return toolchain_.Version(); }
+  std::string Description() const override { return toolchain_.Description(); }
+
+ protected:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const CompileLimits& limits) const override {
+    // Machine code is there already.
+    if (source.kind == SourceKind::kCubin) return toolchain_.Compile(source, hints, target, limits);
+    return UnavailableError("it was not compiled before");
+  }
+
+ private:
+  const Toolchain& toolchain_;
+};
+
+ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
+  std::vector<std::shared_ptr<const Toolchain>> cached;
+  for (SourceKind kind : {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
+    Result<const Toolchain*> toolchain = toolchains.For(kind);
+    if (toolchain.ok()) cached.push_back(std::make_shared<CachedOnlyToolchain>(**toolchain));
+  }
+  return ToolchainSet(std::move(cached));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
+                                                                const std::string& preferred, bool may_compile) const {
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
+  if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
+  std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
+                        [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
+  if (!planned.needs_compiling()) return LoadCandidate(api_, planned.alternatives.front());
+  const Runtime& runtime = *policy_.search.runtime;
+  const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
+  CompileOptions options = policy_.search.compile;
+  options.interrupted = policy_.search.interrupted;
+  CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
+                   {CompileJobOf(planned)}, options);
+  CompiledJob compiled = *pool.Next();
+  if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api_, planned.alternatives.back());
+  if (!compiled.artifact.ok() && !may_compile) {
+    return compiled.artifact.status().WithPrefix(
+        "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" +
+        config.ToString() + "}: ship a store in which it was warmed up, or take another mode");
+  }
+  Candidate& candidate = planned.alternatives[compiled.alternative];
+  TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
+  return LoadCandidate(api_, candidate);
+}
+
+std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& artifact_key, const std::string& variant,
+                                                           const Config& config, const BoundCall& call) const {
+  ArtifactCache* artifacts = policy_.store->artifacts();
+  if (artifacts == nullptr || artifact_key == Fingerprint()) return nullptr;
+  Result<PlannedConfig> planned =
+      PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile);
+  if (!planned.ok()) return nullptr;
+  for (Candidate& candidate : planned->alternatives) {
+    if (candidate.variant->name != variant) continue;
+    std::optional<Artifact> artifact = FindCurrent(*artifacts, artifact_key);
+    if (!artifact) return nullptr;
+    candidate.artifact = *std::move(artifact);
+    Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, candidate);
+    return loaded.ok() ? *std::move(loaded) : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace tuneonce

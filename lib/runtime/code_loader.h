@@ -1,0 +1,40 @@
+#ifndef TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
+#define TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
+
+#include <memory>
+#include <string>
+
+#include "cuda/driver_api.h"
+#include "search/candidate.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// Loads the code of a config that was chosen already: the store's artifact as it is, or what the toolchains make.
+/// Where nothing may be compiled, the toolchains only say what an artifact is called in the cache.
+/// REQUIRES: what it is made of outlives it; calls have a target. Thread-safe.
+class CodeLoader {
+ public:
+  CodeLoader(const std::shared_ptr<const KernelDefinition>& definition, const DriverApi& api,
+             const AutotunePolicy& policy)
+      : definition_(definition), api_(api), policy_(policy) {}
+
+  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be compiled
+  /// and the code is in no cache, what to do about it.
+  Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
+                                                      const std::string& preferred, bool may_compile) const;
+  /// Without a compiler; null if the store does not have the artifact, or it does not load.
+  std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
+                                                 const Config& config, const BoundCall& call) const;
+
+ private:
+  const std::shared_ptr<const KernelDefinition>& definition_;
+  const DriverApi& api_;
+  const AutotunePolicy& policy_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_

@@ -1,0 +1,24 @@
+#ifndef TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_
+#define TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace tuneonce {
+
+/// What is counted on misses, by the names of Counters. Thread-safe.
+struct MissCounters {
+  std::atomic<std::int64_t> tunes{0};
+  std::atomic<std::int64_t> stored_hits{0};
+  std::atomic<std::int64_t> waits{0};
+  std::atomic<std::int64_t> sealed_misses{0};
+  std::atomic<std::int64_t> failed_tunes{0};
+  std::atomic<std::int64_t> tuning_ns{0};
+  std::atomic<std::int64_t> tuning_gpu_ns{0};
+  std::atomic<std::int64_t> capture_misses{0};
+  std::atomic<std::int64_t> busy_elsewhere{0};
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_

@@ -1,0 +1,299 @@
+#include "runtime/miss_policy.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "runtime/context_status.h"
+#include "search/trial_tensors.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+namespace {
+
+using Mode = AutotunePolicy::Mode;
+
+/// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what the
+/// caller must see.
+Status BothFailed(const Status& why, const Status& instead) {
+  const Status& first = instead.sticky() && !why.sticky() ? instead : why;
+  return Status::FromDriver(first.code(),
+                            absl::StrCat(why.message(), "; nor can the baseline run instead: ", instead.message()),
+                            first.driver_code(), first.sticky());
+}
+
+}  // namespace
+
+MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
+    : to_(context),
+      chooser_(chooser),
+      failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
+      waiting_(context.policy.max_resident_keys) {}
+
+Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (capturing) return LaunchCaptureMiss(stream, call);
+  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call);
+  if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
+    return LaunchInstead(stream, call, *failed);
+  }
+  return to_.policy.mode == Mode::kTune ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
+}
+
+Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  // Before the search, whose failure would be remembered: another launch of this key may suit.
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
+  bool waited = false;
+  TuningCall tuning_call(call);
+  TuneOutcome tuned = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
+  if (waited) ++to_.counters.waits;
+  if (tuned.status.ok()) return LaunchChoice(stream, call, key);
+  // Whoever interrupts wants this call to end.
+  if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
+  if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
+  return LaunchInstead(stream, call, tuned);
+}
+
+Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+  // Another thread looks already, or tunes the key at a safe point: it is not waited for.
+  if (tune_once_.IsBusy(FlightOf(key))) return LaunchStandIn(stream, call);
+  bool waited = false;
+  TuningCall tuning_call(call);
+  TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
+  if (served.status.ok()) return LaunchChoice(stream, call, key);
+  if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, served);
+  Status launched = LaunchStandIn(stream, call);
+  Wait(call, key);
+  return launched;
+}
+
+Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  const HitTable::Entry* entry = to_.residency.Find(key);
+  bool may_run = entry != nullptr && entry->Suits(call);
+  return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
+}
+
+void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
+  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call)};
+  const std::vector<Parameter>& parameters = to_.definition->parameters();
+  waiting.shape.scalars.resize(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
+    if (parameters[i].kind != ParameterKind::kScalar) continue;
+    std::memcpy(&waiting.shape.scalars[i], call.values[i], DTypeBytes(parameters[i].dtype));
+  }
+  if (!waiting_.Add(std::move(waiting))) return;
+  ResidentKey stand_in_key;
+  Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
+  if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
+}
+
+Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnRefusedMiss(to_.definition->name(), to_.announcer.KeyText(call));
+  });
+  ResidentKey key;
+  // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
+  if (stand_in != nullptr) ++to_.counters.capture_misses;
+  return LaunchStandIn(stream, call);
+}
+
+Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call) {
+  constexpr std::size_t kMostListed = 1000;
+  ++to_.counters.sealed_misses;
+  std::string text = to_.announcer.KeyText(call);
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
+  {
+    std::lock_guard<std::mutex> lock(missed_mutex_);
+    bool listed = std::find(missed_keys_.begin(), missed_keys_.end(), text) != missed_keys_.end();
+    if (!listed && missed_keys_.size() < kMostListed) missed_keys_.push_back(std::move(text));
+  }
+  return LaunchStandIn(stream, call);
+}
+
+Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed) {
+  ResidentKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
+  if (entry == nullptr && missed != nullptr) {
+    *missed = true;
+    return Status();
+  }
+  if (entry == nullptr) {
+    TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+    TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+    TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+    if (capturing) {
+      ++to_.counters.capture_misses;
+      return FailedPreconditionError(absl::StrCat(
+          "kernel '", to_.definition->name(), "', ", to_.definition->DimsString(call.problem.dims),
+          ": the stream is capturing and nothing is loaded for this key: launch it once before the capture"));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
+    // Another thread may have loaded one for another call of the key first.
+    if (!entry->Suits(call)) return LaunchStandIn(stream, call, missed);
+  }
+  stand_ins_.Add();
+  return entry->Launch(stream, call);
+}
+
+Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why) {
+  if (why.is_elsewhere) ++to_.counters.busy_elsewhere;
+  Status launched = LaunchStandIn(stream, call);
+  return launched.ok() ? launched : BothFailed(why.status, launched);
+}
+
+Status MissPolicy::CheckOutsideTrial() const {
+  if (!InsideTrial()) return Status();
+  return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                 "' is used by a launcher that a search tries, and is not tuned for this key: warm it "
+                                 "up before that search");
+}
+
+Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
+  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call));
+  TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
+  if (owner == current.get()) return Status();
+  return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+}
+
+TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {
+  TuneOnce::Key flight = FlightOf(key);
+  bool only_serves = to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
+  return tune_once_.Run(flight, waited, to_.policy.search.interrupted, [&] {
+    // The thread before this one may have landed between the caller's Find and here, or failed.
+    if (to_.residency.HasChoice(key)) return TuneOutcome();
+    if (!effort.tries_again) {
+      if (std::optional<TuneOutcome> failed = failed_.Find(flight, FailedTunes::Clock::now())) return *failed;
+    }
+    TuneOutcome outcome;
+    try {
+      outcome = only_serves ? chooser_.Serve(request.call, key) : chooser_.Choose(request, key, effort.may_wait);
+    } catch (...) {  // What others wrote was caught where it is called.
+      outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
+    }
+    if (outcome.status.ok()) {
+      failed_.Remove(flight);
+      waiting_.Remove(key);
+    } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
+      NoteFailure(flight, to_.announcer.KeyText(request.call.call()), outcome);
+    }
+    return outcome;
+  });
+}
+
+void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
+  // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
+  bool is_interrupted =
+      outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
+  if (outcome.status.sticky() || is_interrupted) return;
+  int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
+  if (outcome.is_not_stored) return;
+  if (outcome.is_elsewhere) {
+    if (attempts == 1) to_.announcer.Warn(key_text + ": " + outcome.status.message() + "; the baseline runs meanwhile");
+    return;
+  }
+  ++to_.counters.failed_tunes;
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status);
+  });
+}
+
+TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request) {
+  const BoundCall& call = request.call.call();
+  if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
+  ResidentKey key;
+  if (Status keyed = to_.residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
+  bool waited = false;
+  TuneOutcome outcome = MakeResident(request, key, kOfAWarmUp, &waited);
+  // A safe point, which does not wait for other processes, was first: now this thread waits.
+  if (waited && outcome.is_elsewhere) outcome = MakeResident(request, key, kOfAWarmUp, &waited);
+  return outcome;
+}
+
+Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
+  bool has_choice = !sealed_ && to_.policy.mode != Mode::kBaselineOnly;
+  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}) : TuneOutcome();
+  if (chosen.is_not_stored) chosen.status = Status();  // Nothing more was asked for: its stand-in runs.
+  const Status& tuned = chosen.status;
+  if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
+  // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
+  Status loaded = WarmStandIn(call.call());
+  if (chosen.is_not_stored) {
+    ResidentKey key;
+    TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
+    Wait(call.call(), key);
+  }
+  if (tuned.ok()) return loaded;
+  return loaded.ok() ? tuned : BothFailed(tuned, loaded);
+}
+
+Status MissPolicy::WarmStandIn(const BoundCall& call) {
+  ResidentKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
+  return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key).status();
+}
+
+Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting) {
+  WarmupInputs::Use use = may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  Result<TuningCall> call =
+      TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, StreamView(to_.api, stream), use);
+  if (!call.ok()) {  // What the definition does not declare, or memory.
+    NoteFailure(FlightOf(waiting.key), waiting.text, {call.status()});
+    return call.status();
+  }
+  bool waited = false;
+  TuneOutcome outcome = MakeResident({stream, *call}, waiting.key, kOfASafePoint, &waited);
+  return outcome.is_elsewhere || outcome.is_not_stored ? Status() : outcome.status;
+}
+
+Status MissPolicy::AtSafePoint(CUstream stream) {
+  Status first_failure;
+  if (waiting_.size() != 0 && !sealed_) {
+    const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
+    TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
+    std::vector<WaitingKeys::Waiting> due = waiting_.Due(
+        [&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
+    for (const WaitingKeys::Waiting& waiting : due) {
+      Status chosen = ChooseWaiting(stream, waiting);
+      if (first_failure.ok()) first_failure = chosen;
+      if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
+    }
+  }
+  to_.residency.Evict(to_.policy.max_resident_keys);
+  return first_failure;
+}
+
+Status MissPolicy::CheckSafe(CUstream stream, const char* what, const char* advice) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (!capturing) return Status();
+  return FailedPreconditionError(absl::StrCat("kernel '", to_.definition->name(), "', ", what,
+                                              ": the stream is capturing: ", advice, " before the capture"));
+}
+
+void MissPolicy::Seal() {
+  sealed_ = true;
+  // Their launches are misses from now on, and counted as such.
+  for (const WaitingKeys::Waiting& waiting : waiting_.TakeAll()) to_.residency.DropProvisional(waiting.key);
+  to_.residency.Keep();
+}
+
+std::vector<std::string> MissPolicy::sealed_misses() const {
+  std::lock_guard<std::mutex> lock(missed_mutex_);
+  return missed_keys_;
+}
+
+}  // namespace tuneonce

@@ -1,0 +1,171 @@
+#include "runtime/residency.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/callback.h"
+#include "cuda/driver_api.h"
+#include "search/candidate.h"
+#include "tuneonce/device.h"
+
+namespace tuneonce {
+
+Residency::Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api)
+    : definition_(definition),
+      binder_(binder),
+      api_(api),
+      has_one_device_([&] {
+        Result<int> count = Device::Count(api);
+        return count.ok() && *count == 1;
+      }()),
+      table_(1 + binder.num_varying_key_words()) {}
+
+Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
+  CUdevice device = 0;
+  CUresult result = has_one_device_ ? CUDA_SUCCESS : api_.launch_path().CtxGetDevice(&device);
+  if (result != CUDA_SUCCESS) return ContextStatus(api_, result, "cuCtxGetDevice");
+  return ResidentKey::DeviceWord(device, role);
+}
+
+Result<const Residency::DeviceState*> Residency::CurrentDevice() {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api_));
+  std::lock_guard<std::mutex> lock(devices_mutex_);
+  auto& state = devices_[device.index()];
+  if (state == nullptr) {
+    auto made = std::make_unique<DeviceState>();
+    TUNEONCE_ASSIGN_OR_RETURN(made->identity, device.Identity());
+    made->target = Target::Of(made->identity);
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition_.VariantsFor(made->target));
+    for (const Variant* variant : variants) {
+      VariantState of_variant;
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.layout,
+                                ParameterLayout::Create(definition_, variant->convention, variant->parameters));
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions, AssumptionChecks::Create(definition_, *variant));
+      made->variants.emplace(variant, std::move(of_variant));
+    }
+    state = std::move(made);
+  }
+  return state.get();
+}
+
+Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& device) {
+  {
+    std::lock_guard<std::mutex> lock(devices_mutex_);
+    auto found = configs_.find(&device);
+    if (found != configs_.end()) return &found->second;
+  }
+  // Outside the lock, since constraints are the user's. What fails is not kept: a callback's exception may pass.
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
+  std::lock_guard<std::mutex> lock(devices_mutex_);
+  return &configs_.try_emplace(&device, std::move(configs)).first->second;
+}
+
+Status Residency::CheckAssumptions(const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
+  Status first;
+  for (const auto& [variant, state] : device->variants) {
+    Status suits = state.assumptions.Verify(call);
+    if (suits.ok()) return suits;
+    if (first.ok()) first = std::move(suits);
+  }
+  return first;
+}
+
+Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {
+  // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
+  for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
+    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
+    const HitTable::Entry* entry = table_.Find(*key);
+    if (entry == nullptr || entry->Suits(call)) return entry;
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
+  return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");
+}
+
+std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
+                                                 const Config& config, const LoadedKernel& loaded) const {
+  bool is_fixed = !loaded.variant->launcher && binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
+                  definition_.space().CheckGuards(config, call.problem.dims).ok();
+  if (!is_fixed) return std::nullopt;
+  Result<Geometry> computed =
+      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, call.problem); });
+  return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
+}
+
+const HitTable::Entry* Residency::Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
+                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
+  const VariantState& of_variant = device.variants.at(loaded->variant);
+  std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
+  KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  std::unique_ptr<ResidentKernel>& resident = kernels_[id];
+  if (resident == nullptr) {
+    resident = std::make_unique<ResidentKernel>();
+    resident->config = config;
+    resident->target = device.target;
+    resident->variant = loaded->variant;
+    resident->layout = &*of_variant.layout;
+    resident->assumptions = &of_variant.assumptions;
+    resident->space = &definition_.space();
+    resident->api = &api_;
+    resident->function = loaded->function;
+    if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
+    resident->definition = &definition_;
+    if (geometry) {
+      resident->setup.emplace(*geometry);
+      resident->setup_geometry = geometry;
+    }
+    resident->loaded = std::move(loaded);
+  }
+  HitTable::Entry entry{resident.get(), {}, false, false};
+  if (geometry && resident->CanPrepare(*geometry)) {
+    entry.is_prepared = true;
+    entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
+    entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
+    entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
+  }
+  return table_.Insert(key, entry);
+}
+
+void Residency::PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in) {
+  table_.Insert(key, HitTable::Entry{stand_in.kernel, {}, false, true});
+}
+
+void Residency::DropProvisional(const ResidentKey& key) {
+  const HitTable::Entry* entry = table_.Find(key);
+  if (entry != nullptr && entry->is_provisional) table_.Drop(key);
+}
+
+void Residency::Evict(std::size_t max_keys) {
+  // A key has two entries as a rule: its choice, and its stand-in.
+  while (table_.size() / 2 > max_keys) {
+    std::optional<ResidentKey> oldest = table_.Oldest();
+    if (!oldest) return;
+    table_.Drop(WithRole(*oldest, ResidentKey::kTuned));
+    for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
+      ResidentKey stand_in = WithRole(*oldest, ResidentKey::StandIn(i));
+      if (table_.Find(stand_in) == nullptr) break;
+      table_.Drop(stand_in);
+    }
+  }
+}
+
+void Residency::ReleaseRetired() {
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  table_.ReleaseRetired();
+  std::vector<const ResidentKernel*> in_use = table_.Kernels();
+  std::sort(in_use.begin(), in_use.end());
+  for (auto it = kernels_.begin(); it != kernels_.end();) {
+    bool is_used = std::binary_search(in_use.begin(), in_use.end(), it->second.get());
+    it = is_used ? std::next(it) : kernels_.erase(it);
+  }
+}
+
+std::int64_t Residency::num_loaded_kernels() const {
+  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  return static_cast<std::int64_t>(kernels_.size());
+}
+
+}  // namespace tuneonce

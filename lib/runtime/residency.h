@@ -1,0 +1,121 @@
+#ifndef TUNEONCE_LIB_RUNTIME_RESIDENCY_H_
+#define TUNEONCE_LIB_RUNTIME_RESIDENCY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "cuda/driver_api.h"
+#include "launch/call_binder.h"
+#include "runtime/context_status.h"
+#include "runtime/hit_table.h"
+#include "runtime/resident_kernel.h"
+#include "search/candidate.h"
+#include "tuneonce/device.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+
+/// What is loaded, and what each key runs. Which config that is, and when it is loaded, others decide.
+///
+/// Code that no key runs any more has retired: it stays loaded, since launches may be on their way to it and graphs may
+/// hold it, until ReleaseRetired or this object's end.
+/// REQUIRES: what it is made of outlives it. Thread-safe but for ReleaseRetired; KeyOf and Find take no lock.
+class Residency {
+ public:
+  struct VariantState {
+    std::optional<ParameterLayout> layout;  // Always set: ParameterLayout has no empty form.
+    AssumptionChecks assumptions;
+  };
+  /// What is fixed per device: target, identity, and the variants that run there.
+  struct DeviceState {
+    DeviceIdentity identity;
+    Target target;
+    std::map<const Variant*, VariantState> variants;
+  };
+
+  Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api);
+
+  /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
+  Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
+    CUdevice device = 0;
+    if (!has_one_device_) {
+      CUresult result = api_.launch_path().CtxGetDevice(&device);
+      if (result != CUDA_SUCCESS) return ContextStatus(api_, result, "cuCtxGetDevice");
+    }
+    KeyWriter writer(key);
+    writer.Add(ResidentKey::DeviceWord(device, role));
+    binder_.AddVaryingKeyWords(call, [&writer](std::uint64_t word) { writer.Add(word); });
+    writer.Finish();
+    return Status();
+  }
+  /// The first word of such keys.
+  Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
+  /// What `key` runs, or null.
+  const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
+  /// The loaded stand-in that suits the call, as variants' assumptions and configs' guards differ; or null, and in `key` what to load it
+  /// under.
+  Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
+  /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's dims,
+  /// and a target.
+  const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
+                                 const Config& config, std::shared_ptr<const LoadedKernel> loaded);
+
+  /// Makes a key that waits for its choice known, so that its launches find that its stand-in is to run.
+  void PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in);
+  /// Drops the key, if it is provisional.
+  void DropProvisional(const ResidentKey& key);
+  /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`.
+  void Evict(std::size_t max_keys);
+  /// Those that are there now are not dropped by Evict.
+  void Keep() { table_.Keep(); }
+  /// Unloads what has retired. REQUIRES: no other call is under way, what was launched is done, and no graph that holds
+  /// retired code is used again.
+  void ReleaseRetired();
+
+  /// The key's choice is resident: it is not provisional.
+  bool HasChoice(const ResidentKey& key) const {
+    const HitTable::Entry* entry = table_.Find(key);
+    return entry != nullptr && !entry->is_provisional;
+  }
+
+  /// Of the current context. It lives as long as this object.
+  Result<const DeviceState*> CurrentDevice();
+  /// The whole space on a device, whatever the guards say at some dims. Enumerated once, then kept.
+  Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
+  /// OK if some variant's assumptions hold. Errors: those of the first that do not.
+  Status CheckAssumptions(const BoundCall& call);
+
+  std::int64_t num_loaded_kernels() const;
+  std::int64_t num_entries() const { return static_cast<std::int64_t>(table_.size()); }
+
+ private:
+  /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
+  /// it was prepared for.
+  using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;
+
+  /// What depends on nothing but the key: the geometry of its launches; or nothing, if each computes its own.
+  std::optional<Geometry> GeometryOfKey(const VariantState& variant, const BoundCall& call, const Config& config,
+                                        const LoadedKernel& loaded) const;
+
+  const KernelDefinition& definition_;
+  const CallBinder& binder_;
+  const DriverApi& api_;
+  const bool has_one_device_;  // Then a hit need not ask which it is for.
+  HitTable table_;
+  mutable std::mutex kernels_mutex_;
+  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_;  // Those that retired, too.
+  std::mutex devices_mutex_;
+  std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
+  std::map<const DeviceState*, std::vector<Config>> configs_;  // The same.
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_RESIDENCY_H_

@@ -1,0 +1,54 @@
+#ifndef TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_
+#define TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_
+
+#include <optional>
+#include <vector>
+
+#include "launch/call_binder.h"
+#include "runtime/warmup_inputs.h"
+#include "search/trial_memory.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce {
+
+/// A call to choose for: a launch's, one on fills for a shape, or one of either's key at its bucket's upper bound. All
+/// calls that are not a launch's own are made here, so that a launch and a warm-up of a key are tuned at the same dims.
+/// Move-only. Memory of its own is in the order of a stream, which outlives it.
+class TuningCall {
+ public:
+  /// On the arguments of a launch, or of a warm-up on them, which outlive it.
+  explicit TuningCall(const BoundCall& on_arguments) : call_(on_arguments) {}
+  /// On the fills that the definition declares. No extent is 0. Errors: those of WarmupInputs.
+  static Result<TuningCall> OnFills(const KernelDefinition& definition, const CallBinder& binder,
+                                    const InputShape& shape, StreamView stream, WarmupInputs::Use use);
+
+  /// The dims that the definition's key rounds this call's to.
+  Dims BoundOf(const KernelDefinition& definition) const;
+  /// A call of the same key at these dims. Its tensors are row-major memory of its own. On fills it is on fills again,
+  /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
+  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones.
+  /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it.
+  Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
+                             TrialMemory& memory) const;
+
+  const BoundCall& call() const { return call_; }
+  TunedInputs inputs() const { return inputs_; }
+  void SetTarget(const Target& target) { call_.problem.target = target; }
+
+ private:
+  Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
+
+  BoundCall call_;
+  TunedInputs inputs_ = TunedInputs::kCaller;
+  // On fills.
+  InputShape shape_;
+  std::optional<WarmupInputs> fills_;
+  TrialMemory::Charge charge_;
+  // On repeated elements. What call_ points to; never grows after Repeat.
+  std::vector<TensorView> views_;
+  std::vector<TrialMemory::Block> blocks_;
+};
+
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_

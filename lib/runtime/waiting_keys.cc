@@ -1,0 +1,42 @@
+#include "runtime/waiting_keys.h"
+
+#include <utility>
+
+namespace tuneonce {
+
+bool WaitingKeys::Add(Waiting waiting) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  TuneOnce::Key words = FlightOf(waiting.key);
+  if (waiting_.count(words) != 0) return true;
+  if (waiting_.size() >= most_) return false;
+  waiting_.emplace(std::move(words), std::move(waiting));
+  return true;
+}
+
+void WaitingKeys::Remove(const ResidentKey& key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.erase(FlightOf(key));
+}
+
+std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Waiting> due;
+  for (const auto& [words, waiting] : waiting_) {
+    if (is_due(words)) due.push_back(waiting);
+  }
+  return due;
+}
+
+std::vector<WaitingKeys::Waiting> WaitingKeys::TakeAll() {
+  std::vector<Waiting> all = Due([](const TuneOnce::Key&) { return true; });
+  std::lock_guard<std::mutex> lock(mutex_);
+  waiting_.clear();
+  return all;
+}
+
+std::size_t WaitingKeys::size() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return waiting_.size();
+}
+
+}  // namespace tuneonce

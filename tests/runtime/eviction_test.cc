@@ -1,0 +1,118 @@
+// How many keys stay resident, and what becomes of the code of those that do not.
+#include <optional>
+
+#include "cuda/graph.h"
+#include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class EvictionTest : public testing::CpuDeviceTest {
+ protected:
+  EvictionTest() {
+    policy_.store = std::make_shared<MemoryStore>();
+    policy_.search.max_rounds = 1;
+    policy_.max_resident_keys = 3;
+  }
+  TunedKernel Create(const KernelDefinition& definition) {
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  void Launch(TunedKernel& kernel, std::size_t n) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    DeviceBuffer y = Floats(std::vector<float>(n, 0));
+    ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
+  }
+  bool IsTuned(TunedKernel& kernel, std::size_t n) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    return *kernel.IsTuned(View(x), View(x), 2.0f);
+  }
+
+  testing::ScaleKernel scale_;
+  AutotunePolicy policy_;
+};
+
+TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
+  TunedKernel kernel = Create(scale_.Definition());
+  for (std::size_t n = 1; n <= 5; ++n) Launch(kernel, n);
+  EXPECT_EQ(kernel.counters().resident_entries, 10) << "a launch is no safe point";
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 6}}}));
+  EXPECT_EQ(kernel.counters().resident_entries, 6);
+  for (std::size_t n = 1; n <= 6; ++n) EXPECT_EQ(IsTuned(kernel, n), n >= 4) << n;
+  DeviceBuffer x = Floats(std::vector<float>(7, 3));
+  ASSERT_OK(kernel.Warmup(stream_->get(), View(x), View(x), 2.0f));  // The other form is a safe point too.
+  EXPECT_FALSE(IsTuned(kernel, 4));
+  // What was dropped is a miss, which the store serves.
+  std::int64_t tunes = kernel.counters().tunes;
+  Launch(kernel, 1);
+  EXPECT_EQ(kernel.counters().tunes, tunes);
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_TRUE(IsTuned(kernel, 1));
+}
+
+TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
+  policy_.max_resident_keys = 10;
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
+  TunedKernel kernel = Create(scale_.Definition());
+  for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+  EXPECT_LE(kernel.counters().resident_entries, 21);
+}
+
+TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
+  policy_.max_resident_keys = 1;
+  KernelDefinition definition = scale_.Definition();
+  // The config is decided by N: each of two keys runs code of its own.
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {64, 256});
+  space.AddGuard("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
+  KernelDefinition by_n("by_n");
+  by_n.DimsInOrder({"N"})
+      .Parameters(definition.parameters())
+      .Space(space)
+      .AddVariant(
+          Variant([=](const Config& c, const Problem&) {
+            return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", 1);
+          }).Grid(Grid::OneD({"N", tile})));
+  TunedKernel kernel = Create(by_n);
+  DeviceBuffer x = Floats(std::vector<float>(100, 3));
+  DeviceBuffer y = Floats(std::vector<float>(100, 0));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
+  Result<GraphExec> captured = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 2.0f); });
+  ASSERT_OK(captured);
+  std::optional<GraphExec> graph(*std::move(captured));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+  EXPECT_FALSE(IsTuned(kernel, 100));
+  const std::int64_t loaded = kernel.counters().loaded_kernels;
+  EXPECT_EQ(loaded, 4) << "choice and stand-in of both keys";
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(100, 6));
+  graph.reset();
+  kernel.ReleaseRetired();
+  EXPECT_EQ(kernel.counters().loaded_kernels, 2);
+  EXPECT_TRUE(IsTuned(kernel, 1000));
+  Launch(kernel, 1000);
+  Launch(kernel, 100);
+  EXPECT_EQ(kernel.counters().loaded_kernels, 3) << "the stand-in is loaded when it is needed";
+}
+
+TEST_F(EvictionTest, WhatComesBackBeforeItsReleaseIsNotLoadedTwice) {
+  policy_.max_resident_keys = 1;
+  TunedKernel kernel = Create(scale_.Definition());
+  for (std::int64_t n : {100, 200, 100, 200, 100}) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_LE(kernel.counters().loaded_kernels, 4);
+  kernel.ReleaseRetired();
+  Launch(kernel, 100);
+  EXPECT_EQ(kernel.counters().hits, 1);
+}
+
+}  // namespace
+}  // namespace tuneonce

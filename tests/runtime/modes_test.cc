@@ -1,0 +1,379 @@
+// The table of docs/modes.md, a test per cell: what a launch does in each mode and situation.
+#include <atomic>
+#include <thread>
+
+#include "base/temporary_folder.h"
+#include "cuda/graph.h"
+#include "store/memory_store.h"
+#include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/sqlite_store.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+using Mode = AutotunePolicy::Mode;
+
+/// Fails whatever it is asked: a machine without compilers.
+class NoCompiler final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return UnavailableError("no compiler here"); }
+  std::string Description() const override { return ""; }
+
+ protected:
+  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const CompileLimits&) const override {
+    return UnavailableError("no compiler here");
+  }
+};
+
+class ModesTest : public testing::CpuDeviceTest {
+ protected:
+  struct Listener : AutotuneObserver {
+    void OnTuneFailed(const std::string&, const std::string& key, const Status& why) override {
+      failures.push_back(key + ": " + why.message());
+    }
+    void OnWarning(const std::string&) override {}
+    std::vector<std::string> failures;
+  };
+
+  ModesTest() : folder_(*testing::MakeFolder()) {
+    SqliteStoreOptions options;
+    options.path = folder_.path() + "/cache/store.db";
+    policy_.store = *SqliteStore::Open(options);  // With artifacts.
+    policy_.search.max_rounds = 1;
+    policy_.observer = observer_;
+    policy_.retry_after_ms = 0;
+  }
+  TunedKernel Create(Mode mode) { return Create(mode, scale_.Definition()); }
+  TunedKernel Create(Mode mode, const KernelDefinition& definition) {
+    AutotunePolicy policy = policy_;
+    policy.mode = mode;
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
+    EXPECT_OK(kernel);
+    return *std::move(kernel);
+  }
+  Status Launch(TunedKernel& kernel, std::size_t n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    DeviceBuffer y = Floats(std::vector<float>(n, 0));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
+    return Status();
+  }
+  Status Capture(TunedKernel& kernel, std::size_t n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    DeviceBuffer y = Floats(std::vector<float>(n, 0));
+    Status launched;
+    Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
+      launched = kernel.Launch(stream, View(x), View(y), 2.0f);
+      return Status();
+    });
+    EXPECT_OK(graph);
+    if (!launched.ok()) return launched;
+    TUNEONCE_RETURN_IF_ERROR(graph->Launch(stream_->get()));
+    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
+    return launched;
+  }
+  bool IsTuned(const TunedKernel& kernel, std::size_t n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3));
+    return *kernel.IsTuned(View(x), View(x), 2.0f);
+  }
+  /// Leaves a record of N=1000, and the code of its choice and its baseline, in the store.
+  void FillStore() {
+    TunedKernel kernel = Create(Mode::kTune);
+    ASSERT_OK(Launch(kernel));
+    ASSERT_EQ(policy_.store->List()->size(), 1u);
+  }
+
+  testing::ScaleKernel scale_;
+  TemporaryFolder folder_;
+  AutotunePolicy policy_;
+  std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
+};
+
+enum class Situation { kHit, kStored, kMiss, kWaiting, kCaptureLoaded, kCaptureNothing, kSealedHit, kSealedMiss };
+enum class WhatRuns { kChoice, kStandIn, kError };
+
+struct Cell {
+  Mode mode;
+  Situation situation;
+  const char* name;
+  WhatRuns runs;
+  std::int64_t tunes;           // Searches made by the launch.
+  std::int64_t stored_hits;     // Records it took.
+  std::int64_t capture_misses;  // As Counters has them.
+  std::int64_t sealed_misses;
+  std::int64_t waiting_keys;
+  bool is_tuned;  // Afterwards.
+};
+
+class ModesTableTest : public ModesTest, public ::testing::WithParamInterface<Cell> {};
+
+TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
+  const Cell& cell = GetParam();
+  const Situation situation = cell.situation;
+  bool wants_choice = situation == Situation::kHit || situation == Situation::kSealedHit;
+  FillStore();  // Of N=1000. Of another N it has no record, but the stand-in's code.
+  const std::int64_t n = wants_choice || situation == Situation::kStored || situation == Situation::kSealedMiss ? 1000 : 2000;
+  std::atomic<bool> cancelled{false};
+  policy_.search.cancelled = &cancelled;
+  TunedKernel kernel = Create(cell.mode);
+  if (wants_choice) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+  if (situation == Situation::kWaiting) {
+    ASSERT_OK(Launch(kernel, 2000));
+  }
+  if (situation == Situation::kCaptureLoaded) {
+    cancelled = true;  // The warm-up finds no choice, and loads the stand-in all the same.
+    Status warmed = kernel.Warmup(stream_->get(), {{{"N", n}}});
+    EXPECT_EQ(warmed.code(), cell.mode == Mode::kTune || cell.mode == Mode::kTuneInBackground ? StatusCode::kCancelled
+                                                                                             : StatusCode::kOk);
+    cancelled = false;
+  }
+  if (situation == Situation::kSealedHit || situation == Situation::kSealedMiss) kernel.Seal();
+  const Counters before = kernel.counters();
+  bool captures = situation == Situation::kCaptureLoaded || situation == Situation::kCaptureNothing;
+  auto count = static_cast<std::size_t>(n);
+  Status launched = captures ? Capture(kernel, count) : Launch(kernel, count);
+  const Counters after = kernel.counters();
+  EXPECT_EQ(launched.ok(), cell.runs != WhatRuns::kError) << launched.ToString();
+  EXPECT_EQ(after.stand_ins - before.stand_ins, cell.runs == WhatRuns::kStandIn ? 1 : 0);
+  EXPECT_EQ(after.tunes - before.tunes, cell.tunes);
+  EXPECT_EQ(after.stored_hits - before.stored_hits, cell.stored_hits);
+  EXPECT_EQ(after.capture_misses - before.capture_misses, cell.capture_misses);
+  EXPECT_EQ(after.sealed_misses - before.sealed_misses, cell.sealed_misses);
+  EXPECT_EQ(after.waiting_keys, cell.waiting_keys);
+  EXPECT_EQ(IsTuned(kernel, count), cell.is_tuned);
+}
+
+constexpr WhatRuns kChoice = WhatRuns::kChoice, kStandIn = WhatRuns::kStandIn, kError = WhatRuns::kError;
+//                                                 runs      tunes stored captures sealed waiting tuned
+constexpr Cell kCells[] = {
+    {Mode::kTune, Situation::kHit, "TuneHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kTune, Situation::kStored, "TuneStored", kChoice, 0, 1, 0, 0, 0, true},
+    {Mode::kTune, Situation::kMiss, "TuneMiss", kChoice, 1, 0, 0, 0, 0, true},
+    {Mode::kTune, Situation::kCaptureLoaded, "TuneCapture", kStandIn, 0, 0, 1, 0, 0, false},
+    {Mode::kTune, Situation::kCaptureNothing, "TuneColdCapture", kError, 0, 0, 1, 0, 0, false},
+    {Mode::kTune, Situation::kSealedHit, "TuneSealedHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kTune, Situation::kSealedMiss, "TuneSealedMiss", kStandIn, 0, 0, 0, 1, 0, false},
+    {Mode::kTuneInBackground, Situation::kHit, "BackgroundHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneInBackground, Situation::kStored, "BackgroundStored", kChoice, 0, 1, 0, 0, 0, true},
+    {Mode::kTuneInBackground, Situation::kMiss, "BackgroundMiss", kStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kTuneInBackground, Situation::kWaiting, "BackgroundWaiting", kStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kTuneInBackground, Situation::kCaptureLoaded, "BackgroundCapture", kStandIn, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneInBackground, Situation::kCaptureNothing, "BackgroundColdCapture", kError, 0, 0, 1, 0, 0, false},
+    {Mode::kTuneInBackground, Situation::kSealedHit, "BackgroundSealedHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kTuneInBackground, Situation::kSealedMiss, "BackgroundSealedMiss", kStandIn, 0, 0, 0, 1, 0, false},
+    {Mode::kStoredOnly, Situation::kHit, "StoredHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kStored, "StoredStored", kChoice, 0, 1, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kMiss, "StoredMiss", kStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kStoredOnly, Situation::kWaiting, "StoredWaiting", kStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kStoredOnly, Situation::kCaptureLoaded, "StoredCapture", kStandIn, 0, 0, 0, 0, 1, false},
+    {Mode::kStoredOnly, Situation::kCaptureNothing, "StoredColdCapture", kError, 0, 0, 1, 0, 0, false},
+    {Mode::kStoredOnly, Situation::kSealedHit, "StoredSealedHit", kChoice, 0, 0, 0, 0, 0, true},
+    {Mode::kStoredOnly, Situation::kSealedMiss, "StoredSealedMiss", kStandIn, 0, 0, 0, 1, 0, false},
+    {Mode::kBaselineOnly, Situation::kHit, "BaselineHit", kStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kStored, "BaselineStored", kStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kMiss, "BaselineMiss", kStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kCaptureLoaded, "BaselineCapture", kStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kCaptureNothing, "BaselineColdCapture", kError, 0, 0, 1, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kSealedHit, "BaselineSealedHit", kStandIn, 0, 0, 0, 0, 0, false},
+    {Mode::kBaselineOnly, Situation::kSealedMiss, "BaselineSealedMiss", kStandIn, 0, 0, 0, 0, 0, false},
+};
+INSTANTIATE_TEST_SUITE_P(Modes, ModesTableTest, ::testing::ValuesIn(kCells),
+                         [](const auto& cell) { return std::string(cell.param.name); });
+
+TEST_F(ModesTest, InTheBackgroundAKeyWaitsForASafePointAndItsLaunchesAreHits) {
+  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ(kernel.counters().hits, 2) << "the key is known from the first launch on";
+  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  ASSERT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kFill) << "the launch's tensors are gone by then";
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(ModesTest, AWarmUpIsASafePointTooAndAWaitingBucketIsTunedAtItsBound) {
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  ASSERT_OK(Launch(kernel, 3000));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
+  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_TRUE(IsTuned(kernel, 2500));
+  std::vector<TuningRecord> records = *policy_.store->List();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].tuned_at, "N=4096");
+}
+
+TEST_F(ModesTest, AWaitingKeyIsTunedWithTheScalarsOfItsLaunch) {
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N"), ValueOf("factor"));
+  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  DeviceBuffer x = Floats(std::vector<float>(100, 3));
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 7.0f));  // Declared is 2.
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 7.0f));
+  EXPECT_FALSE(*kernel.IsTuned(View(x), View(x), 2.0f));
+}
+
+TEST_F(ModesTest, WhatCannotBeTunedAtASafePointIsSaidOnceAndGoesOnWithItsStandIn) {
+  KernelDefinition definition("integers");
+  definition.Parameters({In("x", kInt32, {"N"}), Out("y", kInt32, {"N"})})
+      .Space(scale_.space)
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
+            return KernelSource::HostCpp(
+                "static void copy(const tuneonce_block&, const int* x, int* y) { y[0] = x[0]; }\n"
+                "TUNEONCE_CPU_KERNEL(copy);",
+                "copy");
+          }).Grid(Grid::Fixed(1)));
+  TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
+  DeviceBuffer x = Floats({1}), y = Floats({0});
+  TensorView from = TensorView::Contiguous(x.data(), DType::kInt32, {1});
+  TensorView to = TensorView::Contiguous(y.data(), DType::kInt32, {1});
+  ASSERT_OK(kernel.Launch(stream_->get(), from, to));
+  EXPECT_ERROR(kernel.AtSafePoint(stream_->get()), StatusCode::kInvalidArgument, "parameter 'x'");
+  ASSERT_EQ(observer_->failures.size(), 1u);
+  EXPECT_NE(observer_->failures[0].find("N=1, x:int32"), std::string::npos) << observer_->failures[0];
+  EXPECT_OK(kernel.AtSafePoint(stream_->get()));  // It is not tried again.
+  EXPECT_EQ(kernel.counters().failed_tunes, 1);
+  ASSERT_OK(kernel.Launch(stream_->get(), from, to));
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
+}
+
+TEST_F(ModesTest, SealEndsAllWaiting) {
+  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  ASSERT_OK(Launch(kernel, 1000));
+  kernel.Seal();
+  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2000}}}));  // Its stand-in.
+  ASSERT_OK(Launch(kernel, 1000));
+  ASSERT_OK(Capture(kernel, 2000));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(kernel.counters().sealed_misses, 1) << "a capture's miss is counted as that";
+  EXPECT_EQ(kernel.counters().capture_misses, 1);
+  EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=1000, x:float32, y:float32"});
+}
+
+TEST_F(ModesTest, OfASealedKernelOnlyKeysThatCameLaterAreDropped) {
+  policy_.max_resident_keys = 2;
+  TunedKernel kernel = Create(Mode::kTune);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 1001}}}));
+  kernel.Seal();
+  for (std::size_t n = 1; n <= 8; ++n) ASSERT_OK(Launch(kernel, n));
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_LE(kernel.counters().resident_entries, 5);
+  EXPECT_TRUE(IsTuned(kernel, 1000));
+  EXPECT_TRUE(IsTuned(kernel, 1001));
+}
+
+TEST_F(ModesTest, ASafePointIsRefusedWhereItIsNone) {
+  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
+    EXPECT_ERROR(kernel.AtSafePoint(stream), StatusCode::kFailedPrecondition, "call it before the capture");
+    return Status();
+  });
+  EXPECT_OK(graph);
+  std::thread([&] {
+    EXPECT_ERROR(kernel.AtSafePoint(nullptr), StatusCode::kFailedPrecondition, "no current CUDA context");
+  }).join();
+}
+
+TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyMode) {
+  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly, Mode::kBaselineOnly}) {
+    policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
+    TunedKernel kernel = Create(mode);
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+    ASSERT_OK(Launch(kernel));
+    EXPECT_EQ(kernel.counters().stand_ins, 1);
+    EXPECT_EQ(kernel.counters().tunes + kernel.counters().waiting_keys, 0);
+    EXPECT_TRUE(policy_.store->List()->empty());
+  }
+}
+
+TEST_F(ModesTest, InStoredOnlyALaterRecordIsFoundAtASafePoint) {
+  FillStore();  // N=1000: the stand-in's code.
+  TunedKernel kernel = Create(Mode::kStoredOnly);
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  TunedKernel other = Create(Mode::kTune);  // Another process.
+  ASSERT_OK(Launch(other, 2000));
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().stand_ins, 2) << "a launch does not ask again";
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+/// A store that has everything, on a machine that has no compiler.
+TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
+  ASSERT_OK(Create(Mode::kTune).Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
+  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
+    TunedKernel kernel = Create(mode);
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
+    EXPECT_EQ(kernel.counters().stored_hits, 2);
+    EXPECT_EQ(kernel.counters().resident_entries, 4) << "of each the choice and the stand-in";
+    ASSERT_OK(Capture(kernel, 1000));
+    ASSERT_OK(Launch(kernel, 2000));
+    EXPECT_EQ(kernel.counters().tunes + kernel.counters().stand_ins, 0);
+  }
+}
+
+TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheStandInOfShapesThatNobodyTuned) {
+  FillStore();
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
+  TunedKernel kernel = Create(Mode::kStoredOnly);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
+  ASSERT_OK(Capture(kernel, 3000));
+  ASSERT_OK(Launch(kernel, 4000));
+  EXPECT_EQ(kernel.counters().stand_ins, 2);
+}
+
+TEST_F(ModesTest, WhereNothingCanBeHadWithoutACompilerStoredOnlySaysSo) {
+  for (bool has_compiler : {true, false}) {
+    if (!has_compiler) policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
+    TunedKernel kernel = Create(Mode::kStoredOnly);
+    for (Status status : {kernel.Warmup(stream_->get(), {{{"N", 1000}}}), Launch(kernel), Launch(kernel)}) {
+      EXPECT_ERROR(status, StatusCode::kUnavailable, "kStoredOnly compiles nothing, and the store has no code for");
+    }
+    EXPECT_EQ(kernel.counters().tunes, 0);
+  }
+}
+
+TEST_F(ModesTest, ARecordWhoseCodeIsGoneIsNotCompiledByALaunchInTheBackground) {
+  FillStore();
+  auto records_alone = std::make_shared<MemoryStore>();
+  ASSERT_OK(records_alone->Put((*policy_.store->List())[0]));
+  policy_.store = records_alone;
+  TunedKernel stored_only = Create(Mode::kStoredOnly);
+  EXPECT_ERROR(Launch(stored_only), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
+  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  ASSERT_OK(Launch(kernel));
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+}  // namespace
+}  // namespace tuneonce
