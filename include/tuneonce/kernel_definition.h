@@ -149,8 +149,9 @@ struct TUNEONCE_API Variant {
   Variant() = default;
   /// Named "default", for every target; its source is what `function` makes of (const Config&), or of (const Config&,
   /// const Problem&) where the code depends on dims, dtypes or the target.
-  template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&> ||
-                                                           std::is_invocable_v<Function, const Config&, const Problem&>>>
+  template <typename Function,
+            typename = std::enable_if_t<std::is_invocable_v<Function, const Config&> ||
+                                        std::is_invocable_v<Function, const Config&, const Problem&>>>
   explicit Variant(Function function) : name("default") {
     if constexpr (std::is_invocable_v<Function, const Config&>) {
       source = [function = std::move(function)](const Config& config, const Problem&) { return function(config); };
@@ -230,21 +231,24 @@ struct Precompiled {
 ///
 /// A config is built by the first that was compiled for it; one that none was compiled for fails to compile, in words.
 TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels);
-/// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin", beginning
-/// at the directory that is current now. In `symbol`, too, an axis in braces stands for its value. A config whose file is
-/// missing fails to compile, by its name. The files are read again for each search and each record that is looked up.
+/// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin",
+/// beginning at the directory that is current now. In `symbol`, too, an axis in braces stands for its value. A config
+/// whose file is missing fails to compile, by its name. The files are read again for each search and each record that
+/// is looked up.
 TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 
 /// CUDA Tile IR bytecode in files, as Cubins has its own: one for each combination of structural values, as exporters
 /// write them. `symbol` may be empty where each file has one kernel. For GPUs, named "tile", called as cuTile calls its
-/// kernels (CallingConvention::kCutilePython). What the code was exported to assume must be declared: Variant::Assuming.
+/// kernels (CallingConvention::kCutilePython). What the code was exported to assume must be declared:
+/// Variant::Assuming.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
 /// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
 /// kernel's unmangled name (extern "C"). For GPUs, named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// The same with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
-/// C++ for the CPU device (tuneonce/cpu_device/kernel.h), with macros as CudaCpp has them. For that device, named "cpu".
+/// C++ for the CPU device (tuneonce/cpu_device/kernel.h), with macros as CudaCpp has them. For that device, named
+/// "cpu".
 TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);
 TUNEONCE_API Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes);
 

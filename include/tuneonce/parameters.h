@@ -70,7 +70,8 @@ struct Parameter {
     return std::move(*this);
   }
   /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
-  /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is refused.
+  /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is
+  /// refused.
   Parameter ForWarmup(WarmupFill fill) && {
     warmup = std::move(fill);
     return std::move(*this);

@@ -38,17 +38,17 @@ struct Counters {
   std::int64_t loaded_kernels =
       0;  ///< Kernels loaded now: at most two per device, config and code (tuned and stand-in), whatever the keys.
   std::int64_t resident_entries = 0;  ///< What keys run now: as a rule two for each, its choice and its stand-in.
-  std::int64_t capture_misses = 0;  ///< Of those and of errors: misses on a capturing stream.
-  std::int64_t busy_elsewhere = 0;  ///< Launches that did not tune since another process tuned their key.
-  std::int64_t waiting_keys = 0;    ///< Keys that wait for a safe point now.
+  std::int64_t capture_misses = 0;    ///< Of those and of errors: misses on a capturing stream.
+  std::int64_t busy_elsewhere = 0;    ///< Launches that did not tune since another process tuned their key.
+  std::int64_t waiting_keys = 0;      ///< Keys that wait for a safe point now.
 };
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
 /// Duty: from a launch's arguments to the config that was found best for their key, on the device of the calling
-/// thread's current context. The first launch of a key searches (or takes a stored record) on the calling thread; others
-/// that ask for the same key meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system call of
-/// its own.
+/// thread's current context. The first launch of a key searches (or takes a stored record) on the calling thread;
+/// others that ask for the same key meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system
+/// call of its own.
 ///
 /// A TunedKernel serves all devices of one driver: that of the context which is current at its first launch or warm-up,
 /// the CPU device's or the CUDA driver. A further context of a device needs no tuning: at a kernel's first launch there
@@ -78,9 +78,9 @@ class TUNEONCE_API TunedKernel {
   /// first valid config. Where the arguments are not what the config's code is for (a strided tensor, say),
   /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
   /// launched, tuned or counted.
-  /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the parameter;
-  /// FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the baseline cannot
-  /// run either both reasons; a lost context; the driver's, for a launch that it refuses.
+  /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the
+  /// parameter; FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the
+  /// baseline cannot run either both reasons; a lost context; the driver's, for a launch that it refuses.
   template <typename... Arguments>
   Status Launch(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
@@ -119,8 +119,8 @@ class TUNEONCE_API TunedKernel {
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
   /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The stand-in is loaded, too,
-  /// so that captures have something to run; where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of which nothing would be launched is
-  /// done at once. `on_done` (may be null) is
+  /// so that captures have something to run; where the mode, or Seal, lets nothing be tuned, only that is done, and the
+  /// store asked if it may be. A shape of which nothing would be launched is done at once. `on_done` (may be null) is
   /// called after each with how many are done and its outcome.
   /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
   /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
@@ -131,25 +131,26 @@ class TUNEONCE_API TunedKernel {
 
   /// The same for the key of one launch, on its arguments, which are not launched on: for a kernel whose speed depends
   /// on its data. Nothing is written to them. Errors: as above, and those of Launch's arguments.
-  template <typename... Arguments, typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
+  template <typename... Arguments,
+            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
   Status Warmup(CUstream stream, const Arguments&... arguments) {
     const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
     return WarmupArguments(stream, packed.data(), packed.size());
   }
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on tensors that hold
-  /// what the definition declares (WarmupInputs) and on the scalars of the launch that met them, or looked up in the store
-  /// again (kStoredOnly); another process's are left for the next time, and so are failures whose pause is not over.
-  /// Keys beyond AutotunePolicy::max_resident_keys are dropped. After Seal only that. Cheap where nothing waits: call it
-  /// between two steps. REQUIRES: no stream of the process captures, and no launch of the host's is in flight: what runs
-  /// beside a search would be measured with it.
-  /// Errors: FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
+  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on tensors that
+  /// hold what the definition declares (WarmupInputs) and on the scalars of the launch that met them, or looked up in
+  /// the store again (kStoredOnly); another process's are left for the next time, and so are failures whose pause is
+  /// not over. Keys beyond AutotunePolicy::max_resident_keys are dropped. After Seal only that. Cheap where nothing
+  /// waits: call it between two steps. REQUIRES: no stream of the process captures, and no launch of the host's is in
+  /// flight: what runs beside a search would be measured with it. Errors: FailedPrecondition (no context, the stream is
+  /// capturing); of the keys that were tried the first failure.
   Status AtSafePoint(CUstream stream);
 
-  /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose key
-  /// is not resident runs the stand-in, and is counted and listed. Keys that wait for a safe point wait no more. Call it
-  /// after Warmup, before captures and steady operation.
+  /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose
+  /// key is not resident runs the stand-in, and is counted and listed. Keys that wait for a safe point wait no more.
+  /// Call it after Warmup, before captures and steady operation.
   void Seal();
   /// The keys missed since Seal, each once: "M=128, x:float16"; the first 1000.
   std::vector<std::string> sealed_misses() const;

@@ -30,7 +30,7 @@ bool EncodeSmallFloat(const SmallFloat& format, double value, void* to) {
   if (!(size <= format.largest)) return false;
   int bias = (1 << (format.exponent_bits - 1)) - 1;
   int exponent = 0;
-  (void)std::frexp(size, &exponent);  // size = [0.5, 1) * 2^exponent,
+  (void)std::frexp(size, &exponent);                                   // size = [0.5, 1) * 2^exponent,
   exponent = size == 0 ? 1 - bias : std::max(exponent - 1, 1 - bias);  // [1, 2) * 2^exponent, or subnormal.
   auto mantissa = static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, format.mantissa_bits - exponent)));
   // A mantissa that was rounded up to 2 carries into the exponent by itself.
@@ -74,11 +74,10 @@ Status Misfit(const Parameter& parameter, const std::string& what) {
 }
 
 Status NoFill(const Parameter& parameter, DType dtype) {
-  return Misfit(parameter,
-                absl::StrCat("(", std::string(DTypeName(dtype)),
-                             parameter.kind == ParameterKind::kScalar ? " scalar" : " tensor",
-                             ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
-                             "\"warmup\", or warm up on arguments of your own"));
+  return Misfit(parameter, absl::StrCat("(", std::string(DTypeName(dtype)),
+                                        parameter.kind == ParameterKind::kScalar ? " scalar" : " tensor",
+                                        ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
+                                        "\"warmup\", or warm up on arguments of your own"));
 }
 
 }  // namespace
@@ -162,14 +161,14 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
   for (const FillNumber* number : {&fill.first, has_second ? &fill.second : &fill.first}) {
     if (!number->dim.empty()) {
       if (std::find(dims.begin(), dims.end(), number->dim) != dims.end()) continue;
-      return InvalidArgumentError(absl::StrCat("its value for a warm-up names the dim '", number->dim,
-                                               "', which the kernel does not have"));
+      return InvalidArgumentError(
+          absl::StrCat("its value for a warm-up names the dim '", number->dim, "', which the kernel does not have"));
     }
     // The high end of a range need not be a value itself.
     bool is_end = has_second && number == &fill.second;
     if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
-    return InvalidArgumentError(absl::StrCat("its value for a warm-up, ", number->value, ", is no ",
-                                             std::string(DTypeName(parameter.dtype))));
+    return InvalidArgumentError(
+        absl::StrCat("its value for a warm-up, ", number->value, ", is no ", std::string(DTypeName(parameter.dtype))));
   }
   bool is_empty = fill.kind == WarmupFill::Kind::kUniform && fill.first.dim.empty() && fill.second.dim.empty() &&
                   !(fill.first.value < fill.second.value);
@@ -183,8 +182,7 @@ Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Par
   std::uint64_t word = 0;
   double value = ValueAt(parameter.warmup->first, definition, dims);
   if (EncodeElement(parameter.dtype, value, &word)) return word;
-  return Misfit(parameter,
-                absl::StrCat("cannot be ", value, ": it is a ", std::string(DTypeName(parameter.dtype))));
+  return Misfit(parameter, absl::StrCat("cannot be ", value, ": it is a ", std::string(DTypeName(parameter.dtype))));
 }
 
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
@@ -196,12 +194,10 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   if (fill.kind == WarmupFill::Kind::kFunction) {
     TensorView host = tensor;
     host.data = bytes.data();
-    TUNEONCE_RETURN_IF_ERROR(
-        CallUser(absl::StrCat("the fill of parameter '", parameter.name, "'"),
-                 [&] {
-                   fill.function(dims, host);
-                   return Status();
-                 }));
+    TUNEONCE_RETURN_IF_ERROR(CallUser(absl::StrCat("the fill of parameter '", parameter.name, "'"), [&] {
+      fill.function(dims, host);
+      return Status();
+    }));
     return bytes;
   }
   double first = ValueAt(fill.first, definition, dims);
@@ -209,8 +205,7 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   bool is_uniform = fill.kind == WarmupFill::Kind::kUniform;
   if (is_uniform && !(first < second)) {
     return Misfit(parameter, absl::StrCat("has no values: the range [", NumberText(fill.first), ", ",
-                                                      NumberText(fill.second), ") is empty at ",
-                                                      definition.DimsString(dims)));
+                                          NumberText(fill.second), ") is empty at ", definition.DimsString(dims)));
   }
   std::size_t size = DTypeBytes(tensor.dtype);
   for (std::size_t i = 0; i * size < bytes.size(); ++i) {
@@ -219,9 +214,9 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
     if (is_uniform && !IsFloatingPoint(tensor.dtype)) value = std::floor(value);
     if (fill.kind == WarmupFill::Kind::kIota) value = first + static_cast<double>(i) * second;
     if (!EncodeElement(tensor.dtype, value, bytes.data() + i * size)) {
-      return Misfit(parameter, absl::StrCat("cannot hold ", value, ", its element ", i, " at ",
-                                                        definition.DimsString(dims), ": it is of ",
-                                                        std::string(DTypeName(tensor.dtype))));
+      return Misfit(parameter,
+                    absl::StrCat("cannot hold ", value, ", its element ", i, " at ", definition.DimsString(dims),
+                                 ": it is of ", std::string(DTypeName(tensor.dtype))));
     }
   }
   return bytes;

@@ -69,8 +69,9 @@ Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
   if (is_function_) {
     if (!function_) return InvalidArgumentError("the geometry's function is null");
     if (block_.empty() && cluster_.empty() && !shared_memory_ && !adjust_ && !programmatic_launch_) return Status();
-    return InvalidArgumentError("the geometry is a function, which says all of it: a block, cluster, shared memory, "
-                                "attribute or adjustment beside it would be dropped");
+    return InvalidArgumentError(
+        "the geometry is a function, which says all of it: a block, cluster, shared memory, "
+        "attribute or adjustment beside it would be dropped");
   }
   if (!grid_) grid_ = Grid::Fixed(1);
   for (std::vector<Term>* terms : {&block_, &cluster_}) {

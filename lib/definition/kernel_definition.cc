@@ -282,8 +282,8 @@ Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& 
   }
   if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat(
-      "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
-      absl::StrJoin(variants_, ", ", [](std::string* out, const Variant& v) { out->append(v.name); })));
+      "kernel '", name_, "' has no variant for ", target.name(),
+      "; it has: ", absl::StrJoin(variants_, ", ", [](std::string* out, const Variant& v) { out->append(v.name); })));
 }
 
 Dim KernelDefinition::DimOf(const std::string& name) const {

@@ -160,9 +160,7 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   return *this;
 }
 
-SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
-  return SetBaselines({std::move(values)});
-}
+SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) { return SetBaselines({std::move(values)}); }
 
 SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
   baselines_.clear();
@@ -286,8 +284,8 @@ Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Dr
   return Status();
 }
 
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
-                                                  const Dims* dims, const Drops& drops) const {
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+                                                  const Drops& drops) const {
   if (!configs.empty()) return configs;
   if (fallback_) return std::vector<Config>{*fallback_};
   if (dims != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *dims));

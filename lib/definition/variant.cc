@@ -11,7 +11,8 @@ namespace {
 constexpr char kBackendAxis[] = "backend";
 
 /// The source with the config's structural axes as macros: all, or those in `axes`.
-KernelSource WithMacros(KernelSource source, const Config& config, const std::optional<std::vector<std::string>>& axes) {
+KernelSource WithMacros(KernelSource source, const Config& config,
+                        const std::optional<std::vector<std::string>>& axes) {
   for (std::size_t i = 0; i < config.values().size(); ++i) {
     const std::string& name = config.AxisName(i);
     bool is_macro = axes ? std::find(axes->begin(), axes->end(), name) != axes->end()

@@ -1,9 +1,10 @@
 // Variants made of files.
+#include "definition/variant_files.h"
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
-#include "definition/variant_files.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {

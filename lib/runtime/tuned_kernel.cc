@@ -52,7 +52,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
 struct TunedKernel::Origin {
   std::shared_ptr<const KernelDefinition> definition;
   std::mutex mutex;
-  AutotunePolicy policy;       // Until `impl` has it.
+  AutotunePolicy policy;
   bool is_sealed = false;      // Before there was an `impl` to seal.
   std::unique_ptr<Impl> impl;  // Made once.
 
@@ -60,7 +60,7 @@ struct TunedKernel::Origin {
   Result<Impl*> Bind(const Device& device) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
-    impl = std::make_unique<Impl>(definition, device.api(), std::move(policy));
+    impl = std::make_unique<Impl>(definition, device.api(), policy);  // A copy: what throws here is tried again.
     if (is_sealed) impl->misses.Seal();
     return impl.get();
   }
@@ -106,7 +106,8 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   std::lock_guard<std::mutex> lock(origin_->mutex);
   if (origin_->impl == nullptr) {
     try {
-      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
+      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                                DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
       TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
       TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
       TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());

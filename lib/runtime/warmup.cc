@@ -30,8 +30,8 @@ Status CheckNames(const char* what, const Pairs& pairs, const std::vector<std::s
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const std::string& name = pairs[i].first;
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return InvalidArgumentError(absl::StrCat("a shape names the ", what, " '", name, "'; the kernel has: ",
-                                               absl::StrJoin(names, ", ")));
+      return InvalidArgumentError(
+          absl::StrCat("a shape names the ", what, " '", name, "'; the kernel has: ", absl::StrJoin(names, ", ")));
     }
     if (FindNamed(pairs, name) != &pairs[i].second) {
       return InvalidArgumentError(absl::StrCat("a shape names the ", what, " '", name, "' twice"));

@@ -15,10 +15,11 @@ namespace {
 Result<std::string> SymbolIn(const std::string& bytecode) {
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule module, ReadTileIr(bytecode));
   if (module.entries.size() == 1) return module.entries.front().name;
-  return InvalidArgumentError(absl::StrCat(
-      "the bytecode has ", module.entries.size(), " kernels; say which: TileIrFiles(pattern, symbol)",
-      module.entries.empty() ? "" : ", of ",
-      absl::StrJoin(module.entries, ", ", [](std::string* out, const TileIrEntry& entry) { out->append(entry.name); })));
+  return InvalidArgumentError(
+      absl::StrCat("the bytecode has ", module.entries.size(), " kernels; say which: TileIrFiles(pattern, symbol)",
+                   module.entries.empty() ? "" : ", of ",
+                   absl::StrJoin(module.entries, ", ",
+                                 [](std::string* out, const TileIrEntry& entry) { out->append(entry.name); })));
 }
 
 }  // namespace
