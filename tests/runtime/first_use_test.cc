@@ -22,7 +22,6 @@ class FirstUseTest : public testing::CpuDeviceTest {
  protected:
   FirstUseTest() {
     policy_.store = std::make_shared<MemoryStore>();
-    policy_.disabled = false;
     policy_.search.quiet = true;
   }
 
