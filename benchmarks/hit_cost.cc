@@ -211,7 +211,9 @@ void BM_BundleHitNothing(benchmark::State& state) {
   const DriverApi& api = *bench.doing_nothing;
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
-  TunedKernel kernel = OrDie(TunedKernel::FromBundle(matmul_bundle, policy));
+  Bundle bundle = OrDie(Bundle::Load(matmul_bundle));
+  TunedKernel kernel =
+      OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), bundle.definition(), policy));
   auto matrix = [&](std::int64_t at) {
     return TensorView::Contiguous(static_cast<char*>(bench.buffer.data()) + at * 8192, DType::kFloat16, {64, 64});
   };
