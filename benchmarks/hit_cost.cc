@@ -19,6 +19,7 @@
 #include "device_benchmark.h"
 #include "matmul_bundle.h"
 #include "measure/cupti_timer.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
@@ -88,8 +89,8 @@ KernelDefinition OneConfig() {
   fixed.hints = [](const Config&) { return Hints(); };
   bool is_cpu = target.is_cpu_device;
   fixed.geometry = GeometryFn(Grid::OneD({"N", 1024})).Block(is_cpu ? 1 : 256);  // The baseline's.
-  KernelDefinition definition("vector_add_fixed", "1");
-  definition.Dims({"N"}).Parameters(example.parameters()).Variant(fixed);
+  KernelDefinition definition("vector_add_fixed");
+  definition.DimsInOrder({"N"}).Parameters(example.parameters()).AddVariant(fixed);
   return definition;
 }
 
@@ -106,7 +107,7 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   policy.store = std::make_shared<MemoryStore>();
   policy.search.max_rounds = 1;
   TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
-  TunedKernel kernel = OrDie(TunedKernel::Create(OneConfig(), OrDie(Device::Get(api, bench.device.index())), policy));
+  TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), OneConfig(), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
     OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
   }
@@ -144,7 +145,7 @@ const CompiledKernel& RawKernel() {
     ScopedContext current(bench.context.view());
     TensorView view = View(32);
     KernelDefinition definition = OneConfig();
-    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.view(), {view, view, view}, SearchOptions()));
+    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, view}, SearchOptions()));
     return new CompiledKernel(OrDie(BestKernel(bench.device, definition, result.best)));
   }();
   return *kernel;
@@ -210,8 +211,9 @@ void BM_BundleHitNothing(benchmark::State& state) {
   const DriverApi& api = *bench.doing_nothing;
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
+  Bundle bundle = OrDie(Bundle::Load(matmul_bundle));
   TunedKernel kernel =
-      OrDie(TunedKernel::FromBundle(matmul_bundle, OrDie(Device::Get(api, bench.device.index())), policy));
+      OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), bundle.definition(), policy));
   auto matrix = [&](std::int64_t at) {
     return TensorView::Contiguous(static_cast<char*>(bench.buffer.data()) + at * 8192, DType::kFloat16, {64, 64});
   };

@@ -62,11 +62,11 @@ struct Bench {
         current(context.view()),
         stream(OrDie(Stream::Create(device.api()))),
         buffer(OrDie(DeviceBuffer::Allocate(stream.view(), kElements * sizeof(float)))),
-        kernel(OrDie(TunedKernel::Create(VectorAdd(), device, InMemory()))) {
+        kernel(OrDie(TunedKernel::Create(VectorAdd(), InMemory()))) {
     OrDie(buffer.Fill(0));
     TensorView view = View();
     KernelDefinition definition = VectorAdd();
-    TuningResult result = OrDie(exhaustive_search(definition, stream.view(), {view, view, view}));
+    TuningResult result = OrDie(exhaustive_search(definition, stream.get(), {view, view, view}));
     best.emplace(OrDie(BestKernel(device, definition, result.best)));
     OrDie(kernel.Launch(stream.get(), view, view, view));
     OrDie(stream.view().Synchronize());
@@ -134,10 +134,10 @@ int TuneWithoutEnd(bool by_events, const std::atomic<bool>& stop) {
   EventTimer events;
   AutotunePolicy policy = InMemory();
   if (by_events) policy.search.timer = &events;
-  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), bench.device, policy));
+  TunedKernel kernel = OrDie(TunedKernel::Create(VectorAdd(), policy));
   TimingBurst burst(Runtime::Default()->cupti(), bench.device.api());  // One claim of CUPTI, as Warmup of a list makes.
   int searches = 0;
-  for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{2048 + 64 * searches}, {}}}));
+  for (; !stop; ++searches) OrDie(kernel.Warmup(stream.get(), {{{"N", 2048 + 64 * searches}}}));
   return searches;
 }
 

@@ -75,7 +75,7 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(matmul.definition(), device, policy));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(matmul.definition(), policy));
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
   json["first_launch_ms"] = MillisecondsSince(start);

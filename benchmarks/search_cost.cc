@@ -48,11 +48,11 @@ KernelDefinition DefineMatmul(const std::string& folder) {
     return KernelSource::TileIr(content.str(), "matmul");
   };
   variant.geometry = Grid::TileCoverage({{"M", m}, {"N", n}});
-  KernelDefinition definition("matmul", "1");
-  definition.Dims({"M", "N", "K"})
+  KernelDefinition definition("matmul");
+  definition.DimsInOrder({"M", "N", "K"})
       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
       .Space(space)
-      .Variant(variant);
+      .AddVariant(variant);
   return definition;
 }
 
@@ -101,7 +101,7 @@ Result<Json> Run(const std::string& folder, const Shape& shape, const DriverApi&
   auto search = [&]() -> Result<Json> {
     auto start = std::chrono::steady_clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(TuningResult result,
-                              exhaustive_search(definition, stream.view(), {a_view, b_view, c_view}, options));
+                              exhaustive_search(definition, stream.get(), {a_view, b_view, c_view}, options));
     double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return Summary(result, wall);
   };

@@ -94,9 +94,9 @@ peers::Way Raw(const Bench& bench, const std::string& folder) {
 std::shared_ptr<TunedKernel> Resident(const Bench& bench, const std::string& folder, long keys) {
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
-  auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, bench.device, policy)));
+  auto kernel = std::make_shared<TunedKernel>(Check(TunedKernel::FromBundle(folder, policy)));
   std::vector<TunedKernel::Shape> shapes;
-  for (long i = 0; i < keys; ++i) shapes.push_back({{peers::kFirstSize + i}, {}});
+  for (long i = 0; i < keys; ++i) shapes.push_back({{"N", peers::kFirstSize + i}});
   Check(kernel->Warmup(bench.streams[0].get(), shapes));
   return kernel;
 }

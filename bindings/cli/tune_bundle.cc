@@ -104,17 +104,18 @@ Status ApplyScalars(const std::vector<std::string>& scalars, const std::map<std:
 struct Job {
   KernelDefinition definition;  ///< Its scalars have the given values in a warm-up.
   Dims dims;
-  TunedKernel::Shape shape;  ///< The same dims, and the tensors' dtypes.
+  std::vector<DType> dtypes;  ///< By tensor parameter, in order.
+  TunedKernel::Shape shape;   ///< The same by name.
 };
 
 Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& example,
                     const std::vector<std::string>& scalars) {
   std::vector<Parameter> parameters = definition.parameters();
   TUNEONCE_RETURN_IF_ERROR(ApplyScalars(scalars, example.scalars, &parameters));
-  Job job{definition, Dims(static_cast<int>(definition.dims().size())), {}};
+  Job job{definition, Dims(static_cast<int>(definition.dims().size())), {}, {}};
   for (const std::string& dim : definition.dims()) {
-    job.shape.dims.push_back(example.dims.at(dim));
-    job.dims[definition.DimOf(dim)] = job.shape.dims.back();
+    job.dims[definition.DimOf(dim)] = example.dims.at(dim);
+    job.shape.dims.emplace_back(dim, example.dims.at(dim));
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.kind != ParameterKind::kTensor) continue;
@@ -124,7 +125,8 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
       return InvalidArgumentError("the tensor '" + parameter.name +
                                   "' has no dtype: the bundle's example must say one");
     }
-    job.shape.dtypes.push_back(is_open && given != example.dtypes.end() ? given->second : parameter.dtype);
+    job.dtypes.push_back(is_open && given != example.dtypes.end() ? given->second : parameter.dtype);
+    if (job.dtypes.back() != DType::kAny) job.shape.dtypes.emplace_back(parameter.name, job.dtypes.back());
   }
   TUNEONCE_RETURN_IF_ERROR(job.definition.Parameters(std::move(parameters)).Validate());
   return job;
@@ -160,7 +162,7 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   TUNEONCE_RETURN_IF_ERROR(current.status());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs,
-                            WarmupInputs::Create(job.definition, {job.dims, job.shape.dtypes, {}}, stream.view()));
+                            WarmupInputs::Create(job.definition, {job.dims, job.dtypes, {}}, stream.view()));
   BundleReport report;
   report.device_name = identity.name;
   for (const std::string& dim : definition.dims()) {

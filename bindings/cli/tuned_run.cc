@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/tuned_kernel_on.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/tuning_result.h"
 
@@ -26,7 +27,7 @@ Result<TunedRun> RunTuned(const KernelDefinition& definition, const Device& devi
   auto observer = std::make_shared<KeepResult>();
   policy.observer = observer;
   policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
   auto launch = [&] { return kernel.LaunchArguments(stream.get(), arguments.data(), arguments.size()); };
   TunedRun run;
   Clock::time_point start = Clock::now();

@@ -49,10 +49,10 @@ struct Mlp {
   TunedKernel rms_norm, matmul, silu_and_mul;
   Tensor hidden, norm_weight, normed, up_weight, up, inner, down_weight;
 
-  static Result<Mlp> Make(const Device& device, StreamView stream) {
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, TunedKernel::FromBundle(rms_norm_bundle, device));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, TunedKernel::FromBundle(matmul_bundle, device));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, TunedKernel::FromBundle(silu_and_mul_bundle, device));
+  static Result<Mlp> Make(StreamView stream) {
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, TunedKernel::FromBundle(rms_norm_bundle));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, TunedKernel::FromBundle(matmul_bundle));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, TunedKernel::FromBundle(silu_and_mul_bundle));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor hidden, Tensor::Make(stream, kTokens, kHidden));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor norm_weight, Tensor::Make(stream, 1, kHidden, /*vector=*/true));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor normed, Tensor::Make(stream, kTokens, kHidden));
@@ -67,10 +67,11 @@ struct Mlp {
 
   /// Every shape that a step has. Nothing is tuned after it.
   Status WarmUpAndSeal(CUstream stream) {
-    TUNEONCE_RETURN_IF_ERROR(rms_norm.Warmup(stream, {{{kTokens, kHidden}, {}}}));
+    TUNEONCE_RETURN_IF_ERROR(rms_norm.Warmup(stream, {{{"M", kTokens}, {"N", kHidden}}}));
     TUNEONCE_RETURN_IF_ERROR(
-        matmul.Warmup(stream, {{{kTokens, 2 * kInner, kHidden}, {}}, {{kTokens, kHidden, kInner}, {}}}));
-    TUNEONCE_RETURN_IF_ERROR(silu_and_mul.Warmup(stream, {{{kTokens, kInner, 2 * kInner}, {}}}));
+        matmul.Warmup(stream, {{{"M", kTokens}, {"N", 2 * kInner}, {"K", kHidden}},
+                                                    {{"M", kTokens}, {"N", kHidden}, {"K", kInner}}}));
+    TUNEONCE_RETURN_IF_ERROR(silu_and_mul.Warmup(stream, {{{"M", kTokens}, {"N", kInner}, {"N2", 2 * kInner}}}));
     for (TunedKernel* kernel : {&rms_norm, &matmul, &silu_and_mul}) kernel->Seal();
     return Status();
   }
@@ -95,7 +96,7 @@ Status Run(const std::string& device_name) {
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(Mlp mlp, Mlp::Make(device, stream.view()));
+  TUNEONCE_ASSIGN_OR_RETURN(Mlp mlp, Mlp::Make(stream.view()));
   TUNEONCE_RETURN_IF_ERROR(mlp.WarmUpAndSeal(stream.get()));
 
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> start, Read(mlp.hidden, stream.view()));

@@ -1,5 +1,10 @@
-// The README's program: tune a vector addition once, then launch it. Runs on the CPU device, and so on any machine.
+// Tunes an RMS norm once per shape, then launches it: the README's program.
+//
+//   tuneonce_hello cpu     C++ on the CPU device, on any machine
+//   tuneonce_hello cuda    CUDA Tile IR on a GPU; run it in the folder of the bundle rms_norm, where the bytecode lies
+#include <cstdint>
 #include <cstdio>
+#include <string>
 #include <vector>
 
 #include "tuneonce/context.h"
@@ -8,50 +13,68 @@
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)
 
-constexpr char kSource[] = R"(
-static void axpy(const tuneonce_block& block, float a, const float* x, float* y, long n) {
-  long begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
-  for (long i = begin; i < end; ++i) y[i] += a * x[i];
+constexpr char kCpuSource[] = R"(
+static void rms_norm(const tuneonce_block& block, const _Float16* x, const _Float16* w, _Float16* y, float eps, int N) {
+  float sums[TILE] = {};  // Independent sums, so that they can be made at once.
+  for (int i = 0; i < N; ++i) sums[i % TILE] += float(x[block.x * N + i]) * float(x[block.x * N + i]);
+  float sum = 0;
+  for (float part : sums) sum += part;
+  float scale = 1 / __builtin_sqrtf(sum / N + eps);
+  for (int i = 0; i < N; ++i) y[block.x * N + i] = _Float16(float(x[block.x * N + i]) * scale * float(w[i]));
 }
-TUNEONCE_CPU_KERNEL(axpy);)";
+TUNEONCE_CPU_KERNEL(rms_norm);)";
 
-Status Run() {
+KernelDefinition RmsNorm() {
+  constexpr Dim N{1};  // The second dim that appears below.
   SearchSpace space;
-  auto tile = space.AddAxis("TILE", {256, 4096, 65536});
-  space.SetBaseline({{tile, 256}});  // Always measured: the winner is never slower.
-  KernelDefinition axpy("axpy", /*version=*/"1");
-  axpy.Dims({"N"})
-      .Parameters({Scalar("a", DType::kFloat32), In("x", {"N"}), InOut("y", {"N"}), DimValue("N", DType::kInt64)})
-      .Space(space)
-      .Variant([=](const Config& c,
-                   const Problem&) { return KernelSource::HostCpp(kSource, "axpy").Define("TILE", c[tile]); },
-               nullptr, Grid::OneD({"N", tile}));
+  auto tile = space.AddAxis("TILE", {1024, 4096});             // Structural: other code per value.
+  auto occupancy = space.AddHintAxis("occupancy", {1, 2, 4});  // A compiler hint: the same code, patched.
+  space.AddGuard("a tile covers a row", [=](const Config& c, const Dims& dims) { return dims[N] <= c[tile]; });
+  space.SetBaseline({{tile, 4096}, {occupancy, 1}});  // Always measured: the winner is never slower.
 
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));
+  return KernelDefinition("rms_norm")
+      .Parameters({In("x", kFloat16, {"M", "N"}), In("w", kFloat16, {"N"}), Out("y", kFloat16, {"M", "N"}),
+                   Scalar<float>("eps").ForWarmup(1e-5f)})
+      .Key(KeyOf("M").NextPow2(), KeyOf("N"))  // All M up to the next power of two share one tune.
+      .Space(space)
+      .Grid(Grid::OneD({"M", 1}))
+      .AddVariant(TileIrFiles("rms_norm.{TILE}.any.tileir")
+                      .Assuming({Aligned("x", 16), StrideIs("x", 1, 1), StrideDivisibleBy("x", 0, 8), Aligned("w", 16),
+                                 StrideIs("w", 0, 1), Aligned("y", 16), StrideIs("y", 1, 1),
+                                 StrideDivisibleBy("y", 0, 8), NoOverlap("x", "y"), NoOverlap("w", "y")}))
+      .AddVariant(HostCpp(kCpuSource, "rms_norm").Taking({"x", "w", "y", "eps", "N"}));
+}
+
+Status Run(const std::string& device_name) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  std::vector<float> ones(1 << 20, 1.0f);
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer x, DeviceBuffer::Allocate(stream.view(), ones.size() * sizeof(float)));
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer y, DeviceBuffer::Allocate(stream.view(), ones.size() * sizeof(float)));
-  TUNEONCE_RETURN_IF_ERROR(x.CopyFromHost(ones.data(), x.bytes()));
-  TUNEONCE_RETURN_IF_ERROR(y.CopyFromHost(ones.data(), y.bytes()));
-  auto x_view = TensorView::Contiguous(x.data(), DType::kFloat32, {1 << 20});
-  auto y_view = TensorView::Contiguous(y.data(), DType::kFloat32, {1 << 20});
+  std::vector<std::uint16_t> twos(64 * 4096, 0x4000), result(64 * 4096);  // 2 as float16.
+  std::size_t bytes = twos.size() * sizeof(twos[0]);
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer in, DeviceBuffer::Allocate(stream.view(), bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer out, DeviceBuffer::Allocate(stream.view(), bytes));
+  TUNEONCE_RETURN_IF_ERROR(in.CopyFromHost(twos.data(), bytes));
+  TensorView x = TensorView::Contiguous(in.data(), kFloat16, {64, 4096});
+  TensorView w = TensorView::Contiguous(in.data(), kFloat16, {4096});
+  TensorView y = TensorView::Contiguous(out.data(), kFloat16, {64, 4096});
 
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(axpy, device));
-  for (int i = 0; i < 3; ++i) {  // The first launch tunes; the others are plain launches.
-    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), 2.0f, x_view, y_view));
-  }
-  TUNEONCE_RETURN_IF_ERROR(y.CopyToHost(ones.data(), y.bytes()));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel norm, TunedKernel::Create(RmsNorm()));
+  TUNEONCE_RETURN_IF_ERROR(norm.Warmup(stream.get(), {{{"M", 64}, {"N", 4096}}}));
+  norm.Seal();  // From now on nothing is tuned.
+  TUNEONCE_RETURN_IF_ERROR(norm.Launch(stream.get(), x, w, y, 1e-5f));
+
+  TUNEONCE_RETURN_IF_ERROR(out.CopyToHost(result.data(), bytes));
   TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
-  std::printf("y[0] = %g after %d tune and 3 launches\n", static_cast<double>(ones[0]),
-              static_cast<int>(kernel.counters().tunes));
-  return ones[0] == 7.0f ? Status() : InternalError("y[0] should be 7");
+  std::printf("%d hit, %d misses after sealing\n", static_cast<int>(norm.counters().hits),
+              static_cast<int>(norm.counters().sealed_misses));
+  // A row of twos has the root mean square 2; the weights are 2.
+  bool is_right = result == twos && norm.counters().hits == 1;
+  return is_right ? Status() : InternalError("y should be 2 everywhere, by one hit");
 }
 
-int main() {
-  Status status = Run();
+int main(int argc, char** argv) {
+  Status status = Run(argc > 1 ? argv[1] : "cpu");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

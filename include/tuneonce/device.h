@@ -39,6 +39,9 @@ class TUNEONCE_API Device {
   static Result<Device> Get(const DriverApi& api, int index);
   /// The device of the calling thread's current context. Errors: FailedPrecondition if there is no context.
   static Result<Device> OfCurrentContext(const DriverApi& api);
+  /// The same, of whichever driver has it: the CPU device's where the thread has one of its contexts current (which it
+  /// has only by naming that device), else the CUDA driver's. Errors: as above, and Unavailable without a driver.
+  static Result<Device> OfCurrentContext();
   static Result<int> Count(const DriverApi& api);
 
   const DriverApi& api() const { return *api_; }

@@ -11,8 +11,8 @@ namespace tuneonce {
 /// Most named dims that a kernel can have.
 inline constexpr int kMaxDims = 12;
 
-/// A typed handle of one named dim: `dims[M]` is an array index. The n-th name given to KernelDefinition::Dims is
-/// Dim{n}: `constexpr Dim M{0}, N{1};`.
+/// A typed handle of one named dim: `dims[M]` is an array index. The n-th name that appears in the shapes of the
+/// kernel's parameters (or is given to KernelDefinition::DimsInOrder) is Dim{n}: `constexpr Dim M{0}, N{1};`.
 struct Dim {
   int index = 0;
 };

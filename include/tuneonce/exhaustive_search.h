@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_EXHAUSTIVE_SEARCH_H_
 #define TUNEONCE_EXHAUSTIVE_SEARCH_H_
 
+#include <cuda.h>
+
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -12,13 +14,12 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/stream.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
 
 /// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the
-/// space's order, on a private stream ordered after `stream`. The caller's data is not touched: outputs go to scratch,
+/// space's order, on a private stream ordered after `stream`, of the current context's device. The caller's data is not touched: outputs go to scratch,
 /// and inputs are copied, as far as memory allows; where it does not, and a candidate writes its input, the result's
 /// notes or the error say which tensor is damaged. No cache is read or written, and DISABLE_AUTOTUNE does not apply.
 ///
@@ -26,7 +27,7 @@ namespace tuneonce {
 /// InvalidArgument (arguments, space, callback), FailedPrecondition (no context, the stream is capturing), Internal
 /// when every candidate failed, listing why, and Unavailable or ResourceExhausted where that may pass (no compiler, no
 /// process, no memory). A fault in a kernel loses the context: an error with sticky() that names the candidate.
-TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
+TUNEONCE_API Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                                     const std::vector<Argument>& arguments,
                                                     const SearchOptions& options = {});
 
@@ -88,7 +89,7 @@ class TUNEONCE_API TrialArgument {
 /// `kernel_fn` its source, `args_fn` its kernel arguments in order, `hints_fn` its compiler hints (null: the config's
 /// hint axes). Errors and the rest as above.
 TUNEONCE_API Result<TuningResult> exhaustive_search(
-    const SearchSpace& space, StreamView stream, const std::function<Geometry(const Config&)>& grid_fn,
+    const SearchSpace& space, CUstream stream, const std::function<Geometry(const Config&)>& grid_fn,
     const std::function<KernelSource(const Config&)>& kernel_fn,
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
     const std::function<Hints(const Config&)>& hints_fn = nullptr, const SearchOptions& options = {});
@@ -96,7 +97,7 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(
 /// The same over what the host launches itself: `launch_fn` puts a config's work into the stream (Callable says how it
 /// must behave), on the arguments that `args_fn` gives for it, by index; null: none, and nothing is verified.
 TUNEONCE_API Result<TuningResult> exhaustive_search(
-    const SearchSpace& space, StreamView stream, const Variant::LaunchFn& launch_fn,
+    const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn = nullptr,
     const SearchOptions& options = {});
 

@@ -42,12 +42,14 @@ struct TUNEONCE_API Geometry {
 /// function of the caller's.
 class TUNEONCE_API GeometryFn {
  public:
-  GeometryFn() : GeometryFn(Grid::Fixed(1)) {}
+  /// Says nothing yet: what Default does not fill in is a grid of one block.
+  GeometryFn() = default;
   GeometryFn(Grid grid) : grid_(std::move(grid)) {}  // NOLINT(google-explicit-constructor)
   /// Any callable of (const Config&, const Problem&) that returns a Geometry.
   template <typename Function, typename = std::enable_if_t<std::is_convertible_v<
                                    std::invoke_result_t<Function, const Config&, const Problem&>, Geometry>>>
-  GeometryFn(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+  GeometryFn(Function function)  // NOLINT(google-explicit-constructor)
+      : is_function_(true), function_(std::move(function)) {}
 
   GeometryFn& Block(Term x, Term y = 1, Term z = 1);
   GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
@@ -56,7 +58,12 @@ class TUNEONCE_API GeometryFn {
   /// `adjust` is called last, and may change what the terms gave.
   GeometryFn& Adjust(std::function<void(const Config&, Geometry*)> adjust);
 
-  /// Errors: InvalidArgument for an unknown dim or a constant that no launch can have.
+  /// Takes from `other` what was not said here: the grid or function, the block, the cluster, and so on. One whose
+  /// function says it all takes nothing.
+  void Default(const GeometryFn& other);
+
+  /// Errors: InvalidArgument for an unknown dim, a constant that no launch can have, or terms beside a function, which
+  /// says it all.
   Status Resolve(const std::vector<std::string>& dim_names);
   Geometry operator()(const Config& config, const Problem& problem) const;
   /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
@@ -66,13 +73,14 @@ class TUNEONCE_API GeometryFn {
   void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
 
   std::optional<Grid> grid_;
-  std::vector<Term> block_{1, 1, 1};
-  std::vector<Term> cluster_{1, 1, 1};
-  Term shared_memory_{0};
+  std::vector<Term> block_;    // Empty: not said, (1, 1, 1).
+  std::vector<Term> cluster_;  // Likewise.
+  std::optional<Term> shared_memory_;
   bool programmatic_launch_ = false;
   Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case); set by Resolve.
   bool is_constant_ = false;
   std::function<void(const Config&, Geometry*)> adjust_;
+  bool is_function_ = false;
   std::function<Geometry(const Config&, const Problem&)> function_;
 };
 

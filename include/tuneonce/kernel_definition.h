@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -137,18 +138,51 @@ class TUNEONCE_API CallArguments {
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
 /// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
 /// names and by no other, so that two back ends race.
-struct Variant {
+///
+/// Made of a source function, or by TileIrFiles, CudaCpp and HostCpp below; the setters say what differs from the usual
+/// and can be chained.
+struct TUNEONCE_API Variant {
   using SourceFn = std::function<KernelSource(const Config&, const Problem&)>;
   using HintsFn = std::function<Hints(const Config&)>;
   using LaunchFn = std::function<Status(CUstream, const Config&, const CallArguments&)>;
+
+  Variant() = default;
+  /// Named "default", for every target; its source is what `function` makes of (const Config&), or of (const Config&,
+  /// const Problem&) where the code depends on dims, dtypes or the target.
+  template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&> ||
+                                                           std::is_invocable_v<Function, const Config&, const Problem&>>>
+  explicit Variant(Function function) : name("default") {
+    if constexpr (std::is_invocable_v<Function, const Config&>) {
+      source = [function = std::move(function)](const Config& config, const Problem&) { return function(config); };
+    } else {
+      source = std::move(function);
+    }
+  }
+
+  /// What results call it.
+  Variant& Named(std::string its_name);
+  /// The targets it runs on: OnGpu(), CapabilityRange(90, 90), a function of the caller's.
+  Variant& On(TargetFilter targets);
+  /// A grid pattern, or a function of (const Config&, const Problem&) that returns a whole Geometry. Default:
+  /// KernelDefinition::Grid, so that most variants need none of their own.
+  Variant& Grid(GeometryFn its_geometry);
+  /// Threads per block, on the grid that it has. Not for Tile IR.
+  Variant& Block(Term x, Term y = 1, Term z = 1);
+  Variant& Assuming(std::vector<Assumption> its_assumptions);
+  /// The parameters that the kernel takes, in its order, by name. A dim may be among them: it is passed as int32
+  /// (checked to fit), unless the definition declares it otherwise (DimValue).
+  Variant& Taking(std::vector<std::string> names);
+  /// Compiler hints that are more than the values of the config's hint axes.
+  Variant& HintsBy(HintsFn function);
+  Variant& Convention(CallingConvention its_convention);
 
   std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
   /// Instead of `source`: the host's own launch of the config, for what no toolchain compiles (Callable).
   LaunchFn launcher;
-  HintsFn hints;  ///< Empty: Hints::OfConfig.
-  GeometryFn geometry;
+  HintsFn hints;        ///< Empty: Hints::OfConfig.
+  GeometryFn geometry;  ///< What it does not say, the definition's default says.
   CallingConvention convention = CallingConvention::kPlain;
   /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors
   /// where it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that
@@ -166,14 +200,13 @@ struct Variant {
 /// throws fails the candidate, or is the launch's error. It takes all parameters, and tensors as kPlain has them; it
 /// has no hints and no geometry, and gets no Derived, Stride or Descriptor values:
 ///
-///   definition.Variant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
+///   definition.AddVariant(Callable([=](CUstream stream, const Config& config, const CallArguments& arguments) {
 ///     return RunMyGemm(stream, config[algorithm], arguments.tensor("a").data, arguments.tensor("b").data,
 ///                      arguments.tensor("c").data, arguments.dim("M"), arguments.dim("N"), arguments.dim("K"));
 ///   }));
 ///
-/// What it does cannot be hashed: of it
-/// a record's key has the kernel's and the variant's name and the kernel's version alone, so that a launcher which is
-/// changed needs a new version.
+/// What it does cannot be hashed: of it a record's key has the kernel's and the variant's name and the kernel's version
+/// alone, so that a launcher which is changed needs a new version.
 inline Variant Callable(Variant::LaunchFn launcher, std::string name = "callable") {
   Variant variant;
   variant.name = std::move(name);
@@ -189,19 +222,31 @@ struct Precompiled {
 
 /// A variant of precompiled code: cubins or fatbins, on the CPU device shared objects. Files in, a tuned launch out:
 ///
-///   KernelDefinition matmul("matmul", "1");
-///   matmul.Dims({"M", "N", "K"})
+///   KernelDefinition("matmul")
 ///       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
 ///       .Space(space)
-///       .Variant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul", Grid::TileCoverage({{"M", m}, {"N", n}})));
+///       .Grid(Grid::TileCoverage({{"M", m}, {"N", n}}))
+///       .AddVariant(Cubins("matmul.{TILE_M}x{TILE_N}.cubin", "matmul"));
 ///
-/// A config is built by the first
-/// that was compiled for it; one that none was compiled for fails to compile, in words.
-TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry);
-/// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin". In
-/// `symbol`, too, an axis in braces stands for its value. A config whose file is missing fails to compile, by its name.
-/// The files are read again for each search and each record that is looked up.
-TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol, GeometryFn geometry);
+/// A config is built by the first that was compiled for it; one that none was compiled for fails to compile, in words.
+TUNEONCE_API Variant Cubins(std::vector<Precompiled> kernels);
+/// The same from files named by the config: "matmul.{TILE_M}x{TILE_N}.cubin" stands for "matmul.128x64.cubin", beginning
+/// at the directory that is current now. In `symbol`, too, an axis in braces stands for its value. A config whose file is
+/// missing fails to compile, by its name. The files are read again for each search and each record that is looked up.
+TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
+
+/// CUDA Tile IR bytecode in files, as Cubins has its own: one for each combination of structural values, as exporters
+/// write them. `symbol` may be empty where each file has one kernel. For GPUs, named "tile", called as cuTile calls its
+/// kernels (CallingConvention::kCutilePython). What the code was exported to assume must be declared: Variant::Assuming.
+TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
+/// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
+/// kernel's unmangled name (extern "C"). For GPUs, named "cuda".
+TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
+/// The same with these axes as macros and no others.
+TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
+/// C++ for the CPU device (tuneonce/cpu_device/kernel.h), with macros as CudaCpp has them. For that device, named "cpu".
+TUNEONCE_API Variant HostCpp(std::string content, std::string symbol);
+TUNEONCE_API Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes);
 
 /// A kernel as everything in this library sees it: search, TunedKernel, bundle and worker all take this one value.
 ///
@@ -210,12 +255,18 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol, Geomet
 /// depend on their arguments only: where a key decides dims and dtypes, geometry and guards are computed once per key.
 class TUNEONCE_API KernelDefinition {
  public:
-  /// `name` identifies the kernel in keys and records; `version` must change when a function below changes meaning in
-  /// a way that sources do not show, since functions cannot be hashed.
-  KernelDefinition(std::string name, std::string version);
+  /// `name` identifies the kernel in keys and records.
+  explicit KernelDefinition(std::string name);
 
-  /// The names of the dims; `Dim{i}` is the i-th.
-  KernelDefinition& Dims(std::vector<std::string> names);
+  /// What a stored choice also belongs to. Sources, configs and hints are part of its key in any case; other functions
+  /// (geometry, derived values, guards) cannot be hashed: where one of them changes meaning, so must the version.
+  /// Default: none, which is fine while no such function has changed.
+  KernelDefinition& Version(std::string version);
+
+  /// The dims in an order of the caller's, for who reads them by handle: `Dim{i}` is the i-th. Default (never called):
+  /// in the order in which they first appear in the parameters' shapes. Errors (Validate): a name that is in no shape,
+  /// a shape's that is missing here.
+  KernelDefinition& DimsInOrder(std::vector<std::string> names);
   /// What decides which config a launch gets. Default (never called): every dim exactly. Every tensor's dtype is part
   /// of it too, whether named or not.
   template <typename... Parts>
@@ -231,9 +282,11 @@ class TUNEONCE_API KernelDefinition {
   }
   KernelDefinition& Parameters(std::vector<Parameter> parameters);
   KernelDefinition& Space(SearchSpace space);
-  /// The common case: one variant. `hints` may be null.
-  KernelDefinition& Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry);
-  KernelDefinition& Variant(struct Variant variant);
+  /// The geometry of all variants that do not say their own: a grid pattern, with a block of (1, 1, 1) where no variant
+  /// says another, or a function.
+  KernelDefinition& Grid(GeometryFn geometry);
+  /// Another implementation; those before it are preferred.
+  KernelDefinition& AddVariant(Variant variant);
   /// By how much outputs may differ from the baseline's when candidates are verified, but for those that say it
   /// themselves (Parameter::Within). Default: Tolerance::Of each output's dtype.
   KernelDefinition& VerifyWithin(Tolerance tolerance);
@@ -255,7 +308,7 @@ class TUNEONCE_API KernelDefinition {
   const std::vector<KeyPart>& key() const { return key_; }
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const SearchSpace& space() const { return space_; }
-  const std::vector<struct Variant>& variants() const { return variants_; }
+  const std::vector<Variant>& variants() const { return variants_; }
   /// For an output that has this dtype in a call.
   Tolerance ToleranceOf(const Parameter& output, DType dtype) const {
     if (output.tolerance) return *output.tolerance;
@@ -268,15 +321,17 @@ class TUNEONCE_API KernelDefinition {
 
   /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
   /// there are.
-  Result<std::vector<const struct Variant*>> VariantsFor(const Target& target) const;
+  Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// The index of the parameter `name`; empty if there is none.
   std::optional<std::size_t> FindParameter(const std::string& name) const;
   /// "M=4096, N=1024".
-  std::string DimsString(const tuneonce::Dims& dims) const;
+  std::string DimsString(const Dims& dims) const;
 
  private:
+  void NameDims();
+  void CompleteVariants();
   Status CheckNames() const;
   Status CheckParameters() const;
   Status CheckStrides() const;
@@ -287,11 +342,13 @@ class TUNEONCE_API KernelDefinition {
   std::string name_;
   std::string version_;
   std::vector<std::string> dims_;
+  bool has_dim_order_ = false;
+  GeometryFn geometry_;
   bool has_key_ = false;
   std::vector<KeyPart> key_;
   std::vector<Parameter> parameters_;
   SearchSpace space_;
-  std::vector<struct Variant> variants_;
+  std::vector<Variant> variants_;
   bool has_tolerance_ = false;
   Tolerance tolerance_;
   bool is_unordered_ = false;

@@ -69,7 +69,7 @@ struct Parameter {
     tolerance = its_tolerance;
     return std::move(*this);
   }
-  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar("eps", kFloat32).ForWarmup(1e-5).
+  /// A scalar, or a tensor that is read: with values for warm-ups by shape: Scalar<float>("eps").ForWarmup(1e-5f).
   /// Without them there are none for scalars, and for tensors of integers or truth values, and such a warm-up is refused.
   Parameter ForWarmup(WarmupFill fill) && {
     warmup = std::move(fill);
@@ -92,9 +92,10 @@ struct DeclaredDType {
   std::string same_as;
 };
 
-/// A tensor that the kernel only reads. `dims`: one name per dimension, outermost first; a name that occurs twice must
-/// have the same extent. A `dtype` other than kAny is checked at each launch; kAny is part of the key.
-inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
+/// A tensor that the kernel only reads: In("x", kFloat16, {"M", "N"}). `dims`: one name per dimension, outermost first;
+/// a name that occurs twice, in any parameters, must have the same extent each time. None: raw memory. The dtype is
+/// checked at each launch; without one each dtype is taken, and is part of the key.
+inline Parameter In(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
   Parameter parameter;
   parameter.name = std::move(name);
   parameter.dims = std::move(dims);
@@ -103,16 +104,26 @@ inline Parameter In(std::string name, std::vector<std::string> dims, DeclaredDTy
   return parameter;
 }
 /// A tensor that the kernel writes and does not read.
-inline Parameter Out(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
+inline Parameter Out(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
   parameter.access = Access::kOut;
   return parameter;
 }
 /// A tensor that the kernel reads and writes.
-inline Parameter InOut(std::string name, std::vector<std::string> dims, DeclaredDType dtype = DType::kAny) {
-  Parameter parameter = In(std::move(name), std::move(dims), std::move(dtype));
+inline Parameter InOut(std::string name, DeclaredDType dtype, std::vector<std::string> dims) {
+  Parameter parameter = In(std::move(name), std::move(dtype), std::move(dims));
   parameter.access = Access::kInOut;
   return parameter;
+}
+/// The same for tensors of any dtype: In("x", {"M", "N"}).
+inline Parameter In(std::string name, std::vector<std::string> dims) {
+  return In(std::move(name), DType::kAny, std::move(dims));
+}
+inline Parameter Out(std::string name, std::vector<std::string> dims) {
+  return Out(std::move(name), DType::kAny, std::move(dims));
+}
+inline Parameter InOut(std::string name, std::vector<std::string> dims) {
+  return InOut(std::move(name), DType::kAny, std::move(dims));
 }
 /// A number that the caller passes; exactly this dtype.
 inline Parameter Scalar(std::string name, DType dtype) {
@@ -121,6 +132,11 @@ inline Parameter Scalar(std::string name, DType dtype) {
   parameter.name = std::move(name);
   parameter.dtype = dtype;
   return parameter;
+}
+/// The same, of the dtype that a C++ type is passed as: Scalar<float>("eps").
+template <typename T>
+Parameter Scalar(std::string name) {
+  return Scalar(std::move(name), ScalarDType<T>());
 }
 /// The value of the dim `dim`, as int32 (checked to fit) or int64.
 inline Parameter DimValue(std::string dim, DType dtype = DType::kInt32) {

@@ -33,6 +33,23 @@ enum class DType : std::uint8_t {
   kFloat64,
 };
 
+/// The same by their short names: In("x", kFloat16, {"M", "N"}).
+inline constexpr DType kBool = DType::kBool;
+inline constexpr DType kInt8 = DType::kInt8;
+inline constexpr DType kUInt8 = DType::kUInt8;
+inline constexpr DType kInt16 = DType::kInt16;
+inline constexpr DType kUInt16 = DType::kUInt16;
+inline constexpr DType kInt32 = DType::kInt32;
+inline constexpr DType kUInt32 = DType::kUInt32;
+inline constexpr DType kInt64 = DType::kInt64;
+inline constexpr DType kUInt64 = DType::kUInt64;
+inline constexpr DType kFloat8E4M3 = DType::kFloat8E4M3;
+inline constexpr DType kFloat8E5M2 = DType::kFloat8E5M2;
+inline constexpr DType kFloat16 = DType::kFloat16;
+inline constexpr DType kBFloat16 = DType::kBFloat16;
+inline constexpr DType kFloat32 = DType::kFloat32;
+inline constexpr DType kFloat64 = DType::kFloat64;
+
 /// Bytes of one element; 1 for kAny.
 TUNEONCE_API std::size_t DTypeBytes(DType dtype);
 /// "float32", "bfloat16", ..., "any".

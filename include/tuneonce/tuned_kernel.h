@@ -4,12 +4,15 @@
 #include <cuda.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/argument.h"
@@ -19,7 +22,6 @@
 
 namespace tuneonce {
 
-class Device;
 struct EmbeddedBundle;
 
 /// What a TunedKernel did, since its Create.
@@ -43,22 +45,26 @@ struct Counters {
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
 ///
-/// Duty: from a launch's arguments to the config that was found best for their key, in the current context. The first
-/// launch of a key searches (or takes a stored record) on the calling thread; others that ask for the same key
-/// meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system call of its own.
+/// Duty: from a launch's arguments to the config that was found best for their key, on the device of the calling
+/// thread's current context. The first launch of a key searches (or takes a stored record) on the calling thread; others
+/// that ask for the same key meanwhile wait for it. A hit takes no lock, allocates nothing and makes no system call of
+/// its own.
+///
+/// A TunedKernel serves all devices of one driver: that of the context which is current at its first launch or warm-up,
+/// the CPU device's or the CUDA driver. A further context of a device needs no tuning: at a kernel's first launch there
+/// the driver loads it, behind what runs in that context.
 ///
 /// Move-only. Thread rule: Launch, IsTuned and counters from any thread at once. Destroying it unloads its kernels:
 /// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
 class TUNEONCE_API TunedKernel {
  public:
-  /// Checks the definition. `device` names the driver and a device the kernel must have a variant for; launches use the
-  /// calling thread's current context, whichever device of that driver it is on. A further context of a device needs no
-  /// tuning: at a kernel's first launch there the driver loads it, behind what runs in that context.
-  static Result<TunedKernel> Create(KernelDefinition definition, const Device& device, AutotunePolicy policy = {});
+  /// Needs no context: checks all of the definition that can be checked without a device. Errors: InvalidArgument. What
+  /// needs one is checked at the first launch or warm-up: that there is a driver (else Unavailable) and a variant for
+  /// the device (else Unimplemented, with the variants there are). The policy's store is opened then, too.
+  static Result<TunedKernel> Create(KernelDefinition definition, AutotunePolicy policy = {});
   /// Bundle::Load, of a folder or of a bundle that is found by name ("rms_norm"), then Create.
-  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, const Device& device,
-                                        AutotunePolicy policy = {});
-  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, const Device& device, AutotunePolicy policy = {});
+  static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
+  static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;
@@ -99,10 +105,16 @@ class TUNEONCE_API TunedKernel {
 
   /// One shape to be ready for, without the tensors: all that decides a key, and what a trial needs.
   struct Shape {
-    std::vector<std::int64_t> dims;  ///< By dim, in the definition's order.
-    /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny. Empty:
-    /// all kAny.
-    std::vector<DType> dtypes;
+    using Dims = std::vector<std::pair<std::string, std::int64_t>>;
+    using DTypes = std::vector<std::pair<std::string, DType>>;
+
+    Shape() = default;
+    /// {{"M", 64}, {"N", 4096}}
+    Shape(std::initializer_list<Dims::value_type> its_dims) : dims(its_dims) {}
+    Shape(Dims its_dims, DTypes its_dtypes) : dims(std::move(its_dims)), dtypes(std::move(its_dtypes)) {}
+
+    Dims dims;      ///< A value for each dim, by name.
+    DTypes dtypes;  ///< By tensor parameter, for those whose dtype the definition leaves open.
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
@@ -152,10 +164,15 @@ class TUNEONCE_API TunedKernel {
   const KernelDefinition& definition() const;
 
  private:
+  friend struct TunedKernelOn;
   struct Impl;
-  explicit TunedKernel(std::unique_ptr<Impl> impl);
+  struct Origin;
+  explicit TunedKernel(std::unique_ptr<Origin> origin);
+  /// The state for the driver whose context is current, made at the first use.
+  Result<Impl*> Bound() const;
 
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Origin> origin_;            // Owns what is below.
+  mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then never changes.
 };
 
 }  // namespace tuneonce

@@ -87,6 +87,12 @@ std::string RealPath(const std::string& path) {
   return real == nullptr ? "" : real.get();
 }
 
+std::string AbsolutePath(const std::string& path) {
+  if (!path.empty() && path.front() == '/') return path;
+  std::unique_ptr<char, void (*)(void*)> current(getcwd(nullptr, 0), std::free);
+  return current == nullptr ? path : absl::StrCat(current.get(), "/", path);
+}
+
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(folder.c_str()), closedir);
   std::vector<std::string> names;

@@ -17,6 +17,9 @@ bool IsDirectory(const std::string& path);
 bool IsRegularFile(const std::string& path);
 /// Absolute and without symbolic links; empty if there is no such file.
 std::string RealPath(const std::string& path);
+/// The path as it is if it starts with "/", else behind the current directory, whether or not there is such a file.
+/// Unchanged if there is no current directory.
+TUNEONCE_API std::string AbsolutePath(const std::string& path);
 /// Names of what is in a folder, without "." and ".."; empty if there is no such folder.
 std::vector<std::string> NamesIn(const std::string& folder);
 

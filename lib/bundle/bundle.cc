@@ -8,11 +8,11 @@
 #include "bundle/bundle_artifacts.h"
 #include "bundle/bundle_files.h"
 #include "bundle/bundle_fill.h"
+#include "bundle/bundle_folders.h"
 #include "bundle/bundle_space.h"
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
 #include "definition/fill_bytes.h"
-#include "bundle/bundle_folders.h"
 #include "launch/assumption.h"
 
 namespace tuneonce {
@@ -36,16 +36,16 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string kernel, name->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kernel_version, root.Get("version"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
-    KernelDefinition definition(kernel, version_text);
+    KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
-    definition.Dims(space_.dims()).Space(space_.space());
+    definition.DimsInOrder(space_.dims()).Space(space_.space());
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
     for (const ManifestNode& each : *list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
-      definition.Variant(variant.variant);
+      definition.AddVariant(variant.variant);
       variants_.push_back(std::move(variant));
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
@@ -145,12 +145,12 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string access, access_node->String());
     if (access == "in") {
       TUNEONCE_RETURN_IF_ERROR(RefuseOutputFields(node));
-      return In(name, dims, declared);
+      return In(name, declared, dims);
     }
     if (access != "out" && access != "inout") {
       return access_node->Error("expected in, out or inout, got '" + access + "'");
     }
-    Parameter output = access == "out" ? Out(name, dims, declared) : InOut(name, dims, declared);
+    Parameter output = access == "out" ? Out(name, declared, dims) : InOut(name, declared, dims);
     if (const ManifestNode* partial = node.Find("may_be_partial")) {
       TUNEONCE_ASSIGN_OR_RETURN(output.may_be_partial, partial->Bool());
     }

@@ -25,7 +25,7 @@ Result<std::pair<FillNumber, FillNumber>> ReadPair(const BundleSpace& space, con
 }  // namespace
 
 Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& node) {
-  if (node.kind() == ManifestNode::Kind::kBool) {
+  if (node.kind() == ManifestNode::Kind::kTruth) {
     TUNEONCE_ASSIGN_OR_RETURN(bool truth, node.Bool());
     return WarmupFill(truth ? 1 : 0);
   }

@@ -92,7 +92,7 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
       handle = space_.AddDoubleAxis(name, std::move(doubles));
       break;
     }
-    case ManifestNode::Kind::kBool: {
+    case ManifestNode::Kind::kTruth: {
       TUNEONCE_ASSIGN_OR_RETURN(auto bools, (Each<bool>(*values, &ManifestNode::Bool)));
       if (bools != std::vector<bool>{false, true}) {
         return values_node->Error("an axis of truth values has the values [false, true]");

@@ -63,7 +63,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
     return Scalar(ManifestNode::Kind::kNull, [](ManifestNode&) {});
   }
   bool boolean(bool value) override {
-    return Scalar(ManifestNode::Kind::kBool, [&](ManifestNode& node) { node.bool_ = value; });
+    return Scalar(ManifestNode::Kind::kTruth, [&](ManifestNode& node) { node.bool_ = value; });
   }
   bool number_integer(number_integer_t value) override {
     return Scalar(ManifestNode::Kind::kInt, [&](ManifestNode& node) { node.int_ = value; });
@@ -208,7 +208,7 @@ Result<double> ManifestNode::Number() const {
 }
 
 Result<bool> ManifestNode::Bool() const {
-  if (kind_ != Kind::kBool) return Error("expected true or false");
+  if (kind_ != Kind::kTruth) return Error("expected true or false");
   return bool_;
 }
 

@@ -17,7 +17,7 @@ namespace tuneonce {
 /// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
 class ManifestNode {
  public:
-  enum class Kind { kNull, kBool, kInt, kDouble, kString, kArray, kObject };
+  enum class Kind { kNull, kTruth, kInt, kDouble, kString, kArray, kObject };
 
   /// Most bytes of a document.
   static constexpr std::size_t kMostBytes = std::size_t{4} << 20;

@@ -8,6 +8,7 @@
 #include "compile/ptxas_toolchain.h"
 #include "compile/tileiras_toolchain.h"
 #include "compile/toolbox.h"
+#include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 

@@ -79,6 +79,11 @@ TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const Environment& environm
 /// it runs already, with fewer devices or another size of memory.
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
+/// The driver whose context is current on this thread: the CPU device's where one of its contexts is (a host gets one
+/// only by naming it), else the CUDA driver, whether or not it has one; where there is none, the CPU device's if that is
+/// loaded. Errors: those of LoadCudaDriver.
+TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
+
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_DRIVER_API_H_

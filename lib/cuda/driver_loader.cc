@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/dynamic_library.h"
+#include "tuneonce/context.h"
 
 namespace tuneonce {
 namespace {
@@ -24,6 +26,9 @@ constexpr char kCpuDeviceMark[] = "tuneonceCpuDriverAbi";
 /// CUDA_ERROR_INVALID_VALUE, if the devices there are do not suffice.
 constexpr char kConfigureCpuDriver[] = "tuneonceCpuDriverConfigure";
 using ConfigureCpuDriver = CUresult(int num_devices, std::int64_t memory_mib, const char* temporary_folder);
+
+/// The CPU device's driver, once it is loaded.
+std::atomic<const DriverApi*> cpu_driver{nullptr};
 
 enum Need { kRequired, kOptional };
 
@@ -101,6 +106,7 @@ Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const s
   if (it == loaded->end()) {
     TUNEONCE_ASSIGN_OR_RETURN(DriverTable table, FillTable(library.handle, library.path));
     const auto* api = new DriverApi(table, library.path, is_cpu_device);
+    if (is_cpu_device) cpu_driver = api;
     it = loaded->emplace(library.handle, api).first;
   }
   if (configured != CUDA_SUCCESS) return RunsOtherwise(*it->second, *environment);
@@ -134,6 +140,14 @@ Result<const DriverApi*> LoadCpuDriver(const Environment& environment) {
   TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, LoadOnce(paths, "the CPU device", &environment));
   if (api->is_cpu_device()) return api;
   return UnavailableError(absl::StrCat(api->library_path(), " is a driver, but not the CPU device"));
+}
+
+Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) {
+  const DriverApi* cpu = cpu_driver;
+  if (cpu != nullptr && ContextView::Current(*cpu).ok()) return cpu;
+  Result<const DriverApi*> cuda = LoadCudaDriver(environment);
+  // Who has the CPU device alone lacks a context, not a driver.
+  return cpu != nullptr && !cuda.ok() ? cpu : cuda;
 }
 
 }  // namespace tuneonce

@@ -15,7 +15,7 @@ namespace {
 
 // What Canonical writes. These numbers are on disk: none is changed or used again.
 constexpr std::uint64_t kCanonicalVersion = 1;
-enum ValueType : std::uint64_t { kInt64 = 1, kDouble = 2, kBool = 3, kString = 4 };
+enum ValueType : std::uint64_t { kInt64Value = 1, kDoubleValue = 2, kBoolValue = 3, kStringValue = 4 };
 enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2 };
 
 /// The fewest digits that read back as the same double.
@@ -31,29 +31,29 @@ std::string ShortestText(double value) {
 
 void AddValue(const AxisValue& value, Encoder* encoder) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) {
-    encoder->Add(kInt64).Add(*integer);
+    encoder->Add(kInt64Value).Add(*integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
-    encoder->Add(kDouble).Add(*real);
+    encoder->Add(kDoubleValue).Add(*real);
   } else if (const auto* flag = std::get_if<bool>(&value)) {
-    encoder->Add(kBool).Add(std::uint64_t{*flag ? 1u : 0u});
+    encoder->Add(kBoolValue).Add(std::uint64_t{*flag ? 1u : 0u});
   } else {
-    encoder->Add(kString).Add(std::string_view(std::get<std::string>(value)));
+    encoder->Add(kStringValue).Add(std::string_view(std::get<std::string>(value)));
   }
 }
 
 /// Nothing if the type or the value is none that AddValue writes.
 std::optional<AxisValue> ReadValue(Decoder* decoder) {
   switch (decoder->Word()) {
-    case kInt64:
+    case kInt64Value:
       return AxisValue(decoder->Int());
-    case kDouble:
+    case kDoubleValue:
       return AxisValue(decoder->Double());
-    case kBool: {
+    case kBoolValue: {
       std::uint64_t flag = decoder->Word();
       if (flag > 1) return std::nullopt;
       return AxisValue(flag == 1);
     }
-    case kString:
+    case kStringValue:
       return AxisValue(decoder->Text());
     default:
       return std::nullopt;

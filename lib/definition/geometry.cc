@@ -51,15 +51,39 @@ GeometryFn& GeometryFn::Adjust(std::function<void(const Config&, Geometry*)> adj
   return *this;
 }
 
+void GeometryFn::Default(const GeometryFn& other) {
+  if (is_function_) return;
+  if (!grid_) {
+    grid_ = other.grid_;
+    function_ = other.function_;
+    is_function_ = other.is_function_;
+  }
+  if (block_.empty()) block_ = other.block_;
+  if (cluster_.empty()) cluster_ = other.cluster_;
+  if (!shared_memory_) shared_memory_ = other.shared_memory_;
+  if (!adjust_) adjust_ = other.adjust_;
+  programmatic_launch_ = programmatic_launch_ || other.programmatic_launch_;
+}
+
 Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
-  if (!grid_) return function_ ? Status() : InvalidArgumentError("the geometry's function is null");
+  if (is_function_) {
+    if (!function_) return InvalidArgumentError("the geometry's function is null");
+    if (block_.empty() && cluster_.empty() && !shared_memory_ && !adjust_ && !programmatic_launch_) return Status();
+    return InvalidArgumentError("the geometry is a function, which says all of it: a block, cluster, shared memory, "
+                                "attribute or adjustment beside it would be dropped");
+  }
+  if (!grid_) grid_ = Grid::Fixed(1);
+  for (std::vector<Term>* terms : {&block_, &cluster_}) {
+    if (terms->empty()) *terms = {1, 1, 1};
+  }
+  if (!shared_memory_) shared_memory_ = Term(0);
   TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(dim_names));
   for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("block"));
   for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("cluster"));
-  TUNEONCE_RETURN_IF_ERROR(shared_memory_.Resolve(dim_names, /*least=*/0).WithPrefix("shared memory"));
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_->Resolve(dim_names, /*least=*/0).WithPrefix("shared memory"));
   auto constant = [](const Term& term) { return term.IsConstant(); };
   is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
-                 std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_.IsConstant();
+                 std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_->IsConstant();
   prototype_.programmatic_launch = programmatic_launch_;
   if (is_constant_) SetTerms(Config(), Problem(), &prototype_);
   return Status();
@@ -71,7 +95,7 @@ void GeometryFn::SetTerms(const Config& config, const Problem& problem, Geometry
   };
   geometry->block = extents(block_);
   geometry->cluster = extents(cluster_);
-  geometry->shared_memory_bytes = shared_memory_.Value(config, problem);
+  geometry->shared_memory_bytes = shared_memory_->Value(config, problem);
 }
 
 Geometry GeometryFn::operator()(const Config& config, const Problem& problem) const {

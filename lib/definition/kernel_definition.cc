@@ -27,7 +27,7 @@ Status CheckName(const char* what, const std::string& name) {
 }
 
 /// A variant is built from source or launched by the host, and a launcher knows parameters by name.
-Status CheckBuilt(const struct Variant& variant) {
+Status CheckBuilt(const Variant& variant) {
   if (!variant.source && !variant.launcher) return InvalidArgumentError("it has no source function, and no launcher");
   if (!variant.launcher) return Status();
   if (variant.source) return InvalidArgumentError("it has a source function and a launcher: give one of them");
@@ -38,35 +38,63 @@ Status CheckBuilt(const struct Variant& variant) {
 
 }  // namespace
 
-KernelDefinition::KernelDefinition(std::string name, std::string version)
-    : name_(std::move(name)), version_(std::move(version)) {}
+KernelDefinition::KernelDefinition(std::string name) : name_(std::move(name)) {}
 
-KernelDefinition& KernelDefinition::Dims(std::vector<std::string> names) {
+KernelDefinition& KernelDefinition::Version(std::string version) {
+  version_ = std::move(version);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::DimsInOrder(std::vector<std::string> names) {
   dims_ = std::move(names);
+  has_dim_order_ = true;
   return *this;
 }
 
 KernelDefinition& KernelDefinition::Parameters(std::vector<Parameter> parameters) {
   parameters_ = std::move(parameters);
+  NameDims();
   return *this;
+}
+
+void KernelDefinition::NameDims() {
+  if (has_dim_order_) return;
+  dims_.clear();
+  for (const Parameter& parameter : parameters_) {
+    for (const std::string& dim : parameter.dims) {
+      if (!Contains(dims_, dim)) dims_.push_back(dim);
+    }
+  }
+}
+
+KernelDefinition& KernelDefinition::Grid(GeometryFn geometry) {
+  geometry_ = std::move(geometry);
+  return *this;
+}
+
+KernelDefinition& KernelDefinition::AddVariant(Variant variant) {
+  variants_.push_back(std::move(variant));
+  return *this;
+}
+
+void KernelDefinition::CompleteVariants() {
+  std::vector<std::string> declared;
+  for (const Parameter& parameter : parameters_) declared.push_back(parameter.name);
+  for (Variant& variant : variants_) {
+    variant.geometry.Default(geometry_);
+    for (const std::string& name : variant.parameters) {
+      if (Contains(dims_, name) && !FindParameter(name)) parameters_.push_back(DimValue(name));
+    }
+  }
+  if (parameters_.size() == declared.size()) return;
+  // A dim that only one variant asks for is no parameter of the others.
+  for (Variant& variant : variants_) {
+    if (variant.parameters.empty()) variant.parameters = declared;
+  }
 }
 
 KernelDefinition& KernelDefinition::Space(SearchSpace space) {
   space_ = std::move(space);
-  return *this;
-}
-
-KernelDefinition& KernelDefinition::Variant(Variant::SourceFn source, Variant::HintsFn hints, GeometryFn geometry) {
-  struct Variant variant;
-  variant.name = "default";
-  variant.source = std::move(source);
-  variant.hints = std::move(hints);
-  variant.geometry = std::move(geometry);
-  return Variant(std::move(variant));
-}
-
-KernelDefinition& KernelDefinition::Variant(struct Variant variant) {
-  variants_.push_back(std::move(variant));
   return *this;
 }
 
@@ -80,7 +108,7 @@ Status KernelDefinition::CheckNames() const {
   for (const Parameter& parameter : parameters_) {
     TUNEONCE_RETURN_IF_ERROR(CheckName("a parameter's name", parameter.name));
   }
-  for (const struct Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
+  for (const Variant& variant : variants_) TUNEONCE_RETURN_IF_ERROR(CheckName("a variant's name", variant.name));
   return Status();
 }
 
@@ -230,14 +258,15 @@ Status KernelDefinition::Validate() {
     if (std::set<std::string>(dims_.begin(), dims_.end()).size() != dims_.size()) {
       return InvalidArgumentError("it names a dim twice");
     }
+    CompleteVariants();
     TUNEONCE_RETURN_IF_ERROR(CheckParameters());
     TUNEONCE_RETURN_IF_ERROR(CheckStrides());
     TUNEONCE_RETURN_IF_ERROR(ResolveDTypes());
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
-    if (variants_.empty()) return InvalidArgumentError("it has no variant: call Variant(source, hints, geometry)");
-    for (struct Variant& variant : variants_) {
+    if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
+    for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
     }
@@ -246,15 +275,15 @@ Status KernelDefinition::Validate() {
   return check().WithPrefix("kernel '" + name_ + "'");
 }
 
-Result<std::vector<const struct Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
-  std::vector<const struct Variant*> running;
-  for (const struct Variant& variant : variants_) {
+Result<std::vector<const Variant*>> KernelDefinition::VariantsFor(const Target& target) const {
+  std::vector<const Variant*> running;
+  for (const Variant& variant : variants_) {
     if (!variant.runs_on || variant.runs_on(target)) running.push_back(&variant);
   }
   if (!running.empty()) return running;
   return UnimplementedError(absl::StrCat(
       "kernel '", name_, "' has no variant for ", target.name(), "; it has: ",
-      absl::StrJoin(variants_, ", ", [](std::string* out, const struct Variant& v) { out->append(v.name); })));
+      absl::StrJoin(variants_, ", ", [](std::string* out, const Variant& v) { out->append(v.name); })));
 }
 
 Dim KernelDefinition::DimOf(const std::string& name) const {
@@ -267,7 +296,7 @@ std::optional<std::size_t> KernelDefinition::FindParameter(const std::string& na
   return static_cast<std::size_t>(it - parameters_.begin());
 }
 
-std::string KernelDefinition::DimsString(const tuneonce::Dims& dims) const {
+std::string KernelDefinition::DimsString(const Dims& dims) const {
   std::string text;
   for (std::size_t i = 0; i < dims_.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", dims_[i], "=", dims[Dim{static_cast<int>(i)}]);

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/file.h"
+#include "definition/variant_files.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -29,6 +31,16 @@ Result<std::string> Expand(const std::string& pattern, const Config& config) {
   }
 }
 
+bool IsFor(const Precompiled& kernel, const Config& config) {
+  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
+    auto index = static_cast<std::size_t>(given.index);
+    return given.space_id == config.space_id() && index < config.values().size() &&
+           IsSameValue(given.value, config.values()[index]);
+  });
+}
+
+}  // namespace
+
 KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
                           const Config& config) {
   Result<std::string> path = Expand(file_pattern, config);
@@ -38,40 +50,22 @@ KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, cons
   return KernelSource::FromFile(kind, *path, *std::move(symbol));
 }
 
-bool IsFor(const Precompiled& kernel, const Config& config) {
-  return std::all_of(kernel.config.begin(), kernel.config.end(), [&](const AxisAssignment& given) {
-    auto index = static_cast<std::size_t>(given.index);
-    return given.space_id == config.space_id() && index < config.values().size() &&
-           IsSameValue(given.value, config.values()[index]);
-  });
-}
-
-Variant OfSource(Variant::SourceFn source, GeometryFn geometry) {
-  Variant variant;
-  variant.name = "cubin";
-  variant.source = std::move(source);
-  variant.geometry = std::move(geometry);
-  return variant;
-}
-
-}  // namespace
-
-Variant Cubins(std::vector<Precompiled> kernels, GeometryFn geometry) {
-  auto find = [kernels = std::move(kernels)](const Config& config, const Problem&) {
+Variant Cubins(std::vector<Precompiled> kernels) {
+  auto find = [kernels = std::move(kernels)](const Config& config) {
     auto found =
         std::find_if(kernels.begin(), kernels.end(), [&](const Precompiled& kernel) { return IsFor(kernel, config); });
     if (found != kernels.end()) return found->source;
     return KernelSource::None(SourceKind::kCubin,
                               NotFoundError("nothing was precompiled for the config {" + config.ToString() + "}"));
   };
-  return OfSource(std::move(find), std::move(geometry));
+  return Variant(std::move(find)).Named("cubin");
 }
 
-Variant Cubins(std::string file_pattern, std::string symbol, GeometryFn geometry) {
-  auto read = [file = std::move(file_pattern), symbol = std::move(symbol)](const Config& config, const Problem&) {
+Variant Cubins(std::string file_pattern, std::string symbol) {
+  auto read = [file = AbsolutePath(file_pattern), symbol = std::move(symbol)](const Config& config) {
     return SourceInFile(SourceKind::kCubin, file, symbol, config);
   };
-  return OfSource(std::move(read), std::move(geometry));
+  return Variant(std::move(read)).Named("cubin");
 }
 
 }  // namespace tuneonce

@@ -194,6 +194,7 @@ std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& p
 }
 
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
+  TUNEONCE_RETURN_IF_ERROR(source.Check());
   switch (source.kind) {
     case SourceKind::kTileIr:
       return CheckTileIr(layout, source);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 

@@ -11,7 +11,11 @@
 #include "base/environment.h"
 #include "runtime/profiler_range.h"
 #include "runtime/recorded_result.h"
+#include "search/candidate.h"
+#include "search/search_call.h"
 #include "store/kernel_fingerprint.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_result.h"
 

@@ -13,6 +13,7 @@
 #include "runtime/residency.h"
 #include "runtime/tune_once.h"
 #include "runtime/tuning_call.h"
+#include "search/candidate.h"
 #include "search/search_call.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"

@@ -10,6 +10,7 @@
 #include "base/callback.h"
 #include "runtime/context_status.h"
 #include "search/trial_tensors.h"
+#include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/stream.h"
 

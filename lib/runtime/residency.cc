@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "base/callback.h"
+#include "cuda/driver_api.h"
+#include "search/candidate.h"
+#include "tuneonce/device.h"
 
 namespace tuneonce {
 

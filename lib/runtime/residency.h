@@ -15,6 +15,7 @@
 #include "runtime/context_status.h"
 #include "runtime/hit_table.h"
 #include "runtime/resident_kernel.h"
+#include "search/candidate.h"
 #include "tuneonce/device.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"

@@ -6,9 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
+#include "cuda/driver_api.h"
 #include "launch/assumption.h"
+#include "runtime/context_status.h"
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
+#include "runtime/tuned_kernel_on.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
@@ -26,8 +29,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
         its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
         const Runtime& its_runtime = *its_policy.search.runtime;
-        if (its_runtime.environment().disable_autotune) its_policy.mode = AutotunePolicy::Mode::kBaselineOnly;
-        // Then nothing is looked up or stored: no file is opened for it.
+        // Of kBaselineOnly nothing is looked up or stored: no file is opened for it.
         bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
         if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
         if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
@@ -46,42 +48,101 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       chooser({definition, binder, api, policy, announcer, residency, counters}),
       misses({definition, binder, api, policy, announcer, residency, counters}, chooser) {}
 
-TunedKernel::TunedKernel(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-TunedKernel::~TunedKernel() = default;
-TunedKernel::TunedKernel(TunedKernel&&) noexcept = default;
-TunedKernel& TunedKernel::operator=(TunedKernel&&) noexcept = default;
+/// What a TunedKernel is made of, before and after its driver is known.
+struct TunedKernel::Origin {
+  std::shared_ptr<const KernelDefinition> definition;
+  std::mutex mutex;
+  AutotunePolicy policy;       // Until `impl` has it.
+  bool is_sealed = false;      // Before there was an `impl` to seal.
+  std::unique_ptr<Impl> impl;  // Made once.
 
-Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, const Device& device, AutotunePolicy policy) {
+  /// REQUIRES: `mutex` is held.
+  Result<Impl*> Bind(const Device& device) {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+    TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
+    impl = std::make_unique<Impl>(definition, device.api(), std::move(policy));
+    if (is_sealed) impl->misses.Seal();
+    return impl.get();
+  }
+};
+
+TunedKernel::TunedKernel(std::unique_ptr<Origin> origin) : origin_(std::move(origin)) {}
+TunedKernel::~TunedKernel() = default;
+TunedKernel::TunedKernel(TunedKernel&& other) noexcept
+    : origin_(std::move(other.origin_)), impl_(other.impl_.exchange(nullptr)) {}
+TunedKernel& TunedKernel::operator=(TunedKernel&& other) noexcept {
+  std::swap(origin_, other.origin_);
+  impl_ = other.impl_.exchange(impl_);
+  return *this;
+}
+
+Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
   if (definition.key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  TUNEONCE_RETURN_IF_ERROR(definition.VariantsFor(Target::Of(identity)).status());
-  auto shared = std::make_shared<const KernelDefinition>(std::move(definition));
-  return TunedKernel(std::make_unique<Impl>(std::move(shared), device.api(), std::move(policy)));
+  auto origin = std::make_unique<Origin>();
+  origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
+  origin->policy = std::move(policy);
+  std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;
+  runtime = Runtime::OrDefault(runtime);
+  if (runtime->environment().disable_autotune) origin->policy.mode = AutotunePolicy::Mode::kBaselineOnly;
+  return TunedKernel(std::move(origin));
 }
 
-Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, const Device& device,
-                                            AutotunePolicy policy) {
+Result<TunedKernel> TunedKernelOn::Create(const Device& device, KernelDefinition definition, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(std::move(definition), std::move(policy)));
+  std::lock_guard<std::mutex> lock(kernel.origin_->mutex);
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel.origin_->Bind(device));
+  kernel.impl_ = impl;
+  return kernel;
+}
+
+Result<TunedKernel::Impl*> TunedKernel::Bound() const {
+  Impl* bound = impl_.load(std::memory_order_acquire);
+  if (bound != nullptr) return bound;
+  std::string kernel = "kernel '" + origin_->definition->name() + "'";
+  std::lock_guard<std::mutex> lock(origin_->mutex);
+  if (origin_->impl == nullptr) {
+    try {
+      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
+      TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
+      TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
+      TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());
+    } catch (...) {
+      return StatusOfException(kernel, StatusCode::kInternal);
+    }
+  }
+  impl_.store(origin_->impl.get(), std::memory_order_release);
+  return origin_->impl.get();
+}
+
+Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
-  return Create(bundle.definition(), device, std::move(policy));
+  return Create(bundle.definition(), std::move(policy));
 }
 
-Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, const Device& device,
-                                            AutotunePolicy policy) {
+Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
-  return Create(bundle.definition(), device, std::move(policy));
+  return Create(bundle.definition(), std::move(policy));
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, nullptr); });
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, nullptr); });
 }
 
 Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   *missed = false;
-  return impl_->Guarded([&] { return impl_->Launch(stream, arguments, count, missed); });
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, missed); });
 }
 
 Status TunedKernel::Impl::CaughtStatus() const {
@@ -117,42 +178,54 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
 }
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   BoundCall call;
   bool is_empty = false;
-  Status bound = impl_->binder.Bind(arguments, count, &call, &is_empty);
+  Status bound = impl->binder.Bind(arguments, count, &call, &is_empty);
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl_->residency.KeyOf(call, ResidentKey::kTuned, &key));
-  return impl_->residency.HasChoice(key);
+  TUNEONCE_RETURN_IF_ERROR(impl->residency.KeyOf(call, ResidentKey::kTuned, &key));
+  return impl->residency.HasChoice(key);
 }
 
 Counters TunedKernel::counters() const {
-  const MissCounters& from = impl_->counters;
+  const Impl* impl = impl_.load(std::memory_order_acquire);
   Counters counters;
-  counters.hits = impl_->hits.Sum();
+  if (impl == nullptr) return counters;
+  const MissCounters& from = impl->counters;
+  counters.hits = impl->hits.Sum();
   counters.tunes = from.tunes;
   counters.stored_hits = from.stored_hits;
   counters.waits = from.waits;
-  counters.stand_ins = impl_->misses.num_stand_ins();
+  counters.stand_ins = impl->misses.num_stand_ins();
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
-  counters.waiting_keys = impl_->misses.num_waiting();
-  counters.loaded_kernels = impl_->residency.num_loaded_kernels();
-  counters.resident_entries = impl_->residency.num_entries();
+  counters.waiting_keys = impl->misses.num_waiting();
+  counters.loaded_kernels = impl->residency.num_loaded_kernels();
+  counters.resident_entries = impl->residency.num_entries();
   return counters;
 }
 
-void TunedKernel::Seal() { impl_->misses.Seal(); }
+void TunedKernel::Seal() {
+  std::lock_guard<std::mutex> lock(origin_->mutex);
+  origin_->is_sealed = true;
+  if (origin_->impl != nullptr) origin_->impl->misses.Seal();
+}
 
-std::vector<std::string> TunedKernel::sealed_misses() const { return impl_->misses.sealed_misses(); }
+void TunedKernel::ReleaseRetired() {
+  if (Impl* impl = impl_.load(std::memory_order_acquire); impl != nullptr) impl->residency.ReleaseRetired();
+}
 
-void TunedKernel::ReleaseRetired() { impl_->residency.ReleaseRetired(); }
+std::vector<std::string> TunedKernel::sealed_misses() const {
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  return impl == nullptr ? std::vector<std::string>() : impl->misses.sealed_misses();
+}
 
-const KernelDefinition& TunedKernel::definition() const { return *impl_->definition; }
+const KernelDefinition& TunedKernel::definition() const { return *origin_->definition; }
 
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
@@ -16,19 +17,53 @@ Status InsideCallbackError(const char* function) {
   return FailedPreconditionError(absl::StrCat(function, " was called from inside a callback of this library"));
 }
 
-Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
-  if (shape.dims.size() != definition.dims().size()) {
-    return InvalidArgumentError(
-        absl::StrCat("a shape has ", shape.dims.size(), " dims; the kernel has ", definition.dims().size()));
-  }
-  Dims dims(static_cast<int>(shape.dims.size()));
-  for (std::size_t d = 0; d < shape.dims.size(); ++d) {
-    if (shape.dims[d] < 0) {
-      return InvalidArgumentError(absl::StrCat("dim ", definition.dims()[d], " is ", shape.dims[d]));
+/// The value of `name` in a shape's list; null if it is not there.
+template <typename Pairs>
+auto* FindNamed(const Pairs& pairs, const std::string& name) {
+  auto it = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
+  return it == pairs.end() ? nullptr : &it->second;
+}
+
+/// Errors: a name of the list that is none of the kernel's, or stands there twice.
+template <typename Pairs>
+Status CheckNames(const char* what, const Pairs& pairs, const std::vector<std::string>& names) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::string& name = pairs[i].first;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return InvalidArgumentError(absl::StrCat("a shape names the ", what, " '", name, "'; the kernel has: ",
+                                               absl::StrJoin(names, ", ")));
     }
-    dims[definition.DimOf(definition.dims()[d])] = shape.dims[d];
+    if (FindNamed(pairs, name) != &pairs[i].second) {
+      return InvalidArgumentError(absl::StrCat("a shape names the ", what, " '", name, "' twice"));
+    }
+  }
+  return Status();
+}
+
+Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
+  TUNEONCE_RETURN_IF_ERROR(CheckNames("dim", shape.dims, definition.dims()));
+  Dims dims(static_cast<int>(definition.dims().size()));
+  for (const std::string& name : definition.dims()) {
+    const std::int64_t* value = FindNamed(shape.dims, name);
+    if (value == nullptr) return InvalidArgumentError(absl::StrCat("a shape has no value for the dim '", name, "'"));
+    if (*value < 0) return InvalidArgumentError(absl::StrCat("dim ", name, " is ", *value));
+    dims[definition.DimOf(name)] = *value;
   }
   return dims;
+}
+
+/// By tensor parameter, in order; kAny where the shape says nothing.
+Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
+  std::vector<std::string> tensors;
+  std::vector<DType> dtypes;
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    tensors.push_back(parameter.name);
+    const DType* given = FindNamed(shape.dtypes, parameter.name);
+    dtypes.push_back(given == nullptr ? DType::kAny : *given);
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckNames("tensor", shape.dtypes, tensors));
+  return dtypes;
 }
 
 /// True if a launch at these dims would do nothing, as CallBinder::Bind has it. Errors: InvalidArgument if an extent of
@@ -56,8 +91,10 @@ Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
   Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
   if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
   if (*is_empty) return Status();
+  Result<std::vector<DType>> dtypes = DTypesOf(*definition, shape);
+  if (!dtypes.ok()) return dtypes.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
   WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
-  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, shape.dtypes, {}},
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, *std::move(dtypes), {}},
                                                                  StreamView(api, stream), use));
   return misses.Warm(stream, call);
 }
@@ -78,17 +115,19 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
 
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
-  return impl_->Guarded([&] { return impl_->WarmArguments(stream, arguments, count); });
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&] { return impl->WarmArguments(stream, arguments, count); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
   // Where one shape needed a search others will: they share one claim of CUPTI.
   std::optional<TimingBurst> burst;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    Status outcome = impl_->Guarded([&] { return impl_->WarmShape(stream, shapes[i]); });
+    Status outcome = impl->Guarded([&] { return impl->WarmShape(stream, shapes[i]); });
     if (!outcome.ok() && first_failure.ok()) first_failure = outcome;
     if (on_done) {
       CallbackScope scope;
@@ -97,10 +136,10 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
       } catch (...) {  // A display must not end a warm-up.
       }
     }
-    if (outcome.sticky() || IsInterrupted(impl_->policy.search.interrupted)) return first_failure;
-    bool will_search = impl_->counters.tunes > 0 && i + 1 < shapes.size();
-    if (will_search && !burst && impl_->policy.search.timer == nullptr)
-      burst.emplace(impl_->policy.search.runtime->cupti(), impl_->api);
+    if (outcome.sticky() || IsInterrupted(impl->policy.search.interrupted)) return first_failure;
+    bool will_search = impl->counters.tunes > 0 && i + 1 < shapes.size();
+    if (will_search && !burst && impl->policy.search.timer == nullptr)
+      burst.emplace(impl->policy.search.runtime->cupti(), impl->api);
   }
   Status rest = AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;
@@ -108,9 +147,10 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
 
 Status TunedKernel::AtSafePoint(CUstream stream) {
   if (InsideCallback()) return InsideCallbackError("AtSafePoint");
-  return impl_->Guarded([&]() -> Status {
-    TUNEONCE_RETURN_IF_ERROR(impl_->misses.CheckSafe(stream, "safe point", "call it"));
-    return impl_->misses.AtSafePoint(stream);
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "safe point", "call it"));
+    return impl->misses.AtSafePoint(stream);
   });
 }
 

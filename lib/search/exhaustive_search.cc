@@ -120,8 +120,8 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
       parameters.push_back(Scalar(std::move(name), argument.dtype()));
     }
   }
-  KernelDefinition definition("exhaustive_search", "");
-  definition.Parameters(parameters).Variant(variant);
+  KernelDefinition definition("exhaustive_search");
+  definition.Parameters(parameters).AddVariant(variant);
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
@@ -180,8 +180,14 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 }  // namespace
 
-Result<TuningResult> exhaustive_search(const KernelDefinition& definition, StreamView stream,
+Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
+}
+
+Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+                                      const std::vector<Argument>& arguments, const SearchOptions& options) {
   auto shared = std::make_shared<KernelDefinition>(definition);
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(*shared));
   BoundCall call;
@@ -217,7 +223,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   return outcome;
 }
 
-Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream,
+Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream,
                                        const std::function<Geometry(const Config&)>& grid_fn,
                                        const std::function<KernelSource(const Config&)>& kernel_fn,
                                        const std::function<std::vector<TrialArgument>(const Config&)>& args_fn,
@@ -226,10 +232,11 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
   return SearchWithoutDefinition(
-      space, stream, variant, args_fn, options, [&](const Config& config, Candidate* candidate) -> Status {
+      space, StreamView(*api, stream), variant, args_fn, options, [&](const Config& config, Candidate* candidate) -> Status {
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
         TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
@@ -240,10 +247,11 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stre
       });
 }
 
-Result<TuningResult> exhaustive_search(const SearchSpace& space, StreamView stream, const Variant::LaunchFn& launch_fn,
+Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
-  return SearchWithoutDefinition(space, stream, Callable(launch_fn, ""), args_fn, options,
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,
                                  [](const Config&, Candidate*) { return Status(); });
 }
 

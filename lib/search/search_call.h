@@ -20,6 +20,11 @@ struct SearchOutcome {
   std::shared_ptr<const LoadedKernel> baseline;  ///< The same; null too without TuningResult::baseline.
 };
 
+/// exhaustive_search with a driver that is named, which may be none of the loaded ones (a wrapped one).
+TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& definition, StreamView stream,
+                                                   const std::vector<Argument>& arguments,
+                                                   const SearchOptions& options = {});
+
 /// exhaustive_search for arguments that are bound already. REQUIRES: `definition` was validated, and what `call` points
 /// to outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "compile/built_in_toolchains.h"
 #include "compile/compile_slots.h"
+#include "cuda/driver_api.h"
 #include "cuda/open_device.h"
 #include "measure/cupti.h"
 #include "measure/cupti_timer.h"
@@ -14,6 +15,7 @@
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/device.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
 
@@ -96,6 +98,11 @@ CompileSlots& Runtime::compile_slots() const { return impl_->compile_slots; }
 const Cupti& Runtime::cupti() const { return impl_->cupti; }
 
 Result<Device> OpenDevice(const std::string& name) { return Runtime::Default()->OpenDevice(name); }
+
+Result<Device> Device::OfCurrentContext() {
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::Default()->environment()));
+  return OfCurrentContext(*api);
+}
 
 std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime>& runtime) {
   return std::make_unique<CuptiTimer>(Runtime::OrDefault(runtime)->cupti());

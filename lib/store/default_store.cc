@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {

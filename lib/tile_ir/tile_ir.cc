@@ -14,7 +14,7 @@ namespace {
 enum AttributeTag : std::uint8_t {
   kInteger = 0x01,
   kFloat = 0x02,
-  kBool = 0x03,
+  kTruth = 0x03,
   kType = 0x04,
   kString = 0x05,
   kArray = 0x06,
@@ -106,7 +106,7 @@ void SkipAttribute(ByteReader& reader, const Parsed& parsed, int nesting) {
       }
       return;
     }
-    case kBool:
+    case kTruth:
       reader.Byte("a bool");
       return;
     case kType:

@@ -67,15 +67,15 @@ TEST(FillBytesTest, NumbersBecomeElementsOrAreRefused) {
 }
 
 KernelDefinition Definition(const Parameter& parameter) {
-  KernelDefinition definition("k", "1");
-  definition.Dims({"N", "S"})
-      .Parameters({In("shape", {"N", "S"}, DType::kFloat32), parameter})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition definition("k");
+  definition.DimsInOrder({"N", "S"})
+      .Parameters({In("shape", kFloat32, {"N", "S"}), parameter})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   return definition;
 }
 
 Result<std::vector<std::int32_t>> Ints(const WarmupFill& fill, std::int64_t n, std::int64_t s) {
-  Parameter parameter = In("x", {"N"}, DType::kInt32).ForWarmup(fill);
+  Parameter parameter = In("x", kInt32, {"N"}).ForWarmup(fill);
   KernelDefinition definition = Definition(parameter);
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   Dims dims(2);
@@ -118,10 +118,10 @@ TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
     const char* message;
   };
   for (const Case& c : std::vector<Case>{
-           {Scalar("n", DType::kInt32).ForWarmup(0.5), "parameter 'n': its value for a warm-up, 0.5, is no int32"},
-           {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Iota()), "a scalar's value for a warm-up is one number"},
-           {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
-           {In("t", {"N"}, DType::kUInt8).ForWarmup(-1), "parameter 't': its value for a warm-up, -1, is no uint8"},
+           {Scalar<std::int32_t>("n").ForWarmup(0.5), "parameter 'n': its value for a warm-up, 0.5, is no int32"},
+           {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Iota()), "a scalar's value for a warm-up is one number"},
+           {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Constant("Q")), "names the dim 'Q'"},
+           {In("t", kUInt8, {"N"}).ForWarmup(-1), "parameter 't': its value for a warm-up, -1, is no uint8"},
            {In("t", {"N"}).ForWarmup(WarmupFill::Uniform(3, 3)), "[3, 3), is empty"},
            {In("t", {}).ForWarmup(1), "only scalars, and tensors with dims"},
            {Out("t", {"N"}).ForWarmup(1), "an output that the kernel does not read"},
@@ -131,8 +131,8 @@ TEST(FillBytesTest, ADeclarationThatCannotBeIsRefusedWithTheDefinition) {
     EXPECT_ERROR(Definition(c.parameter).Validate(), StatusCode::kInvalidArgument, c.message);
   }
   for (const Parameter& parameter :
-       {Scalar("n", DType::kInt32).ForWarmup(WarmupFill::Constant("S")), In("t", {"N"}, DType::kInt8).ForWarmup(-128),
-        InOut("t", {"N"}, DType::kUInt8).ForWarmup(WarmupFill::Uniform(0, 256)), In("t", {"N"}).ForWarmup(0.5)}) {
+       {Scalar<std::int32_t>("n").ForWarmup(WarmupFill::Constant("S")), In("t", kInt8, {"N"}).ForWarmup(-128),
+        InOut("t", kUInt8, {"N"}).ForWarmup(WarmupFill::Uniform(0, 256)), In("t", {"N"}).ForWarmup(0.5)}) {
     EXPECT_OK(Definition(parameter).Validate());
   }
 }

@@ -7,10 +7,9 @@ namespace tuneonce {
 namespace {
 
 KernelDefinition Good() {
-  KernelDefinition definition("norm", "1");
-  definition.Dims({"M", "N"})
-      .Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"}), Scalar("eps", DType::kFloat32), DimValue("N")})
-      .Variant(testing::NoSource, nullptr, Grid::OneD({"M", 1}));
+  KernelDefinition definition("norm");
+  definition.Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"}), Scalar<float>("eps"), DimValue("N")})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::OneD({"M", 1})));
   return definition;
 }
 
@@ -45,27 +44,27 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
     const char* message;
   };
   const Case cases[] = {
-      {[](KernelDefinition& d) { d = KernelDefinition("", "1"); }, "a kernel needs a name"},
-      {[](KernelDefinition& d) { d = KernelDefinition("a\x1b[31m", "1"); }, "its name has control characters"},
-      {[](KernelDefinition& d) { d = KernelDefinition("a", "1\n2"); }, "its version has control characters"},
-      {[](KernelDefinition& d) { d = KernelDefinition(std::string(300, 'a'), "1"); }, "its name has 300 characters"},
+      {[](KernelDefinition& d) { d = KernelDefinition(""); }, "a kernel needs a name"},
+      {[](KernelDefinition& d) { d = KernelDefinition("a\x1b[31m"); }, "its name has control characters"},
+      {[](KernelDefinition& d) { d = KernelDefinition("a").Version("1\n2"); }, "its version has control characters"},
+      {[](KernelDefinition& d) { d = KernelDefinition(std::string(300, 'a')); }, "its name has 300 characters"},
       {[](KernelDefinition& d) {
-         d.Dims({"M", "N", "\x7f"});
+         d.DimsInOrder({"M", "N", "\x7f"});
        },
        "a dim's name has control characters"},
       {[](KernelDefinition& d) {
-         d.Dims({"M", "N", ""});
+         d.DimsInOrder({"M", "N", ""});
        },
        "a dim has no name"},
       {[](KernelDefinition& d) {
-         d.Dims({"M", "M", "N"});
+         d.DimsInOrder({"M", "M", "N"});
        },
        "it names a dim twice"},
       {[](KernelDefinition& d) {
-         d.Dims({"M", "N", "K"});
+         d.DimsInOrder({"M", "N", "K"});
        },
        "no tensor parameter has the dim 'K'"},
-      {[](KernelDefinition& d) { d.Dims({"M"}); }, "parameter 'x' names the dim 'N', which is none of: M"},
+      {[](KernelDefinition& d) { d.DimsInOrder({"M"}); }, "parameter 'x' names the dim 'N', which is none of: M"},
       {[](KernelDefinition& d) {
          d.Parameters({In("x", {"M", "N"}), In("x", {"M"})});
        },
@@ -99,19 +98,20 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
        },
        "StrideValue('x', 0) must be int32 or int64"},
       {[](KernelDefinition& d) {
-         d.Parameters({In("x", {"M", "N"}, SameDTypeAs("z"))});
+         d.Parameters({In("x", SameDTypeAs("z"), {"M", "N"})});
        },
        "parameter 'x': SameDTypeAs('z') names no tensor parameter"},
       {[](KernelDefinition& d) {
-         d.Parameters({In("x", {"M", "N"}, SameDTypeAs("x"))});
+         d.Parameters({In("x", SameDTypeAs("x"), {"M", "N"})});
        },
        "SameDTypeAs('x') names a tensor that has another's dtype itself"},
       {[](KernelDefinition& d) { d.Key(KeyOf("Q")); }, "KeyOf('Q') names no dim"},
       {[](KernelDefinition& d) { d.Key(DTypeOf("eps")); }, "DTypeOf('eps') names no tensor parameter"},
       {[](KernelDefinition& d) { d.Key(ValueOf("x")); }, "ValueOf('x') names no scalar parameter"},
-      {[](KernelDefinition& d) { d.Variant(nullptr, nullptr, Grid::Fixed(1)); }, "has no source function"},
+      {[](KernelDefinition& d) { d.AddVariant(Variant().Named("default").Grid(Grid::Fixed(1))); },
+       "has no source function"},
       {[](KernelDefinition& d) {
-         d.Variant(testing::NoSource, nullptr, Grid::OneD({"Q", 1}));
+         d.AddVariant(Variant(testing::NoSource).Grid(Grid::OneD({"Q", 1})));
        },
        "grid: unknown dim 'Q'"},
       {[](KernelDefinition& d) {
@@ -127,18 +127,18 @@ TEST(KernelDefinitionTest, MistakesAreReportedWithTheKernelsName) {
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, c.message);
     EXPECT_EQ(definition.Validate().message().rfind("kernel '", 0), 0u);
   }
-  KernelDefinition no_variant("k", "1");
+  KernelDefinition no_variant("k");
   EXPECT_ERROR(no_variant.Validate(), StatusCode::kInvalidArgument, "it has no variant");
 }
 
 TEST(KernelDefinitionTest, VariantsForATargetKeepTheirOrder) {
   KernelDefinition definition = Good();
-  KernelDefinition gpu_only("gpu_only", "1");
+  KernelDefinition gpu_only("gpu_only");
   Variant variant;
   variant.name = "cuda";
   variant.source = testing::NoSource;
   variant.runs_on = OnGpu();
-  gpu_only.Variant(variant);
+  gpu_only.AddVariant(variant);
   ASSERT_OK(definition.Validate());
   ASSERT_OK(gpu_only.Validate());
   Target cpu;

@@ -26,7 +26,7 @@ class VariantFilesTest : public ::testing::Test {
 };
 
 TEST_F(VariantFilesTest, APatternNamesTheFileAndTheKernelOfAConfig) {
-  Variant variant = Cubins(folder_.path() + "/k.{TILE}x{LAYOUT}.cubin", "k_{TILE}", Grid::Fixed(1));
+  Variant variant = Cubins(folder_.path() + "/k.{TILE}x{LAYOUT}.cubin", "k_{TILE}").Grid(Grid::Fixed(1));
   KernelSource first = variant.source(Configs()[0], Problem());
   EXPECT_OK(first.Check());
   EXPECT_EQ(first.kind, SourceKind::kCubin);
@@ -39,8 +39,8 @@ TEST_F(VariantFilesTest, APatternNamesTheFileAndTheKernelOfAConfig) {
 TEST_F(VariantFilesTest, AListNamesTheConfigsThatThereIsCodeFor) {
   Variant variant = Cubins({{{{tile_, 128}}, KernelSource::Cubin("bytes", "k")},
                             {{{tile_, 64}, {layout_, "row"}},
-                             KernelSource::FromFile(SourceKind::kCubin, folder_.path() + "/k.64xrow.cubin", "k")}},
-                           Grid::Fixed(1));
+                             KernelSource::FromFile(SourceKind::kCubin, folder_.path() + "/k.64xrow.cubin", "k")}})
+                        .Grid(Grid::Fixed(1));
   EXPECT_EQ(variant.source(Configs()[0], Problem()).content, "first");
   EXPECT_EQ(variant.source(Configs()[1], Problem()).content, "bytes");
   EXPECT_ERROR(variant.source(Configs()[2], Problem()).Check(), StatusCode::kNotFound,
@@ -55,9 +55,10 @@ TEST_F(VariantFilesTest, APatternThatIsWrongSaysSo) {
   for (const Case& each :
        {Case{"k.{TILES}.cubin", "names the axis 'TILES', which the config {TILE=64, LAYOUT=row} lacks"},
         Case{"k.{TILE.cubin", "has a brace that does not close"}}) {
-    EXPECT_ERROR(Cubins(each.pattern, "k", Grid::Fixed(1)).source(Configs()[0], Problem()).Check(),
+    EXPECT_ERROR(Cubins(each.pattern, "k").Grid(Grid::Fixed(1)).source(Configs()[0], Problem()).Check(),
                  StatusCode::kInvalidArgument, each.part);
-    EXPECT_ERROR(Cubins(folder_.path() + "/k.{TILE}xrow.cubin", each.pattern, Grid::Fixed(1))
+    EXPECT_ERROR(Cubins(folder_.path() + "/k.{TILE}xrow.cubin", each.pattern)
+                     .Grid(Grid::Fixed(1))
                      .source(Configs()[0], Problem())
                      .Check(),
                  StatusCode::kInvalidArgument, each.part);

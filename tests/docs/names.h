@@ -23,6 +23,7 @@ extern SearchSpace space;
 extern AutotunePolicy policy;
 extern TunedKernel kernel;       // Of the definition axpy.
 extern const char* kSource;      // C++ for the CPU device.
+extern const char* kCpuSource;   // The same.
 extern const char* kCudaSource;  // CUDA C++.
 extern std::string bytecode;     // CUDA Tile IR.
 extern std::string ptx;

@@ -6,6 +6,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "tuneonce/compiled_kernel.h"
+#include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/record_store.h"
@@ -58,11 +59,10 @@ extern "C" __global__ void twice(const float* x, float* y) {
     };
   }
   KernelDefinition Definition(const Variant::LaunchFn& launcher) const {
-    KernelDefinition definition("twice", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32)})
+    KernelDefinition definition("twice");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"})})
         .Space(space_)
-        .Variant(Callable(launcher));
+        .AddVariant(Callable(launcher));
     return definition;
   }
 
@@ -74,7 +74,7 @@ extern "C" __global__ void twice(const float* x, float* y) {
 
 TEST_F(CallableGpuTest, TacticsRaceUnderCuptiAndAreCapturedAndServed) {
   for (bool is_restart : {false, true}) {
-    TunedKernel kernel = *TunedKernel::Create(Definition(Launcher()), *device_, policy_);
+    TunedKernel kernel = *TunedKernel::Create(Definition(Launcher()), policy_);
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 0));
     ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y)));
     EXPECT_EQ(Read(y), std::vector<float>(kN, 6));
@@ -95,7 +95,7 @@ TEST_F(CallableGpuTest, ATacticOfTwoKernelsIsTimedByEvents) {
   DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 0));
   TensorView x_view = View(x), y_view = View(y);
   Result<TuningResult> result =
-      exhaustive_search(Definition(Launcher(2)), stream_->view(), {x_view, y_view}, policy_.search);
+      exhaustive_search(Definition(Launcher(2)), stream_->get(), {x_view, y_view}, policy_.search);
   ASSERT_OK(result);
   EXPECT_EQ(result->timer, "events");
   EXPECT_EQ(result->best.config[work_], 1);
@@ -110,20 +110,19 @@ TEST_F(CallableGpuTest, CubinsAndFatbinsAreTunedAsTheyAre) {
   SearchSpace space;
   Axis<std::string> kind = space.AddStringAxis("KIND", {"cubin", "fatbin", "ptx_that_is_not_there"});
   space.SetBaseline({{kind, "cubin"}});
-  KernelDefinition definition("add", "1");
-  definition.Dims({"N"})
-      .Parameters({InOut("a", {"N"}, DType::kFloat32), In("b", {"N"}, DType::kFloat32), DimValue("N")})
+  KernelDefinition definition("add");
+  definition.Parameters({InOut("a", kFloat32, {"N"}), In("b", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
-      .Variant(Cubins(std::string(TUNEONCE_TEST_DATA) + "/cubin/two_kernels.{KIND}", "add",
-                      GeometryFn(Grid::Fixed(1)).Block(kBlock)));
+      .AddVariant(Cubins(std::string(TUNEONCE_TEST_DATA) + "/cubin/two_kernels.{KIND}", "add")
+                      .Grid(GeometryFn(Grid::Fixed(1)).Block(kBlock)));
   DeviceBuffer a = Floats(std::vector<float>(kBlock, 1)), b = Floats(std::vector<float>(kBlock, 2));
   TensorView a_view = View(a), b_view = View(b);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {a_view, b_view}, policy_.search);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {a_view, b_view}, policy_.search);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 2u);
   ASSERT_EQ(result->failures.size(), 1u);
   EXPECT_NE(result->failures[0].message.find("two_kernels.ptx_that_is_not_there"), std::string::npos);
-  TunedKernel kernel = *TunedKernel::Create(definition, *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(definition, policy_);
   ASSERT_OK(kernel.Launch(stream_->get(), a_view, b_view));
   EXPECT_EQ(Read(a), std::vector<float>(kBlock, 3));
 }

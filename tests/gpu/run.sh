@@ -3,7 +3,7 @@
 # that cannot build). At its end stands a table of what passed, failed or was skipped, and why. Exit code 0 if nothing
 # failed, also where something was skipped for want of a tool; 1 if a step failed; 77 where there is no GPU.
 set -uo pipefail
-bin=${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}
+bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 bundles=$(cd "$here/../../bundles" && pwd)
 log=$(mktemp)
@@ -67,6 +67,9 @@ step "tune rms_norm, odd shape" "$bin/tuneonce" tune rms_norm --device cuda --sh
 step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape T=33 --shape H=5 --quiet
 step "tune vector_add, odd shape" "$bin/tuneonce" tune vector_add --device cuda --shape N=1000003 --quiet
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
+pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
+step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
+popd > /dev/null
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1

@@ -26,14 +26,14 @@ expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART
 # No Python package is there, whatever this machine has.
 program python3 "exit 1"
 reset() {
-  for name in driver_conformance bundle_gpu_test tuneonce_decode_loop tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
+  for name in driver_conformance bundle_gpu_test tuneonce_hello tuneonce_decode_loop tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
     program "$name" 'exit 0'
   done
   tools "'[ok]      device cuda:0: a GPU' '[ok]      tileiras: 13.0'"
 }
 
 reset
-expect "all passes" 0 '^passed   driver conformance$' '^passed   tune rope without Tile IR$' '^passed   bundles by Tile IR' '^passed   Tile IR kernels$' '^passed   cost of compiling$' '^skipped  C++ custom op'
+expect "all passes" 0 '^passed   driver conformance$' '^passed   tune rope without Tile IR$' '^passed   bundles by Tile IR' '^passed   hello$' '^passed   Tile IR kernels$' '^passed   cost of compiling$' '^skipped  C++ custom op'
 tools "'[ok]      device cuda:0: a GPU' '[missing] tileiras: not found'"
 expect "no tileiras" 0 '^SKIPPED: Tile IR kernels was NOT run: it needs tileiras' '^skipped  Tile IR kernels' '^passed   timers$'
 program timer_gpu_test 'exit 1'

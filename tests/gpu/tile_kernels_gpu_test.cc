@@ -141,8 +141,8 @@ class TileKernelsTest : public testing::GpuTest {
       std::string bytecode = *ReadFile(file.path().string());
       SearchSpace space;
       space.AddHintAxis("occupancy", {1, 2, 4});
-      KernelDefinition definition(stem, "1");
-      definition.Dims(dims).Parameters(parameters).Space(space);
+      KernelDefinition definition(stem);
+      definition.DimsInOrder(dims).Parameters(parameters).Space(space);
       Variant variant;
       variant.name = "tile";
       variant.convention = CallingConvention::kCutilePython;
@@ -158,9 +158,9 @@ class TileKernelsTest : public testing::GpuTest {
   template <typename... Arguments>
   void Launch(KernelDefinition definition, Variant variant, Grid grid, const Arguments&... arguments) {
     variant.geometry = GeometryFn(std::move(grid));
-    definition.Variant(variant);
+    definition.AddVariant(variant);
     tuned_.reset();
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->Launch(stream_->get(), arguments...));
     ASSERT_TRUE(tuned_.has_value());
@@ -281,8 +281,8 @@ class BackendTest : public TileKernelsTest {
     }
   }
   Result<TuningResult> Search(const SearchSpace& space) {
-    KernelDefinition definition("softmax", "1");
-    definition.Dims({"M", "N"}).Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"})}).Space(space);
+    KernelDefinition definition("softmax");
+    definition.Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"})}).Space(space);
     std::string bytecode = *ReadFile(kernels_folder + "/softmax.1024.tileir");
     std::string ptx = *ReadFile(ptx_file);
     Variant tile;
@@ -295,12 +295,12 @@ class BackendTest : public TileKernelsTest {
     by_ptx.source = [=](const Config&, const Problem&) { return KernelSource::Ptx(ptx, "softmax"); };
     by_ptx.hints = [](const Config&) { return Hints(); };
     by_ptx.geometry = GeometryFn(Grid::Fixed(kRows)).Block(256);
-    definition.Variant(tile).Variant(by_ptx);
+    definition.AddVariant(tile).AddVariant(by_ptx);
     tuned_.reset();
     policy_.store = std::make_shared<MemoryStore>();  // Or the search before would be remembered.
     MemoryArtifactCache cache;
     policy_.search.compile.cache = &cache;
-    TunedKernel kernel = *TunedKernel::Create(definition, *device_, policy_);
+    TunedKernel kernel = *TunedKernel::Create(definition, policy_);
     Tensor y = Empty(kFloat, {kRows, kColumns});
     TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), x_.view(), y.view()));
     ExpectNear(y, expected_, kFloatTolerance);

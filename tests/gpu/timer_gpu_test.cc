@@ -101,14 +101,12 @@ class TimerGpuTest : public testing::GpuTest {
   KernelDefinition Definition() {
     SearchSpace space;
     IntAxis repeat = space.AddAxis("REPEAT", {3, 1, 2});
-    KernelDefinition definition("spin", "1");
-    definition.Parameters({Out("y", {}), Scalar("work", DType::kInt32), Scalar("n", DType::kInt32)})
+    KernelDefinition definition("spin");
+    definition.Parameters({Out("y", {}), Scalar<std::int32_t>("work"), Scalar<std::int32_t>("n")})
         .Space(space)
-        .Variant(
-            [repeat](const Config& c, const Problem&) {
-              return KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", c[repeat]);
-            },
-            nullptr, GeometryFn(Grid::Fixed(kN / 256)).Block(256));
+        .AddVariant(Variant([repeat](const Config& c, const Problem&) {
+                      return KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", c[repeat]);
+                    }).Grid(GeometryFn(Grid::Fixed(kN / 256)).Block(256)));
     return definition;
   }
   Result<TuningResult> Search() {
@@ -117,7 +115,7 @@ class TimerGpuTest : public testing::GpuTest {
     TensorView y = TensorView::Raw(y_->data(), y_->bytes());
     int work = 1000;
     int n = kN;
-    return exhaustive_search(Definition(), stream_->view(), {y, work, n}, options);
+    return exhaustive_search(Definition(), stream_->get(), {y, work, n}, options);
   }
 
   std::optional<DeviceBuffer> y_;

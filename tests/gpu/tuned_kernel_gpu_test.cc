@@ -53,7 +53,7 @@ class TunedKernelGpuTest : public testing::GpuTest {
 };
 
 TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   DeviceBuffer x = Floats(1000, 1), y = Floats(1000, 2), z = Floats(1000, 0);
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), View(z)));
   EXPECT_EQ(Read(z), std::vector<float>(1000, 3));
@@ -71,7 +71,7 @@ TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
 }
 
 TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("matmul"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("matmul"), policy_);
   const std::vector<float> ones(256 * 256, 1);
   DeviceBuffer a = GpuTest::Floats(testing::Packed(ones, DType::kFloat16)), c = Floats(256 * 256 / 2, 0);
   Stream capturing = *Stream::Create(api());
@@ -92,7 +92,7 @@ TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {
 }
 
 TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   Context own = *Context::Create(*device_);
   ScopedContext scoped(own.view());
   Stream primary_stream = *std::move(stream_);
@@ -111,7 +111,7 @@ TEST_F(TunedKernelGpuTest, AContextOfItsOwnWorksLikeThePrimaryOne) {
 }
 
 TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   std::vector<CUcontext> seen;
   bool address_came_back = false;
   for (int i = 0; i < 20 && !address_came_back; ++i) {
@@ -131,7 +131,7 @@ TEST_F(TunedKernelGpuTest, AKernelRunsInEachContext) {
 
 TEST_F(TunedKernelGpuTest, EachDeviceHasItsOwnEntry) {
   if (*Device::Count(api()) < 2) GTEST_SKIP() << "NO SECOND GPU";
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   ASSERT_OK(LaunchIn(kernel));
   Context second = *Context::RetainPrimary(*Device::Get(api(), 1));
   {
@@ -153,7 +153,7 @@ TEST_F(TunedKernelGpuTest, EachDeviceHasItsOwnEntry) {
 }
 
 TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   ASSERT_OK(LaunchIn(kernel));
   pid_t child = fork();
   if (child == 0) {
@@ -170,7 +170,7 @@ TEST_F(TunedKernelGpuTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
 }
 
 TEST_F(TunedKernelGpuTest, APrimaryContextResetDoesNotHurt) {
-  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), *device_, policy_);
+  TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
   ASSERT_OK(LaunchIn(kernel));
   stream_.reset();
   RelaxedDriver driver(api());
@@ -189,21 +189,18 @@ TEST_F(TunedKernelGpuTest, CandidatesThatAskForTooMuchFailAndTheRestGoOn) {
   SearchSpace space;
   IntAxis block = space.AddAxis("BLOCK", {64, 2048});
   IntAxis shared = space.AddAxis("SHARED", {0, 100000, 1 << 20});
-  KernelDefinition definition("set", "1");
-  definition.Dims({"N"})
-      .Parameters({Out("y", {"N"}, DType::kFloat32)})
+  KernelDefinition definition("set");
+  definition.Parameters({Out("y", kFloat32, {"N"})})
       .Space(space)
-      .Variant(
-          [](const Config&, const Problem&) {
-            return KernelSource::CudaCpp("extern \"C\" __global__ void set(float* y) { if (threadIdx.x == 0) *y = 1; }",
-                                         "set");
-          },
-          nullptr, GeometryFn(Grid::Fixed(1)).Block(block).SharedMemory(shared));
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::CudaCpp(
+                        "extern \"C\" __global__ void set(float* y) { if (threadIdx.x == 0) *y = 1; }", "set");
+                  }).Grid(GeometryFn(Grid::Fixed(1)).Block(block).SharedMemory(shared)));
   DeviceBuffer y = Floats(1, 0);
   TensorView view = View(y);
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {view}, options);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {view}, options);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 2u);
   EXPECT_EQ(result->failures.size(), 4u);
@@ -216,19 +213,16 @@ void FaultInASearch() {
   Context context = *Context::RetainPrimary(device);
   ScopedContext current(context.view());
   Stream stream = *Stream::Create(device.api());
-  KernelDefinition definition("faulty", "1");
-  definition.Dims({"N"})
-      .Parameters({Out("y", {"N"}, DType::kFloat32)})
-      .Variant(
-          [](const Config&, const Problem&) {
-            return KernelSource::CudaCpp("extern \"C\" __global__ void f(float* y) { y[1ll << 40] = 1; }", "f");
-          },
-          nullptr, Grid::Fixed(1));
+  KernelDefinition definition("faulty");
+  definition.Parameters({Out("y", kFloat32, {"N"})})
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::CudaCpp("extern \"C\" __global__ void f(float* y) { y[1ll << 40] = 1; }", "f");
+                  }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = *DeviceBuffer::Allocate(stream.view(), 4);
   TensorView view = View(y);
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(definition, stream.view(), {view}, options);
+  Result<TuningResult> result = exhaustive_search(definition, stream.get(), {view}, options);
   std::fprintf(stderr, "%s\n", result.status().ToString().c_str());
   std::_Exit(result.status().sticky() ? 0 : 1);
 }

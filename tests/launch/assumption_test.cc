@@ -12,15 +12,13 @@ namespace {
 class AssumptionChecksTest : public ::testing::Test {
  protected:
   AssumptionChecks Checks(std::vector<Assumption> assumptions, CallingConvention convention) {
-    KernelDefinition definition("k", "1");
+    KernelDefinition definition("k");
     variant_.name = "v";
     variant_.source = testing::NoSource;
     variant_.geometry = Grid::Fixed(1);
     variant_.convention = convention;
     variant_.assumptions = std::move(assumptions);
-    definition.Dims({"M", "N"})
-        .Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"}), DimValue("N")})
-        .Variant(variant_);
+    definition.Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"}), DimValue("N")}).AddVariant(variant_);
     EXPECT_OK(definition.Validate());
     definition_.emplace(std::move(definition));
     Result<AssumptionChecks> checks = AssumptionChecks::Create(*definition_, definition_->variants().front());
@@ -37,7 +35,7 @@ class AssumptionChecksTest : public ::testing::Test {
     return TensorView::Strided(reinterpret_cast<void*>(address), DType::kFloat32, shape, strides, 2);
   }
 
-  struct Variant variant_;
+  Variant variant_;
   std::optional<KernelDefinition> definition_;
   TensorView x_ = Matrix(0x100000, 4, 8, 8), y_ = Matrix(0x200000, 4, 8, 8);
   BoundCall call_;
@@ -71,12 +69,12 @@ TEST_F(AssumptionChecksTest, AnInt32ParameterIsAnAssumption) {
 /// The quick form and the one that names the dimension, of a tensor x of this shape that lies so, taken by a bare
 /// pointer and the strides of these dimensions.
 std::string Contiguity(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides, std::vector<int> taken) {
-  KernelDefinition definition("k", "1");
+  KernelDefinition definition("k");
   std::vector<std::string> dims(shape.size());
   for (std::size_t d = 0; d < dims.size(); ++d) dims[d] = std::string(1, static_cast<char>('A' + d));
   std::vector<Parameter> parameters = {In("x", dims)};
   for (int d : taken) parameters.push_back(StrideValue("x", d, DType::kInt64));
-  definition.Dims(dims).Parameters(parameters).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  definition.DimsInOrder(dims).Parameters(parameters).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   EXPECT_OK(definition.Validate());
   Result<AssumptionChecks> checks = AssumptionChecks::Create(definition, definition.variants().front());
   EXPECT_OK(checks);

@@ -11,11 +11,10 @@ namespace {
 class CallTest : public ::testing::Test {
  protected:
   CallTest() {
-    definition_.Dims({"M", "N"})
-        .Key(KeyOf("M").NextPow2(), DTypeOf("x"), ValueOf("flag"))
-        .Parameters({In("x", {"M", "N"}), In("w", {"N"}, DType::kFloat32), Out("y", {"M", "N"}),
-                     Scalar("eps", DType::kFloat32), Scalar("flag", DType::kInt32)})
-        .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+    definition_.Key(KeyOf("M").NextPow2(), DTypeOf("x"), ValueOf("flag"))
+        .Parameters({In("x", {"M", "N"}), In("w", kFloat32, {"N"}), Out("y", {"M", "N"}), Scalar<float>("eps"),
+                     Scalar<std::int32_t>("flag")})
+        .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
     EXPECT_OK(definition_.Validate());
   }
 
@@ -23,7 +22,7 @@ class CallTest : public ::testing::Test {
     return CallBinder(definition_).Bind(arguments.data(), arguments.size(), &call_);
   }
 
-  KernelDefinition definition_{"norm", "1"};
+  KernelDefinition definition_{"norm"};
   BoundCall call_;
   float memory_[64];
   float eps_ = 0.5f;
@@ -104,10 +103,10 @@ TEST_F(CallTest, ACallWhoseOutputsHaveNoElementsIsEmptyIfAllElseFits) {
 
 TEST_F(CallTest, AnOutputThatHasElementsMakesAnExtentOfZeroAnError) {
   // The sum of no products is 0, which somebody must write.
-  KernelDefinition matmul("matmul", "1");
-  matmul.Dims({"M", "N", "K"})
+  KernelDefinition matmul("matmul");
+  matmul.DimsInOrder({"M", "N", "K"})
       .Parameters({In("a", {"M", "K"}), In("b", {"K", "N"}), Out("c", {"M", "N"})})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(matmul.Validate());
   TensorView a = TensorView::Contiguous(nullptr, DType::kFloat32, {3, 0});
   TensorView b = TensorView::Contiguous(nullptr, DType::kFloat32, {0, 8});
@@ -120,8 +119,8 @@ TEST_F(CallTest, AnOutputThatHasElementsMakesAnExtentOfZeroAnError) {
 }
 
 TEST_F(CallTest, RawMemoryWithoutElementsMayBeNull) {
-  KernelDefinition raw("raw", "1");
-  raw.Dims({"N"}).Parameters({In("x", {"N"}), InOut("table", {})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition raw("raw");
+  raw.Parameters({In("x", {"N"}), InOut("table", {})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(raw.Validate());
   TensorView none = TensorView::Contiguous(nullptr, DType::kFloat32, {0});
   TensorView unknown = TensorView::Raw(nullptr, 0);
@@ -135,11 +134,10 @@ TEST_F(CallTest, RawMemoryWithoutElementsMayBeNull) {
 }
 
 TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
-  KernelDefinition copy("copy", "1");
-  copy.Dims({"N"})
-      .Key(KeyOf("N"))
-      .Parameters({In("x", {"N"}), Out("y", {"N"}, SameDTypeAs("x")), In("w", {"N"})})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition copy("copy");
+  copy.Key(KeyOf("N"))
+      .Parameters({In("x", {"N"}), Out("y", SameDTypeAs("x"), {"N"}), In("w", {"N"})})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(copy.Validate());
   CallBinder binder(copy);
   EXPECT_EQ(binder.num_key_words(), 3u) << "N, and the dtypes of x and w";
@@ -157,8 +155,8 @@ TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
 }
 
 TEST_F(CallTest, ADimThatOccursTwiceInOneTensorMustAgree) {
-  KernelDefinition square("square", "1");
-  square.Dims({"N"}).Parameters({In("a", {"N", "N"})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition square("square");
+  square.Parameters({In("a", {"N", "N"})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(square.Validate());
   Argument argument(x_);
   EXPECT_ERROR(CallBinder(square).Bind(&argument, 1, &call_), StatusCode::kInvalidArgument,
@@ -196,9 +194,9 @@ class LayoutTest : public CallTest {
 };
 
 TEST_F(LayoutTest, PlainParametersAreInOrder) {
-  KernelDefinition definition("k", "1");
-  definition.Dims({"M", "N"})
-      .Parameters({DimValue("N"), In("x", {"M", "N"}), Scalar("eps", DType::kFloat32),
+  KernelDefinition definition("k");
+  definition
+      .Parameters({DimValue("N"), In("x", {"M", "N"}), Scalar<float>("eps"),
                    Derived("twice", [](const Config&, const Problem& p) { return 2 * p.dims[Dim{0}]; }),
                    Workspace("scratch",
                              [](const Config&, const Problem& p) -> std::size_t {
@@ -209,7 +207,7 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
                                 std::memcpy(bytes, &tensors[1]->data, 8);
                                 return Status();
                               })})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(definition.Validate());
   std::vector<Argument> arguments = {x_, eps_};
   ASSERT_OK(CallBinder(definition).Bind(arguments.data(), arguments.size(), &call_));
@@ -228,10 +226,9 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
 }
 
 TEST_F(LayoutTest, StridesArePassedAsTheyAre) {
-  KernelDefinition definition("k", "1");
-  definition.Dims({"M", "N"})
-      .Parameters({In("x", {"M", "N"}), StrideValue("x", 0), StrideValue("x", 1, DType::kInt64)})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition definition("k");
+  definition.Parameters({In("x", {"M", "N"}), StrideValue("x", 0), StrideValue("x", 1, DType::kInt64)})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(definition.Validate());
   std::int64_t shape[] = {3, 8};
   std::int64_t strides[] = {16, 2};
@@ -254,8 +251,8 @@ TEST_F(LayoutTest, StridesArePassedAsTheyAre) {
 }
 
 TEST_F(LayoutTest, TheCutileConventionSpreadsArrays) {
-  KernelDefinition definition("k", "1");
-  definition.Dims({"M", "N"}).Parameters({In("x", {"M", "N"})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition definition("k");
+  definition.Parameters({In("x", {"M", "N"})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(definition.Validate());
   std::int64_t shape[] = {3, 8};
   std::int64_t strides[] = {16, 1};

@@ -58,10 +58,9 @@ TEST(SourceParametersTest, NestedCallsAreReadOnce) {
 }
 
 TEST(SourceParametersTest, AKernelMayNameItsParametersAsItLikes) {
-  KernelDefinition definition("k", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}), Out("X", {"N"}), Scalar("factor", DType::kFloat32), DimValue("N")})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition definition("k");
+  definition.Parameters({In("x", {"N"}), Out("X", {"N"}), Scalar<float>("factor"), DimValue("N")})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   ASSERT_OK(definition.Validate());
   Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kPlain);
   ASSERT_OK(layout);

@@ -26,9 +26,8 @@ class AssumptionTest : public testing::CpuDeviceTest {
   }
   /// y = 2 x: `fast` for whatever is assumed, `general` behind it if wanted.
   TunedKernel Create(std::vector<Assumption> assumptions, bool with_general) {
-    KernelDefinition definition("doubled", "1");
-    definition.Dims({"N"}).Parameters(
-        {In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")});
+    KernelDefinition definition("doubled");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")});
     Variant fast;
     fast.name = "fast";
     fast.source = [](const Config&, const Problem&) {
@@ -39,14 +38,14 @@ class AssumptionTest : public testing::CpuDeviceTest {
     };
     fast.geometry = Grid::Fixed(1);
     fast.assumptions = std::move(assumptions);
-    definition.Variant(fast);
+    definition.AddVariant(fast);
     if (with_general) {
       Variant general = fast;
       general.name = "general";
       general.assumptions.clear();
-      definition.Variant(general);
+      definition.AddVariant(general);
     }
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -106,10 +105,8 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
   SearchSpace space;
   auto backend = space.AddStringAxis("backend", {"plain", "wide"});
   space.SetBaseline({{backend, std::string("plain")}});
-  KernelDefinition definition("scaled", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("scaled");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(space);
   for (const char* name : {"plain", "wide"}) {
     Variant variant;
@@ -122,9 +119,9 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
     };
     variant.geometry = Grid::Fixed(1);
     if (is_wide) variant.assumptions = {Aligned("x", 16)};
-    definition.Variant(variant);
+    definition.AddVariant(variant);
   }
-  Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+  Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
   ASSERT_OK(kernel->Launch(stream_->get(), At(x, 1000), At(y, 1000), 2.0f));
@@ -136,9 +133,8 @@ TEST_F(AssumptionTest, OnAHitTheBaselineRunsIfItSuits) {
 
 TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatTakesNone) {
   auto create = [&](bool with_general) {
-    KernelDefinition definition("first_row", "1");
-    definition.Dims({"M", "N"})
-        .Parameters({In("x", {"M", "N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")});
+    KernelDefinition definition("first_row");
+    definition.Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"N"}), DimValue("N")});
     for (const char* name : {"spread", "general"}) {
       Variant variant;
       variant.name = name;
@@ -153,9 +149,9 @@ TEST_F(AssumptionTest, AStrideThatDoesNotFitTheKernelsInt32IsLeftToAVariantThatT
       };
       variant.geometry = Grid::Fixed(1);
       if (is_spread) variant.convention = CallingConvention::kCutilePython;
-      if (is_spread || with_general) definition.Variant(variant);
+      if (is_spread || with_general) definition.AddVariant(variant);
     }
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   };

@@ -14,6 +14,7 @@
 #include "testing/tools.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/tuned_kernel.h"
@@ -45,7 +46,7 @@ class CallableTest : public testing::CpuDeviceTest {
     policy_.search.quiet = true;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -112,9 +113,12 @@ TEST_F(CallableTest, ARecordServesWithoutASearchAndWithoutAnArtifact) {
   TunedKernel newer = Create(tactics_->Definition(Counting(), DType::kFloat32, "2"));
   ASSERT_OK(Launch(newer, 1000));
   EXPECT_EQ(newer.counters().tunes, 1) << "all that is known of a launcher is its name and version";
-  KernelDefinition renamed("scale", "1");
+  KernelDefinition renamed("scale");
   const KernelDefinition& first = again.definition();
-  renamed.Dims({"N"}).Parameters(first.parameters()).Space(tactics_->space).Variant(Callable(Counting(), "other"));
+  renamed.DimsInOrder({"N"})
+      .Parameters(first.parameters())
+      .Space(tactics_->space)
+      .AddVariant(Callable(Counting(), "other"));
   TunedKernel other = Create(renamed);
   ASSERT_OK(Launch(other, 1000));
   EXPECT_EQ(other.counters().tunes, 1);
@@ -152,7 +156,7 @@ TEST_F(CallableTest, EachDTypeIsAKey) {
 
 TEST_F(CallableTest, AWarmupByShapeMakesTheLaunchAHit) {
   TunedKernel kernel = Create(tactics_->Definition());
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   ASSERT_OK(Launch(kernel, 2000));
   EXPECT_EQ(kernel.counters().hits, 1);
@@ -169,7 +173,7 @@ TEST_F(CallableTest, ACaptureTakesTheWinnerOnAHitAndTheStandInOnAMiss) {
   EXPECT_EQ(fast_, 0);
   policy_.mode = AutotunePolicy::Mode::kTune;
   TunedKernel kernel = Create(definition);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{128}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 128}}}));
   DeviceBuffer x = Floats(std::vector<float>(128, 3)), y = Floats(std::vector<float>(128, 0));
   DeviceBuffer z = Floats(std::vector<float>(128, 0));
   fast_ = slow_ = 0;
@@ -238,10 +242,9 @@ TEST_F(CallableTest, AStridedTensorIsRefusedUnlessTheKernelTakesItsStride) {
   TensorView every_second = TensorView::Strided(x.data(), DType::kFloat32, shape, strides, 1);
   EXPECT_ERROR(dense.Launch(stream_->get(), every_second, View(y), 2.0f), StatusCode::kInvalidArgument, "contiguous");
   std::vector<std::int64_t> seen;
-  KernelDefinition strided("strided", "1");
-  strided.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), StrideValue("x", 0)})
-      .Variant(Callable([&, tactics = *tactics_](CUstream stream, const Config&, const CallArguments& a) {
+  KernelDefinition strided("strided");
+  strided.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), StrideValue("x", 0)})
+      .AddVariant(Callable([&, tactics = *tactics_](CUstream stream, const Config&, const CallArguments& a) {
         seen.push_back(a.tensor("x").strides[0]);
         return tactics.Run(stream, 1, a.tensor("x"), a.tensor("y"), 1, a.dim("N"));
       }));
@@ -252,12 +255,12 @@ TEST_F(CallableTest, AStridedTensorIsRefusedUnlessTheKernelTakesItsStride) {
 }
 
 TEST_F(CallableTest, WorkspacesOfALaunchAreItsOwn) {
-  KernelDefinition definition("through_workspace", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+  KernelDefinition definition("through_workspace");
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"),
                    Workspace("half", [](const Config&, const Problem& p) { return p[Dim{0}] * sizeof(float); })})
       .Space(tactics_->space)
-      .Variant(Callable([tactics = *tactics_](CUstream stream, const Config& c, const CallArguments& a) -> Status {
+      .AddVariant(Callable([tactics = *tactics_](CUstream stream, const Config& c, const CallArguments& a) -> Status {
         TensorView half = a.tensor("x");
         half.data = a.workspace("half");
         TUNEONCE_RETURN_IF_ERROR(tactics.Run(stream, c[tactics.work], a.tensor("x"), half, 1, a.dim("N")));

@@ -26,8 +26,7 @@ class ContiguousTest : public testing::CpuDeviceTest {
 };
 
 TEST_F(ContiguousTest, TheShippedRmsNormRefusesAViewWithGapsAndATransposedOne) {
-  Result<TunedKernel> kernel = TunedKernel::FromBundle(
-      std::string(TUNEONCE_BUNDLE_FOLDER) + "/rms_norm", *device_, policy_);
+  Result<TunedKernel> kernel = TunedKernel::FromBundle(std::string(TUNEONCE_BUNDLE_FOLDER) + "/rms_norm", policy_);
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats(std::vector<float>(16 * 1024, 1)), w = Floats(std::vector<float>(512, 1));
   DeviceBuffer y = Floats(std::vector<float>(16 * 1024 / 2, 0));
@@ -73,7 +72,7 @@ TEST_F(ContiguousTest, ItIsCheckedWhateverTheKeyAndTheModeAre) {
   for (bool disabled : {false, true}) {
     policy_.mode = disabled ? AutotunePolicy::Mode::kBaselineOnly : AutotunePolicy::Mode::kTune;
     for (const KernelDefinition& definition : {scale.Definition(), bucketed, guarded.Definition()}) {
-      Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+      Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
       ASSERT_OK(kernel);
       for (int i = 0; i < 2; ++i) {
         EXPECT_ERROR(kernel->Launch(stream_->get(), gaps, testing::View(y), 2.0f), StatusCode::kInvalidArgument,
@@ -93,24 +92,23 @@ TEST_F(ContiguousTest, ASearchOnItsOwnRefusesItToo) {
   TensorView gaps = TensorView::Strided(x.data(), DType::kFloat32, &n, &two, 1);
   TensorView out = testing::View(y);
   Result<TuningResult> result =
-      exhaustive_search(testing::ScaleKernel().Definition(), stream_->view(), {gaps, out, factor}, SearchOptions());
+      exhaustive_search(testing::ScaleKernel().Definition(), stream_->get(), {gaps, out, factor}, SearchOptions());
   EXPECT_FALSE(result.ok());
   EXPECT_NE(result.status().message().find("dimension 0 of 'x' has stride 2"), std::string::npos)
       << result.status().ToString();
 }
 
 TEST_F(ContiguousTest, RawMemoryIsAsTheCallerHasIt) {
-  KernelDefinition raw("raw", "1");
+  KernelDefinition raw("raw");
   auto source = [](const Config&, const Problem&) {
     return KernelSource::HostCpp(
         "static void raw(const tuneonce_block&, const float* x, float* y, int n) {\n"
         "  for (int i = 0; i < n; ++i) y[i] = x[2 * i];\n}\nTUNEONCE_CPU_KERNEL(raw);",
         "raw");
   };
-  raw.Dims({"N"})
-      .Parameters({In("x", {}), Out("y", {"N"}, DType::kFloat32), DimValue("N")})
-      .Variant(source, nullptr, Grid::Fixed(1));
-  Result<TunedKernel> kernel = TunedKernel::Create(raw, *device_, policy_);
+  raw.Parameters({In("x", {}), Out("y", kFloat32, {"N"}), DimValue("N")})
+      .AddVariant(Variant(source).Grid(Grid::Fixed(1)));
+  Result<TunedKernel> kernel = TunedKernel::Create(raw, policy_);
   ASSERT_OK(kernel);
   DeviceBuffer x = Floats({1, 0, 2, 0, 3, 0}), y = Floats({0, 0, 0});
   const std::int64_t n = 3, two = 2;

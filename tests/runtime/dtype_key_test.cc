@@ -14,7 +14,7 @@ class DTypeKeyTest : public testing::CpuDeviceTest {
     policy_.store = std::make_shared<MemoryStore>();
   }
   static KernelDefinition Copy() {
-    KernelDefinition definition("copy", "1");
+    KernelDefinition definition("copy");
     auto source = [](const Config&, const Problem& p) {
       auto type = [&](int parameter) { return p.dtype(parameter) == DType::kInt16 ? "short" : "int"; };
       return KernelSource::HostCpp(std::string("static void copy(const tuneonce_block&, const ") + type(0) + "* x, " +
@@ -23,13 +23,12 @@ class DTypeKeyTest : public testing::CpuDeviceTest {
                                        "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copy);",
                                    "copy");
     };
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}), Out("y", {"N"}), DimValue("N")})
-        .Variant(source, nullptr, Grid::Fixed(1));
+    definition.Parameters({In("x", {"N"}), Out("y", {"N"}), DimValue("N")})
+        .AddVariant(Variant(source).Grid(Grid::Fixed(1)));
     return definition;
   }
   void ExpectAKernelPerDType(KernelDefinition definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(std::move(definition), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(std::move(definition), policy_);
     ASSERT_OK(kernel);
     DeviceBuffer x = Floats(std::vector<float>(8)), y = Floats(std::vector<float>(8));
     const std::int32_t values[8] = {1, 2, 3, 4, 5, 6, 7, 8};

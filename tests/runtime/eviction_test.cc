@@ -20,7 +20,7 @@ class EvictionTest : public testing::CpuDeviceTest {
     policy_.max_resident_keys = 3;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -43,7 +43,7 @@ TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
   TunedKernel kernel = Create(scale_.Definition());
   for (std::size_t n = 1; n <= 5; ++n) Launch(kernel, n);
   EXPECT_EQ(kernel.counters().resident_entries, 10) << "a launch is no safe point";
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{6}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 6}}}));
   EXPECT_EQ(kernel.counters().resident_entries, 6);
   for (std::size_t n = 1; n <= 6; ++n) EXPECT_EQ(IsTuned(kernel, n), n >= 4) << n;
   DeviceBuffer x = Floats(std::vector<float>(7, 3));
@@ -61,7 +61,7 @@ TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
   policy_.max_resident_keys = 10;
   policy_.mode = AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
   TunedKernel kernel = Create(scale_.Definition());
-  for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{n}, {}}}));
+  for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_LE(kernel.counters().resident_entries, 21);
 }
 
@@ -72,24 +72,23 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {64, 256});
   space.AddGuard("by N", [=](const Config& c, const Dims& dims) { return (c[tile] == 64) == (dims[Dim{0}] < 1000); });
-  KernelDefinition by_n("by_n", "1");
-  by_n.Dims({"N"})
+  KernelDefinition by_n("by_n");
+  by_n.DimsInOrder({"N"})
       .Parameters(definition.parameters())
       .Space(space)
-      .Variant(
-          [=](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([=](const Config& c, const Problem&) {
             return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", c[tile]).Define("WORK", 1);
-          },
-          nullptr, Grid::OneD({"N", tile}));
+          }).Grid(Grid::OneD({"N", tile})));
   TunedKernel kernel = Create(by_n);
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   DeviceBuffer y = Floats(std::vector<float>(100, 0));
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{100}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
   Result<GraphExec> captured = GraphExec::Capture(
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 2.0f); });
   ASSERT_OK(captured);
   std::optional<GraphExec> graph(*std::move(captured));
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   EXPECT_FALSE(IsTuned(kernel, 100));
   const std::int64_t loaded = kernel.counters().loaded_kernels;
   EXPECT_EQ(loaded, 4) << "choice and stand-in of both keys";
@@ -107,7 +106,7 @@ TEST_F(EvictionTest, CodeThatRetiredServesItsGraphsUntilItIsReleased) {
 TEST_F(EvictionTest, WhatComesBackBeforeItsReleaseIsNotLoadedTwice) {
   policy_.max_resident_keys = 1;
   TunedKernel kernel = Create(scale_.Definition());
-  for (std::int64_t n : {100, 200, 100, 200, 100}) ASSERT_OK(kernel.Warmup(stream_->get(), {{{n}, {}}}));
+  for (std::int64_t n : {100, 200, 100, 200, 100}) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_LE(kernel.counters().loaded_kernels, 4);
   kernel.ReleaseRetired();

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "cuda/driver_api.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
@@ -84,7 +85,7 @@ class HitCostTest : public testing::CpuDeviceTest {
     counted_.emplace(table, "counted", true);
     AutotunePolicy policy;
     policy.store = std::make_shared<MemoryStore>();
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *Device::Get(*counted_, 0), policy);
+    Result<TunedKernel> kernel = TunedKernelOn::Create(*Device::Get(*counted_, 0), definition, policy);
     ASSERT_OK(kernel);
     kernel_.emplace(*std::move(kernel));
     x_.emplace(Floats(std::vector<float>(100, 1)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/driver_api.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/context.h"
@@ -70,7 +71,7 @@ class Bench {
     policy.store = std::make_shared<MemoryStore>();
     policy.search.max_rounds = 1;
     policy.search.verify = Verify::kOff;  // The code writes nothing.
-    return Check(TunedKernel::Create(definition, Check(Device::Get(*counted_, 0)), policy));
+    return Check(TunedKernelOn::Create(Check(Device::Get(*counted_, 0)), definition, policy));
   }
 
   /// Makes what `launch` launches resident, and counts its hits.
@@ -105,8 +106,8 @@ KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const st
   std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
   variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "nothing"); };
   variant.hints = [](const Config&) { return Hints(); };
-  KernelDefinition reduced(from.name(), from.version());
-  reduced.Dims(from.dims()).Parameters(from.parameters()).Space(space).Variant(variant);
+  KernelDefinition reduced = KernelDefinition(from.name()).Version(from.version());
+  reduced.DimsInOrder(from.dims()).Parameters(from.parameters()).Space(space).AddVariant(variant);
   return reduced;
 }
 
@@ -133,8 +134,8 @@ void Matmul(Bench& bench, bool as_on_gpu) {
 
 /// y = x * factor, which does nothing: what each feature of a definition adds to `plain`.
 struct Scale {
-  std::vector<Parameter> parameters = {In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                                       Scalar("factor", DType::kFloat32), DimValue("N")};
+  std::vector<Parameter> parameters = {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"),
+                                       DimValue("N")};
   std::vector<std::string> dims = {"N"};
   std::vector<KeyPart> key;
   SearchSpace space;
@@ -143,8 +144,8 @@ struct Scale {
   bool with_general = false;  // Another variant, without assumptions.
 
   KernelDefinition Definition() const {
-    KernelDefinition definition("scale", "1");
-    definition.Dims(dims).Parameters(parameters).Space(space);
+    KernelDefinition definition("scale");
+    definition.DimsInOrder(dims).Parameters(parameters).Space(space);
     if (!key.empty()) definition.Key(key);
     std::string text = "static void scale(const tuneonce_block&, const void*, void*, float, int" + more +
                        ") {}\nTUNEONCE_CPU_KERNEL(scale);";
@@ -153,10 +154,10 @@ struct Scale {
     variant.geometry = Grid::OneD({"N", 64});
     variant.name = "assuming";
     variant.assumptions = assumptions;
-    definition.Variant(variant);
+    definition.AddVariant(variant);
     variant.name = "general";
     variant.assumptions.clear();
-    if (with_general) definition.Variant(variant);
+    if (with_general) definition.AddVariant(variant);
     return definition;
   }
 };
@@ -219,7 +220,7 @@ void StandIn(Bench& bench) {
 Scale SameDType() {
   Scale scale;
   scale.parameters[0] = In("x", {"N"});
-  scale.parameters[1] = Out("y", {"N"}, SameDTypeAs("x"));
+  scale.parameters[1] = Out("y", SameDTypeAs("x"), {"N"});
   return scale;
 }
 Scale Strided() {

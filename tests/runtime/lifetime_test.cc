@@ -29,7 +29,7 @@ class LifetimeTest : public testing::CpuDeviceTest {
     policy_.search.max_rounds = 1;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -121,15 +121,13 @@ TEST_F(LifetimeTest, AForkedChildGetsAClearErrorAndTheParentGoesOn) {
 
 TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
   scale_.space = SearchSpace();
-  KernelDefinition one_config("scale", "1");
-  one_config.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32).ForWarmup(2),
-                   DimValue("N")})
-      .Variant(
-          [](const Config&, const Problem&) {
-            return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
-          },
-          nullptr, Grid::OneD({"N", 64}));
+  KernelDefinition one_config("scale");
+  one_config
+      .Parameters(
+          {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(testing::kScaleSource, "scale").Define("TILE", 64).Define("WORK", 1);
+                  }).Grid(Grid::OneD({"N", 64})));
   TunedKernel kernel = Create(one_config);
   DeviceBuffer x = Floats(std::vector<float>(100, 3));
   DeviceBuffer y = Floats(std::vector<float>(100, 0));
@@ -138,7 +136,7 @@ TEST_F(LifetimeTest, AGraphReplaysAfterAThousandMoreKeysWereTuned) {
       stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 4.0f); });
   ASSERT_OK(graph);
   std::vector<TunedKernel::Shape> shapes;
-  for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{n}, {}});
+  for (std::int64_t n = 101; n <= 1100; ++n) shapes.push_back({{"N", n}});
   ASSERT_OK(kernel.Warmup(stream_->get(), shapes));
   EXPECT_EQ(kernel.counters().tunes, 1001);
   EXPECT_LE(kernel.counters().loaded_kernels, 2) << "bounded by the space, not by the number of keys";

@@ -17,7 +17,7 @@ class MissTest : public testing::CpuDeviceTest {
     policy_.search.max_rounds = 1;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -42,13 +42,13 @@ TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
     EXPECT_EQ(kernel.counters().tunes, 1);
     EXPECT_EQ(calls, kOneWalk);
     Launch(kernel, 1001);
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1002}, {}}}));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1002}}}));
     EXPECT_EQ(kernel.counters().tunes, 3);
     EXPECT_EQ(calls, kOneWalk) << "the space of a device stays the same";
   }
   calls = 0;
   TunedKernel served = Create(scale_.Definition());
-  ASSERT_OK(served.Warmup(stream_->get(), {{{1000}, {}}}));  // The choice and the stand-in.
+  ASSERT_OK(served.Warmup(stream_->get(), {{{"N", 1000}}}));  // The choice and the stand-in.
   EXPECT_EQ(served.counters().stored_hits, 1);
   EXPECT_EQ(calls, kOneWalk);
   calls = 0;
@@ -119,7 +119,7 @@ TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyRes
       TunedKernel kernel = Create(definition);
       DeviceBuffer x = Floats(std::vector<float>(3000, 3));
       if (way == kLaunch) Launch(kernel, 3000);
-      if (way == kWarmupByShape) ASSERT_OK(kernel.Warmup(stream_->get(), {{{3000}, {}}}));
+      if (way == kWarmupByShape) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
       if (way == kWarmupOnArguments) ASSERT_OK(kernel.Warmup(stream_->get(), View(x), View(x), 2.0f));
       std::vector<TuningRecord> records = *policy_.store->List();
       ASSERT_EQ(records.size(), 1u);

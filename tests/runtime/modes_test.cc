@@ -58,7 +58,7 @@ class ModesTest : public testing::CpuDeviceTest {
   TunedKernel Create(Mode mode, const KernelDefinition& definition) {
     AutotunePolicy policy = policy_;
     policy.mode = mode;
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -127,13 +127,13 @@ TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
   std::atomic<bool> cancelled{false};
   policy_.search.cancelled = &cancelled;
   TunedKernel kernel = Create(cell.mode);
-  if (wants_choice) ASSERT_OK(kernel.Warmup(stream_->get(), {{{n}, {}}}));
+  if (wants_choice) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   if (situation == Situation::kWaiting) {
     ASSERT_OK(Launch(kernel, 2000));
   }
   if (situation == Situation::kCaptureLoaded) {
     cancelled = true;  // The warm-up finds no choice, and loads the stand-in all the same.
-    Status warmed = kernel.Warmup(stream_->get(), {{{n}, {}}});
+    Status warmed = kernel.Warmup(stream_->get(), {{{"N", n}}});
     EXPECT_EQ(warmed.code(), cell.mode == Mode::kTune || cell.mode == Mode::kTuneInBackground ? StatusCode::kCancelled
                                                                                              : StatusCode::kOk);
     cancelled = false;
@@ -213,7 +213,7 @@ TEST_F(ModesTest, AWarmUpIsASafePointTooAndAWaitingBucketIsTunedAtItsBound) {
   definition.Key(KeyOf("N").NextPow2());
   TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
   ASSERT_OK(Launch(kernel, 3000));
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{100}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}}}));
   EXPECT_EQ(kernel.counters().waiting_keys, 0);
   EXPECT_TRUE(IsTuned(kernel, 2500));
   std::vector<TuningRecord> records = *policy_.store->List();
@@ -233,18 +233,16 @@ TEST_F(ModesTest, AWaitingKeyIsTunedWithTheScalarsOfItsLaunch) {
 }
 
 TEST_F(ModesTest, WhatCannotBeTunedAtASafePointIsSaidOnceAndGoesOnWithItsStandIn) {
-  KernelDefinition definition("integers", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kInt32), Out("y", {"N"}, DType::kInt32)})
+  KernelDefinition definition("integers");
+  definition.Parameters({In("x", kInt32, {"N"}), Out("y", kInt32, {"N"})})
       .Space(scale_.space)
-      .Variant(
-          [](const Config&, const Problem&) {
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
             return KernelSource::HostCpp(
                 "static void copy(const tuneonce_block&, const int* x, int* y) { y[0] = x[0]; }\n"
                 "TUNEONCE_CPU_KERNEL(copy);",
                 "copy");
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
   DeviceBuffer x = Floats({1}), y = Floats({0});
   TensorView from = TensorView::Contiguous(x.data(), DType::kInt32, {1});
@@ -265,7 +263,7 @@ TEST_F(ModesTest, SealEndsAllWaiting) {
   kernel.Seal();
   EXPECT_EQ(kernel.counters().waiting_keys, 0);
   ASSERT_OK(kernel.AtSafePoint(stream_->get()));
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{2000}, {}}}));  // Its stand-in.
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 2000}}}));  // Its stand-in.
   ASSERT_OK(Launch(kernel, 1000));
   ASSERT_OK(Capture(kernel, 2000));
   EXPECT_EQ(kernel.counters().tunes, 0);
@@ -277,7 +275,7 @@ TEST_F(ModesTest, SealEndsAllWaiting) {
 TEST_F(ModesTest, OfASealedKernelOnlyKeysThatCameLaterAreDropped) {
   policy_.max_resident_keys = 2;
   TunedKernel kernel = Create(Mode::kTune);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{1001}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 1001}}}));
   kernel.Seal();
   for (std::size_t n = 1; n <= 8; ++n) ASSERT_OK(Launch(kernel, n));
   ASSERT_OK(kernel.AtSafePoint(stream_->get()));
@@ -302,7 +300,7 @@ TEST_F(ModesTest, DisableAutotuneIsStrongerThanAnyMode) {
   for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly, Mode::kBaselineOnly}) {
     policy_.search.runtime = testing::RuntimeIn({{"DISABLE_AUTOTUNE", "1"}});
     TunedKernel kernel = Create(mode);
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
     ASSERT_OK(Launch(kernel));
     EXPECT_EQ(kernel.counters().stand_ins, 1);
     EXPECT_EQ(kernel.counters().tunes + kernel.counters().waiting_keys, 0);
@@ -328,11 +326,11 @@ TEST_F(ModesTest, InStoredOnlyALaterRecordIsFoundAtASafePoint) {
 
 /// A store that has everything, on a machine that has no compiler.
 TEST_F(ModesTest, ACompleteStoreServesWithoutACompiler) {
-  ASSERT_OK(Create(Mode::kTune).Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
+  ASSERT_OK(Create(Mode::kTune).Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
     TunedKernel kernel = Create(mode);
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}));
     EXPECT_EQ(kernel.counters().stored_hits, 2);
     EXPECT_EQ(kernel.counters().resident_entries, 4) << "of each the choice and the stand-in";
     ASSERT_OK(Capture(kernel, 1000));
@@ -345,7 +343,7 @@ TEST_F(ModesTest, WithoutACompilerStoredOnlyRunsTheStandInOfShapesThatNobodyTune
   FillStore();
   policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
   TunedKernel kernel = Create(Mode::kStoredOnly);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{3000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
   ASSERT_OK(Capture(kernel, 3000));
   ASSERT_OK(Launch(kernel, 4000));
   EXPECT_EQ(kernel.counters().stand_ins, 2);
@@ -355,7 +353,7 @@ TEST_F(ModesTest, WhereNothingCanBeHadWithoutACompilerStoredOnlySaysSo) {
   for (bool has_compiler : {true, false}) {
     if (!has_compiler) policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
     TunedKernel kernel = Create(Mode::kStoredOnly);
-    for (Status status : {kernel.Warmup(stream_->get(), {{{1000}, {}}}), Launch(kernel), Launch(kernel)}) {
+    for (Status status : {kernel.Warmup(stream_->get(), {{{"N", 1000}}}), Launch(kernel), Launch(kernel)}) {
       EXPECT_ERROR(status, StatusCode::kUnavailable, "kStoredOnly compiles nothing, and the store has no code for");
     }
     EXPECT_EQ(kernel.counters().tunes, 0);

@@ -41,12 +41,10 @@ class PrecompiledTest : public testing::CpuDeviceTest {
     }
   }
   KernelDefinition Definition() const {
-    KernelDefinition definition("scale", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                     Scalar("factor", DType::kFloat32), DimValue("N")})
+    KernelDefinition definition("scale");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
         .Space(scale_.space)
-        .Variant(Cubins(folder_.path() + "/scale.{TILE}x{WORK}.so", "scale", Grid::OneD({"N", scale_.tile})));
+        .AddVariant(Cubins(folder_.path() + "/scale.{TILE}x{WORK}.so", "scale").Grid(Grid::OneD({"N", scale_.tile})));
     return definition;
   }
 
@@ -61,7 +59,7 @@ TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
   policy.store = std::make_shared<MemoryStore>();
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   for (bool is_restart : {false, true}) {
-    TunedKernel kernel = *TunedKernel::Create(Definition(), *device_, policy);
+    TunedKernel kernel = *TunedKernel::Create(Definition(), policy);
     Status launched = kernel.Launch(stream_->get(), View(x), View(y), 2.0f);
     EXPECT_OK(launched);
     EXPECT_EQ(Read(y), std::vector<float>(1000, 6));
@@ -73,7 +71,7 @@ TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
   EXPECT_EQ(record.variant, "cubin");
   // Other content is another kernel.
   ASSERT_OK(WriteFile(folder_.path() + "/scale.256x1.so", *ReadFile(folder_.path() + "/scale.64x1.so")));
-  TunedKernel changed = *TunedKernel::Create(Definition(), *device_, policy);
+  TunedKernel changed = *TunedKernel::Create(Definition(), policy);
   ASSERT_OK(changed.Launch(stream_->get(), View(x), View(y), 2.0f));
   EXPECT_EQ(changed.counters().tunes, 1);
 }
@@ -86,7 +84,7 @@ TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
   float factor = 2;
   SearchOptions options;
   options.quiet = true;
-  Result<TuningResult> result = exhaustive_search(Definition(), stream_->view(), {x_view, y_view, factor}, options);
+  Result<TuningResult> result = exhaustive_search(Definition(), stream_->get(), {x_view, y_view, factor}, options);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "TILE=64, WORK=1");
   ASSERT_EQ(result->failures.size(), 2u);

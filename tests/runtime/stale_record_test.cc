@@ -20,22 +20,21 @@ class StaleRecordTest : public testing::CpuDeviceTest {
     SearchSpace space;
     IntAxis unused = space.AddAxis("UNUSED", {1, 2});
     space.SetBaseline({{unused, 1}});
-    KernelDefinition definition("set", "1");
-    definition.Dims({"N"}).Parameters({Out("y", {"N"}, DType::kFloat32)}).Space(space);
-    definition.Variant(
-        [this, unused](const Config& c, const Problem&) {
+    KernelDefinition definition("set");
+    definition.Parameters({Out("y", kFloat32, {"N"})}).Space(space);
+    definition.AddVariant(
+        Variant([this, unused](const Config& c, const Problem&) {
           return KernelSource::HostCpp("#include \"" + folder_ + "/value.h\"\n" +
                                            "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
                                            "TUNEONCE_CPU_KERNEL(set);",
                                        "set")
               .Define("UNUSED", c[unused]);
-        },
-        nullptr, Grid::Fixed(1));
+        }).Grid(Grid::Fixed(1)));
     SqliteStoreOptions options;
     options.path = folder_ + "/cache/store.db";
     AutotunePolicy policy;
     policy.store = *SqliteStore::Open(options);
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);
     DeviceBuffer y = Floats({0});
     EXPECT_OK(kernel->Launch(stream_->get(), testing::View(y)));

@@ -28,14 +28,14 @@ class StridedVariantTest : public testing::CpuDeviceTest {
     SearchSpace space;
     auto work = space.AddAxis("WORK", {1, 2});
     space.SetBaseline({{work, 1}});
-    KernelDefinition definition("doubled", "1");
-    definition.Dims({"M", "N"})
-        .Parameters({In("x", {"M", "N"}, DType::kFloat32), Out("y", {"M", "N"}, DType::kFloat32), DimValue("M"),
-                     DimValue("N"), StrideValue("x", 0, stride), StrideValue("x", 1, stride),
-                     StrideValue("y", 0, stride), StrideValue("y", 1, stride)})
+    KernelDefinition definition("doubled");
+    definition
+        .Parameters({In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"M", "N"}), DimValue("M"), DimValue("N"),
+                     StrideValue("x", 0, stride), StrideValue("x", 1, stride), StrideValue("y", 0, stride),
+                     StrideValue("y", 1, stride)})
         .Space(space);
     for (bool strided : {false, true}) {
-      struct Variant variant;
+      Variant variant;
       variant.name = strided ? "strided" : "fast";
       std::string type = stride == DType::kInt32 ? "int" : "long long";
       std::string strides = strided ? ", " + type + " x0, " + type + " x1, " + type + " y0, " + type + " y1" : "";
@@ -50,12 +50,12 @@ class StridedVariantTest : public testing::CpuDeviceTest {
       };
       variant.geometry = Grid::Fixed(1);
       if (!strided) variant.parameters = {"x", "y", "M", "N"};
-      if (!strided || with_strided) definition.Variant(variant);
+      if (!strided || with_strided) definition.AddVariant(variant);
     }
     return definition;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -195,7 +195,7 @@ TEST_F(StridedVariantTest, WhatNoVariantCanTakeIsRefused) {
 
 TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
   // An index out of range would end the context.
-  KernelDefinition gather("gather", "1");
+  KernelDefinition gather("gather");
   auto source = [](const Config&, const Problem&) {
     return KernelSource::HostCpp(
         "static void gather(const tuneonce_block&, const int* index, const float* table, float* y, int n, int stride) "
@@ -203,11 +203,10 @@ TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
         "  for (int i = 0; i < n; ++i) y[i] = table[index[i * stride]];\n}\nTUNEONCE_CPU_KERNEL(gather);",
         "gather");
   };
-  gather.Dims({"N", "T"})
-      .Key(KeyOf("N").NextPow2(), KeyOf("T"))
-      .Parameters({In("index", {"N"}, DType::kInt32), In("table", {"T"}, DType::kFloat32),
-                   Out("y", {"N"}, DType::kFloat32), DimValue("N"), StrideValue("index", 0)})
-      .Variant(source, nullptr, Grid::Fixed(1));
+  gather.Key(KeyOf("N").NextPow2(), KeyOf("T"))
+      .Parameters({In("index", kInt32, {"N"}), In("table", kFloat32, {"T"}), Out("y", kFloat32, {"N"}), DimValue("N"),
+                   StrideValue("index", 0)})
+      .AddVariant(Variant(source).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(gather);
   std::vector<float> interleaved(2 * 300);
   for (std::size_t i = 0; i < 300; ++i) {
@@ -224,29 +223,28 @@ TEST_F(StridedVariantTest, ABucketIsTunedOnElementsAndNotOnWhatLiesInGaps) {
 }
 
 TEST_F(StridedVariantTest, AWarmUpOfABucketIsMadeAtItsBoundAndOfDTypesThatFollowAnothers) {
-  KernelDefinition definition("copied", "1");
+  KernelDefinition definition("copied");
   auto source = [](const Config&, const Problem& p) {
     return KernelSource::HostCpp(std::string("typedef ") + (p.dtype(0) == DType::kInt16 ? "short" : "int") +
                                      " T;\nstatic void copied(const tuneonce_block&, T* y, const T* x, int n) {\n"
                                      "  for (int i = 0; i < n; ++i) y[i] = x[i];\n}\nTUNEONCE_CPU_KERNEL(copied);",
                                  "copied");
   };
-  definition.Dims({"N"})
-      .Key(KeyOf("N").NextPow2())
-      .Parameters({Out("y", {"N"}, SameDTypeAs("x")), In("x", {"N"}).ForWarmup(1), DimValue("N")})
-      .Variant(source, nullptr, Grid::Fixed(1));
+  definition.Key(KeyOf("N").NextPow2())
+      .Parameters({Out("y", SameDTypeAs("x"), {"N"}), In("x", {"N"}).ForWarmup(1), DimValue("N")})
+      .AddVariant(Variant(source).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition);
   CUstream stream = stream_->get();
-  ASSERT_OK(kernel.Warmup(stream, {{{100}, {DType::kAny, DType::kInt16}}}));
+  ASSERT_OK(kernel.Warmup(stream, {{{{"N", 100}}, {{"x", kInt16}}}}));
   EXPECT_EQ(policy_.store->List()->front().tuned_at, "N=128");
   EXPECT_EQ(policy_.store->List()->front().key.key_text, "N<=128, x:int16");
   DeviceBuffer x = Counting(100), y = Counting(100);
   TensorView in = TensorView::Contiguous(x.data(), DType::kInt16, {100});
   ASSERT_OK(kernel.Launch(stream, TensorView::Contiguous(y.data(), DType::kInt16, {100}), in));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_ERROR(kernel.Warmup(stream, {{{100}, {DType::kInt32, DType::kInt16}}}), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(kernel.Warmup(stream, {{{{"N", 100}}, {{"y", kInt32}, {"x", kInt16}}}}), StatusCode::kInvalidArgument,
                "warm-up: parameter 'y' needs a dtype, which must be int16");
-  EXPECT_ERROR(kernel.Warmup(stream, {{{100}, {}}}), StatusCode::kInvalidArgument, "parameter 'y' needs a dtype");
+  EXPECT_ERROR(kernel.Warmup(stream, {{{"N", 100}}}), StatusCode::kInvalidArgument, "parameter 'y' needs a dtype");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "cuda/fault_injection.h"
 #include "measure/event_timer.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -72,7 +73,7 @@ class TuneFailureTest : public testing::CpuDeviceTest {
   }
   TunedKernel Create() { return Create(scale_.Definition(), *device_); }
   TunedKernel Create(const KernelDefinition& definition, const Device& device) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, device, policy_);
+    Result<TunedKernel> kernel = TunedKernelOn::Create(device, definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -286,12 +287,11 @@ TEST_F(TuneFailureTest, AWarmUpUsesDataNotZeros) {
   // Config BUSY=0 is slow on zeros, BUSY=1 on anything else.
   SearchSpace space;
   IntAxis busy = space.AddAxis("BUSY", {0, 1});
-  KernelDefinition definition("by_data", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")})
+  KernelDefinition definition("by_data");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Space(space)
-      .Variant(
-          [busy](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([busy](const Config& c, const Problem&) {
             return KernelSource::HostCpp(R"(
 static void by_data(const tuneonce_block&, const float* x, float* y, int n) {
   bool zeros = x[0] == 0 && x[n - 1] == 0;
@@ -301,10 +301,9 @@ static void by_data(const tuneonce_block&, const float* x, float* y, int n) {
 TUNEONCE_CPU_KERNEL(by_data);)",
                                          "by_data")
                 .Define("BUSY", c[busy]);
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{4000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 4000}}}));
   EXPECT_EQ(observer_->chosen, "BUSY=0") << "on zeros, the other one is 200 times faster";
   DeviceBuffer x = Floats(std::vector<float>(4000, 1));
   DeviceBuffer y = Floats(std::vector<float>(4000, 0));
@@ -312,20 +311,18 @@ TUNEONCE_CPU_KERNEL(by_data);)",
 }
 
 TEST_F(TuneFailureTest, AWarmUpOfABucketIsMadeWhereALaunchMakesIt) {
-  KernelDefinition definition("bucketed", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")})
+  KernelDefinition definition("bucketed");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
       .Key(KeyOf("N").NextPow2())
-      .Variant(
-          [](const Config&, const Problem&) {
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
             return KernelSource::HostCpp(
                 "static void copy(const tuneonce_block&, const float* x, float* y, int n) {"
                 "for (int i = 0; i < n; ++i) y[i] = x[i]; }\nTUNEONCE_CPU_KERNEL(copy);",
                 "copy");
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   std::vector<TuningRecord> records = *policy_.store->List();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0].tuned_at, "N=1024");
@@ -341,40 +338,36 @@ TEST_F(TuneFailureTest, AWarmUpOnIntegersThatNobodyDeclaredIsRefused) {
     const char* message;
   };
   std::vector<Case> cases = {
-      {{In("lengths", {"N"}, DType::kInt32), Out("y", {"N"}, DType::kFloat32)}, "parameter 'lengths' (int32 tensor)"},
-      {{InOut("flags", {"N"}, DType::kBool)}, "parameter 'flags' (bool tensor)"},
-      {{Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32)}, "parameter 'factor' (float32 scalar)"},
-      {{Out("y", {"N"}, DType::kFloat32), Scalar("causal", DType::kBool)}, "parameter 'causal' (bool scalar)"},
+      {{In("lengths", kInt32, {"N"}), Out("y", kFloat32, {"N"})}, "parameter 'lengths' (int32 tensor)"},
+      {{InOut("flags", kBool, {"N"})}, "parameter 'flags' (bool tensor)"},
+      {{Out("y", kFloat32, {"N"}), Scalar<float>("factor")}, "parameter 'factor' (float32 scalar)"},
+      {{Out("y", kFloat32, {"N"}), Scalar<bool>("causal")}, "parameter 'causal' (bool scalar)"},
   };
   for (const Case& c : cases) {
-    KernelDefinition definition("reader", "1");
-    definition.Dims({"N"})
+    KernelDefinition definition("reader");
+    definition.DimsInOrder({"N"})
         .Parameters(c.parameters)
-        .Variant(
-            [](const Config&, const Problem&) {
+        .AddVariant(
+            Variant([](const Config&, const Problem&) {
               return KernelSource::HostCpp(
                   "static void nothing(const tuneonce_block&, void*) {}\nTUNEONCE_CPU_KERNEL(nothing);", "nothing");
-            },
-            nullptr, Grid::Fixed(1));
+            }).Grid(Grid::Fixed(1)));
     TunedKernel kernel = Create(definition, *device_);
-    EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {}}}), StatusCode::kInvalidArgument, c.message);
+    EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 8}}}), StatusCode::kInvalidArgument, c.message);
     EXPECT_EQ(kernel.counters().tunes, 0);
   }
 }
 
 TEST_F(TuneFailureTest, WhereNothingIsTunedAWarmUpNeedsNoValues) {
   policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
-  KernelDefinition definition("indexed", "1");
-  definition.Dims({"N"})
-      .Parameters({InOut("indices", {"N"}, DType::kInt32), Scalar("causal", DType::kBool)})
-      .Variant(
-          [](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
-                "static void k(const tuneonce_block&, int* x, bool) { *x = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k");
-          },
-          nullptr, Grid::Fixed(1));
+  KernelDefinition definition("indexed");
+  definition.Parameters({InOut("indices", kInt32, {"N"}), Scalar<bool>("causal")})
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(
+                        "static void k(const tuneonce_block&, int* x, bool) { *x = 1; }\nTUNEONCE_CPU_KERNEL(k);", "k");
+                  }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition, *device_);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{8}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 8}}}));
   EXPECT_EQ(kernel.counters().loaded_kernels, 1);
 }
 

@@ -162,7 +162,7 @@ class TunePolicyTest : public testing::CpuDeviceTest {
     policy_.retry_after_ms = 0;
   }
   TunedKernel Create(const std::string& name = "scale") {
-    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(name), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(name), policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -270,12 +270,12 @@ TEST_F(TunePolicyTest, AWarmUpReturnsItsFailureTriesAgainAndLoadsWhatCapturesRun
   policy_.search.timer = &timer;
   TunedKernel kernel = Create();
   thrower_.function = "Open";
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}}), StatusCode::kInternal, "the timer's Open threw: boom");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}}), StatusCode::kInternal, "the timer's Open threw: boom");
   EXPECT_EQ(kernel.counters().loaded_kernels, 1) << "the baseline";
   thrower_ = Thrower();
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().stand_ins, 1);
-  EXPECT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   EXPECT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().stand_ins, 1);
@@ -309,7 +309,7 @@ TEST_F(TunePolicyTest, AnInterruptedCallEndsAndLeavesNothingBehind) {
   policy_.retry_after_ms = 1000000;
   TunedKernel kernel = Create();
   EXPECT_ERROR(Launch(kernel), StatusCode::kCancelled, "the search was cancelled");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}), StatusCode::kCancelled, "cancelled");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}), StatusCode::kCancelled, "cancelled");
   EXPECT_EQ(kernel.counters().failed_tunes, 0);
   EXPECT_TRUE(policy_.store->List()->empty());
   EXPECT_TRUE(observer_->reasons.empty());
@@ -360,7 +360,7 @@ TEST_F(TunePolicyTest, ALaunchThatWaitsForAnotherProcessGivesUpAndRunsTheBaselin
   EXPECT_EQ(kernel.counters().busy_elsewhere, 1);
   EXPECT_EQ(kernel.counters().stand_ins, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1000}, {}}}), StatusCode::kDeadlineExceeded,
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 1000}}}), StatusCode::kDeadlineExceeded,
                "another process tunes this key, and was not done within 30 ms");
   policy_.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
   TunedKernel wants_errors = Create();

@@ -7,6 +7,7 @@
 #include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
+#include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
@@ -39,7 +40,7 @@ class TunedKernelTest : public testing::CpuDeviceTest {
   }
 
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -96,7 +97,7 @@ TEST_F(TunedKernelTest, WithoutMemoryForItsBoundABucketIsTunedAtTheShapeAtHand) 
   DeviceBuffer x = Floats(std::vector<float>(1025, 3));
   DeviceBuffer y = Floats(std::vector<float>(1025, 0));
   Result<Device> device = Device::Get((*faults)->api(), 0);
-  TunedKernel kernel = *TunedKernel::Create(definition, *device, policy_);
+  TunedKernel kernel = *TunedKernelOn::Create(*device, definition, policy_);
   ASSERT_OK((*faults)->Plan({"MemAllocAsync", 2, CUDA_ERROR_OUT_OF_MEMORY, 0}));
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
   EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=1025");
@@ -142,19 +143,17 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidCo
   IntAxis value = space.AddAxis("VALUE", {1, 2, 3});
   space.AddGuard("not 1", [=](const Config& c, const Dims&) { return c[value] != 1; });
   auto definition = [&](const SearchSpace& s) {
-    KernelDefinition d("set", "1");
-    d.Dims({"N"})
-        .Parameters({Out("y", {"N"}, DType::kFloat32)})
+    KernelDefinition d("set");
+    d.Parameters({Out("y", kFloat32, {"N"})})
         .Space(s)
-        .Variant(
-            [=](const Config& c, const Problem&) {
+        .AddVariant(
+            Variant([=](const Config& c, const Problem&) {
               return KernelSource::HostCpp(
                          "static void set(const tuneonce_block&, float* y) { *y = VALUE; }\n"
                          "TUNEONCE_CPU_KERNEL(set);",
                          "set")
                   .Define("VALUE", c[value]);
-            },
-            nullptr, Grid::Fixed(1));
+            }).Grid(Grid::Fixed(1)));
     return d;
   };
   DeviceBuffer y = Floats({0});
@@ -301,16 +300,14 @@ TEST_F(TunedKernelTest, LaunchFromInsideACallbackIsAnError) {
   std::optional<TunedKernel> inner;
   DeviceBuffer x = Floats({1});
   Status seen;
-  KernelDefinition definition("outer", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("outer");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Key(KeyOf("N").NextPow2())  // The bucket does not decide the geometry, so the function is called on a hit.
       .Space(scale_.space)
-      .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
+      .AddVariant(Variant(scale_.Source()).Grid([&](const Config&, const Problem&) {
         seen = inner->Launch(stream_->get(), View(x), View(x), 2.0f);
         return Geometry();
-      });
+      }));
   inner.emplace(Create(scale_.Definition()));
   TunedKernel outer = Create(definition);
   EXPECT_OK(outer.Launch(stream_->get(), View(x), View(x), 2.0f));
@@ -323,16 +320,14 @@ TEST_F(TunedKernelTest, LaunchFromInsideACallbackIsAnError) {
 
 TEST_F(TunedKernelTest, ThrowingFunctionsBecomeErrorsOnAHitToo) {
   bool thrown = false;
-  KernelDefinition definition("thrower", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("thrower");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Key(KeyOf("N").NextPow2())
       .Space(scale_.space)
-      .Variant(scale_.Source(), nullptr, [&](const Config&, const Problem&) {
+      .AddVariant(Variant(scale_.Source()).Grid([&](const Config&, const Problem&) {
         if (thrown) throw std::runtime_error("too late");
         return Geometry();
-      });
+      }));
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats({1});
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(x), 2.0f));
@@ -345,17 +340,15 @@ TEST_F(TunedKernelTest, WhatTheKeyDecidesIsComputedOncePerKey) {
   int calls = 0;
   testing::ScaleKernel scale;
   scale.space.AddGuard("any", [&](const Config&, const Dims&) { return ++calls > 0; });
-  KernelDefinition definition("counted", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("counted");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(scale.space)
-      .Variant(scale.Source(), nullptr, [&](const Config& config, const Problem& problem) {
+      .AddVariant(Variant(scale.Source()).Grid([&](const Config& config, const Problem& problem) {
         ++calls;
         Geometry geometry;
         geometry.grid.x = (problem.dims[Dim{0}] + config[scale.tile] - 1) / config[scale.tile];
         return geometry;
-      });
+      }));
   TunedKernel kernel = Create(definition);
   ExpectWorks(kernel, 100);
   ExpectWorks(kernel, 1000);
@@ -415,13 +408,12 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
                                                   "stored scale N=100, x:float32, y:float32",
                                                   "refused scale N=101, x:float32, y:float32"}));
   log->lines.clear();
-  KernelDefinition broken("broken", "1");
-  broken.Dims({"N"})
-      .Key(KeyOf("N"))
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
-      .Variant([](const Config&, const Problem&) { return KernelSource::HostCpp("int x = ;", "scale"); }, nullptr,
-               Grid::Fixed(1));
+  KernelDefinition broken("broken");
+  broken.Key(KeyOf("N"))
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp("int x = ;", "scale");
+                  }).Grid(Grid::Fixed(1)));
   TunedKernel never = Create(broken);
   DeviceBuffer x = Floats({1});
   EXPECT_FALSE(never.Launch(stream_->get(), View(x), View(x), 2.0f).ok());
@@ -431,21 +423,20 @@ TEST_F(TunedKernelTest, TheObserverHearsWhatMissesDo) {
 }
 
 TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {
-  KernelDefinition definition("two_pass", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
+  KernelDefinition definition("two_pass");
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}),
                    Workspace("scratch", [](const Config&,
                                            const Problem& p) { return 4 * static_cast<std::size_t>(p.dims[Dim{0}]); }),
                    DimValue("N")})
-      .Variant(
-          [](const Config&, const Problem&) {
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
             return KernelSource::HostCpp(
                 "static void t(const tuneonce_block&, const float* x, float* y, float* scratch, int n) {"
                 "for (int i = 0; i < n; ++i) scratch[i] = x[i] + 1; for (int i = 0; i < n; ++i) y[i] = scratch[i]; }\n"
                 "TUNEONCE_CPU_KERNEL(t);",
                 "t");
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats(std::vector<float>(5000, 1));
   DeviceBuffer y = Floats(std::vector<float>(5000, 0));
@@ -460,14 +451,7 @@ TEST_F(TunedKernelTest, AWorkspaceIsAllocatedPerLaunch) {
 }
 
 TEST_F(TunedKernelTest, ADefinitionThatCannotWorkIsRefusedAtCreate) {
-  EXPECT_ERROR(TunedKernel::Create(KernelDefinition("k", "1"), *device_), StatusCode::kInvalidArgument, "no variant");
-  Variant gpu;
-  gpu.name = "cuda";
-  gpu.runs_on = OnGpu();
-  gpu.source = scale_.Source();
-  KernelDefinition gpu_only("k", "1");
-  gpu_only.Variant(gpu);
-  EXPECT_ERROR(TunedKernel::Create(gpu_only, *device_), StatusCode::kUnimplemented, "no variant for cpu");
+  EXPECT_ERROR(TunedKernel::Create(KernelDefinition("k")), StatusCode::kInvalidArgument, "no variant");
 }
 
 }  // namespace

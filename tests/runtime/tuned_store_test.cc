@@ -50,7 +50,7 @@ class TunedStoreTest : public testing::CpuDeviceTest {
     policy_.observer = observer_;
   }
   TunedKernel Create() {
-    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -99,32 +99,28 @@ TEST_F(TunedStoreTest, ARestartServesWithoutASearchAndWithoutACompiler) {
 KernelDefinition PrintsAlike() {
   SearchSpace space;
   Axis<double> alpha = space.AddDoubleAxis("ALPHA", {0.12345671, 0.12345672});
-  KernelDefinition definition("prints_alike", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
-                   DimValue("N")})
+  KernelDefinition definition("prints_alike");
+  definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(space)
-      .Variant(
-          [alpha](const Config& config, const Problem&) {
+      .AddVariant(
+          Variant([alpha](const Config& config, const Problem&) {
             bool is_first = config[alpha] == 0.12345671;
             return KernelSource::HostCpp(testing::kScaleSource, "scale")
                 .Define("TILE", std::int64_t{is_first ? 256 : 64})
                 .Define("WORK", std::int64_t{is_first ? 100 : 1});
-          },
-          nullptr,
-          [alpha](const Config& config, const Problem& problem) {
+          }).Grid([alpha](const Config& config, const Problem& problem) {
             Geometry geometry;
             std::int64_t tile = config[alpha] == 0.12345671 ? 256 : 64;
             geometry.grid.x = (problem.dims[Dim{0}] + tile - 1) / tile;
             return geometry;
-          });
+          }));
   return definition;
 }
 
 TEST_F(TunedStoreTest, ARecordServesTheConfigThatWasTunedThoughAnotherPrintsAlike) {
   policy_.store = OpenStore(path_);
   for (int restart = 0; restart < 2; ++restart) {
-    Result<TunedKernel> kernel = TunedKernel::Create(PrintsAlike(), *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(PrintsAlike(), policy_);
     ASSERT_OK(kernel);
     ASSERT_OK(Launch(*kernel, 1000));  // Also checks the output: of the wrong grid, a quarter.
     EXPECT_EQ(kernel->counters().stored_hits, restart);
@@ -135,12 +131,12 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
   policy_.store = OpenStore(path_);
   {
     TunedKernel kernel = Create();
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   }
   policy_.store = OpenStore(path_);
   policy_.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   TunedKernel kernel = Create();
-  Status warm = kernel.Warmup(stream_->get(), {{{1000}, {}}});
+  Status warm = kernel.Warmup(stream_->get(), {{{"N", 1000}}});
   EXPECT_OK(warm);  // The winner and the baseline, which a capture or a sealed kernel needs.
   EXPECT_EQ(kernel.counters().stored_hits, 1);
   EXPECT_EQ(kernel.counters().tunes, 0);
@@ -355,7 +351,7 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
     done.push_back(count);
     throw 1;  // A display must not end a warm-up.
   };
-  EXPECT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}, {{2000}, {}}}, on_done));
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}, {{"N", 2000}}}, on_done));
   EXPECT_EQ(done, (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(kernel.counters().tunes, 2);
   kernel.Seal();
@@ -373,11 +369,23 @@ TEST_F(TunedStoreTest, WarmupMakesShapesResidentAndASealedMissFallsBack) {
 TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{1, 2}, {}}}), StatusCode::kInvalidArgument, "2 dims; the kernel has 1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}}), StatusCode::kInvalidArgument, "dim N is -1");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{8}, {DType::kInt8}}}), StatusCode::kInvalidArgument,
-               "parameter 'x' needs a dtype, which must be float32");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}, {{1000}, {}}}), StatusCode::kInvalidArgument,
+  const struct {
+    TunedKernel::Shape shape;
+    std::string message;
+  } kCases[] = {
+      {{{"N", 1}, {"M", 2}}, "a shape names the dim 'M'; the kernel has: N"},
+      {{{"N", 1}, {"N", 1}}, "a shape names the dim 'N' twice"},
+      {{}, "a shape has no value for the dim 'N'"},
+      {{{"N", -1}}, "dim N is -1"},
+      {{{{"N", 8}}, {{"x", kInt8}}}, "parameter 'x' needs a dtype, which must be float32"},
+      {{{{"N", 8}}, {{"w", kInt8}}}, "a shape names the tensor 'w'; the kernel has: x, y"},
+      {{{{"N", 8}}, {{"factor", kFloat32}}}, "a shape names the tensor 'factor'; the kernel has: x, y"},
+      {{{{"N", 8}}, {{"x", kFloat32}, {"x", kFloat32}}}, "a shape names the tensor 'x' twice"},
+  };
+  for (const auto& [shape, message] : kCases) {
+    EXPECT_ERROR(kernel.Warmup(stream_->get(), {shape}), StatusCode::kInvalidArgument, message);
+  }
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}, {{"N", 1000}}}), StatusCode::kInvalidArgument,
                "dim N is -1");
   EXPECT_EQ(kernel.counters().tunes, 1) << "the others are warmed all the same";
 }
@@ -385,7 +393,7 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
 TEST_F(TunedStoreTest, AWarmCaptureMissTakesTheStandIn) {
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel kernel = Create();
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{1000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
   DeviceBuffer x = Floats(std::vector<float>(1000, 3));
   DeviceBuffer y = Floats(std::vector<float>(1000, 0));
   Result<GraphExec> graph = GraphExec::Capture(
@@ -404,18 +412,16 @@ TEST_F(TunedStoreTest, AFailedTuneIsReportedOnceAndNotTriedAgain) {
   KernelDefinition definition = scale_.Definition();
   definition.Space(space);
   int compiles = 0;
-  KernelDefinition failing("failing", "1");
-  failing.Dims({"N"})
+  KernelDefinition failing("failing");
+  failing.DimsInOrder({"N"})
       .Parameters(definition.parameters())
       .Space(space)
-      .Variant(
-          [&compiles](const Config&, const Problem&) {
-            ++compiles;
-            return KernelSource::HostCpp("no C++", "k");
-          },
-          nullptr, Grid::Fixed(1));
+      .AddVariant(Variant([&compiles](const Config&, const Problem&) {
+                    ++compiles;
+                    return KernelSource::HostCpp("no C++", "k");
+                  }).Grid(Grid::Fixed(1)));
   (void)bad;
-  Result<TunedKernel> kernel = TunedKernel::Create(failing, *device_, policy_);
+  Result<TunedKernel> kernel = TunedKernel::Create(failing, policy_);
   ASSERT_OK(kernel);
   EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
   EXPECT_ERROR(Launch(*kernel, 1000), StatusCode::kInternal, "all 1 candidates failed");
@@ -436,7 +442,7 @@ TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
   std::thread tuner([&] {
     ScopedContext current(context_->view());
     Stream stream = *Stream::Create(api());
-    EXPECT_OK(kernel.Warmup(stream.get(), {{{1000}, {}}}));
+    EXPECT_OK(kernel.Warmup(stream.get(), {{{"N", 1000}}}));
   });
   while (!tuning) std::this_thread::yield();
   EXPECT_OK(Launch(kernel, 1000));
@@ -453,7 +459,7 @@ TEST_F(TunedStoreTest, InTheBackgroundOthersTakeTheBaselineWhileOneTunes) {
 TEST_F(TunedStoreTest, DISABLED_TunesAsAChild) {
   policy_.store = OpenStore(std::getenv("TUNEONCE_TEST_STORE"));
   TunedKernel kernel = Create();
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{5000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
   std::printf("tunes=%d\n", static_cast<int>(kernel.counters().tunes));
   for (const std::string& warning : warnings_) std::printf("%s\n", warning.c_str());
 }

@@ -3,6 +3,7 @@
 
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
+#include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_inputs.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
@@ -31,7 +32,7 @@ class WarmupTest : public testing::CpuDeviceTest {
     policy_.observer = observer_;
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -47,16 +48,13 @@ class WarmupTest : public testing::CpuDeviceTest {
         "  bool is_ones = " + is_ones + ";\n  int work = is_ones == (FAST_ON_ONES == 1) ? 1 : 200;\n" +
         "  for (int w = 0; w < work; ++w) for (int i = 0; i < n; ++i) static_cast<volatile float*>(y)[i] = 1;\n" +
         (is_in_out ? "  for (int i = 0; i < n; ++i) x[i] = -1;\n" : "") + "}\nTUNEONCE_CPU_KERNEL(by_data);";
-    KernelDefinition definition("by_data", "1");
-    definition.Dims({"N"})
-        .Parameters({x, Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32).ForWarmup(2),
-                     DimValue("N")})
+    KernelDefinition definition("by_data");
+    definition.DimsInOrder({"N"})
+        .Parameters({x, Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
         .Space(space)
-        .Variant(
-            [=](const Config& c, const Problem&) {
-              return KernelSource::HostCpp(source, "by_data").Define("FAST_ON_ONES", c[fast]);
-            },
-            nullptr, Grid::Fixed(1));
+        .AddVariant(Variant([=](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(source, "by_data").Define("FAST_ON_ONES", c[fast]);
+                    }).Grid(Grid::Fixed(1)));
     return definition;
   }
 
@@ -67,7 +65,7 @@ class WarmupTest : public testing::CpuDeviceTest {
 TEST_F(WarmupTest, OnACallersTensorsItTunesOnTheirDataAndLaunchesNothing) {
   for (float value : {1.0f, 5.0f}) {
     policy_.store = std::make_shared<MemoryStore>();
-    TunedKernel kernel = Create(Definition("x[0] == 1", In("x", {"N"}, DType::kFloat32)));
+    TunedKernel kernel = Create(Definition("x[0] == 1", In("x", kFloat32, {"N"})));
     DeviceBuffer x = Floats(std::vector<float>(4000, value));
     DeviceBuffer y = Floats(std::vector<float>(4000, 7));
     ASSERT_OK(kernel.Warmup(stream_->get(), View(x), View(y), 2.0f));
@@ -96,8 +94,8 @@ TEST_F(WarmupTest, ByShapeItTunesOnWhatIsDeclared) {
                              }),
                              "x[0] == 0 && x[1] == 9"}}) {
     policy_.store = std::make_shared<MemoryStore>();
-    TunedKernel kernel = Create(Definition(c.is_ones, In("x", {"N"}, DType::kInt32).ForWarmup(c.fill)));
-    ASSERT_OK(kernel.Warmup(stream_->get(), {{{4000}, {}}}));
+    TunedKernel kernel = Create(Definition(c.is_ones, In("x", kInt32, {"N"}).ForWarmup(c.fill)));
+    ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 4000}}}));
     EXPECT_EQ(observer_->chosen, "FAST_ON_ONES=1") << c.is_ones;
     EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kFill);
   }
@@ -105,29 +103,28 @@ TEST_F(WarmupTest, ByShapeItTunesOnWhatIsDeclared) {
 
 TEST_F(WarmupTest, ABucketsFillIsMadeAtItsBoundNotRepeatedAndAnInOutStartsEachTrialFromIt) {
   // Offsets that rise over the whole bound; repeated bytes of the shape at hand would begin again at 3000.
-  KernelDefinition definition =
-      Definition("x[0] == 0 && x[2999] == 2999 && x[n - 1] == n - 1",
-                 InOut("x", {"N"}, DType::kInt32).ForWarmup(WarmupFill::Iota()));
+  KernelDefinition definition = Definition("x[0] == 0 && x[2999] == 2999 && x[n - 1] == n - 1",
+                                           InOut("x", kInt32, {"N"}).ForWarmup(WarmupFill::Iota()));
   definition.Key(KeyOf("N").NextPow2());
   TunedKernel kernel = Create(definition);
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{3000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
   EXPECT_EQ(observer_->chosen, "FAST_ON_ONES=1");
   EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=4096");
   EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kFill);
   policy_.tune_at_bucket_bound = false;
   policy_.store = std::make_shared<MemoryStore>();
   TunedKernel at_hand = Create(definition);
-  ASSERT_OK(at_hand.Warmup(stream_->get(), {{{3000}, {}}}));
+  ASSERT_OK(at_hand.Warmup(stream_->get(), {{{"N", 3000}}}));
   EXPECT_EQ(observer_->chosen, "FAST_ON_ONES=1");
   EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=3000");
 }
 
 TEST_F(WarmupTest, ALaunchInAWarmedBucketIsAHitAndTheRecordServesLaunches) {
-  KernelDefinition definition = Definition("x[0] == 1", In("x", {"N"}, DType::kFloat32));
+  KernelDefinition definition = Definition("x[0] == 1", In("x", kFloat32, {"N"}));
   definition.Key(KeyOf("N").NextPow2());
   {
     TunedKernel warmed = Create(definition);
-    ASSERT_OK(warmed.Warmup(stream_->get(), {{{3000}, {}}}));
+    ASSERT_OK(warmed.Warmup(stream_->get(), {{{"N", 3000}}}));
   }
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats(std::vector<float>(2500, 1));
@@ -138,7 +135,7 @@ TEST_F(WarmupTest, ALaunchInAWarmedBucketIsAHitAndTheRecordServesLaunches) {
 }
 
 TEST_F(WarmupTest, ABucketOfACallersTensorsRepeatsThemAndTheRecordSaysSo) {
-  KernelDefinition definition = Definition("x[0] == 1 && x[n - 1] == 1", In("x", {"N"}, DType::kFloat32));
+  KernelDefinition definition = Definition("x[0] == 1 && x[n - 1] == 1", In("x", kFloat32, {"N"}));
   definition.Key(KeyOf("N").NextPow2());
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats(std::vector<float>(3000, 1));
@@ -152,32 +149,32 @@ TEST_F(WarmupTest, ABucketOfACallersTensorsRepeatsThemAndTheRecordSaysSo) {
 TEST_F(WarmupTest, WithoutMemoryForItsBoundAWarmUpIsMadeAtTheShapeAtHand) {
   Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
   ASSERT_OK(faults);
-  KernelDefinition definition = Definition("x[0] == 1", In("x", {"N"}, DType::kFloat32));
+  KernelDefinition definition = Definition("x[0] == 1", In("x", kFloat32, {"N"}));
   definition.Key(KeyOf("N").NextPow2());
   Result<Device> device = Device::Get((*faults)->api(), 0);
-  TunedKernel kernel = *TunedKernel::Create(definition, *device, policy_);
+  TunedKernel kernel = *TunedKernelOn::Create(*device, definition, policy_);
   ASSERT_OK((*faults)->Plan({"MemAllocAsync", 3, CUDA_ERROR_OUT_OF_MEMORY, 0}));  // The bound's first tensor.
-  ASSERT_OK(kernel.Warmup(stream_->get(), {{{3000}, {}}}));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 3000}}}));
   EXPECT_EQ((*policy_.store->List())[0].tuned_at, "N=3000");
 }
 
 TEST_F(WarmupTest, WhatCannotBeWarmedSaysSo) {
-  TunedKernel kernel = Create(Definition("x[0] == 1", In("x", {"N"}, DType::kFloat32)));
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{std::int64_t{1} << 60}, {}}}), StatusCode::kInvalidArgument,
+  TunedKernel kernel = Create(Definition("x[0] == 1", In("x", kFloat32, {"N"})));
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", std::int64_t{1} << 60}}}), StatusCode::kInvalidArgument,
                "parameter 'x' is larger than any device's memory at N=1152921504606846976");
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
-    EXPECT_ERROR(kernel.Warmup(stream, {{{8}, {}}}), StatusCode::kFailedPrecondition, "warm up before the capture");
+    EXPECT_ERROR(kernel.Warmup(stream, {{{"N", 8}}}), StatusCode::kFailedPrecondition, "warm up before the capture");
     return Status();
   });
   EXPECT_OK(graph);
-  KernelDefinition raw("raw", "1");
-  raw.Parameters({InOut("x", {})}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
-  EXPECT_ERROR(Create(raw).Warmup(stream_->get(), {{{}, {}}}), StatusCode::kInvalidArgument,
+  KernelDefinition raw("raw");
+  raw.Parameters({InOut("x", {})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
+  EXPECT_ERROR(Create(raw).Warmup(stream_->get(), {TunedKernel::Shape()}), StatusCode::kInvalidArgument,
                "parameter 'x' is raw memory of unknown size: warm up on arguments of your own");
 }
 
 TEST_F(WarmupTest, InputsAreTheSameInEachProcessAndNotZeros) {
-  KernelDefinition definition = Definition("x[0] == 1", In("x", {"N"}, DType::kFloat32));
+  KernelDefinition definition = Definition("x[0] == 1", In("x", kFloat32, {"N"}));
   ASSERT_OK(definition.Validate());
   // More than is made on the host: the rest repeats it.
   constexpr std::int64_t kCount = (std::int64_t{1} << 20) + 1000;

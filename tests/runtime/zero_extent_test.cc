@@ -13,7 +13,7 @@ class ZeroExtentTest : public testing::CpuDeviceTest {
     policy_.store = std::make_shared<MemoryStore>();
   }
   TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy_);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -99,24 +99,23 @@ TEST_F(ZeroExtentTest, AWarmUpOfNothingIsDoneAtOnce) {
   TunedKernel kernel = Create(testing::ScaleKernel().Definition());
   std::vector<bool> outcomes;
   auto on_done = [&](std::size_t, const Status& outcome) { outcomes.push_back(outcome.ok()); };
-  EXPECT_OK(kernel.Warmup(stream_->get(), {{{0}, {}}}, on_done));
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{-1}, {}}}, on_done), StatusCode::kInvalidArgument,
+  EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 0}}}, on_done));
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}, on_done), StatusCode::kInvalidArgument,
                "kernel 'scale', warm-up: dim N is -1");
   EXPECT_EQ(outcomes, (std::vector<bool>{true, false}));
   ExpectNothingHappened(kernel);
 }
 
 TEST_F(ZeroExtentTest, AnOutputWithElementsIsNotLeftUnwritten) {
-  KernelDefinition sums("sums", "1");
-  sums.Dims({"M", "K"})
-      .Parameters({In("x", {"M", "K"}, DType::kFloat32), Out("y", {"M"}, DType::kFloat32)})
-      .Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+  KernelDefinition sums("sums");
+  sums.Parameters({In("x", kFloat32, {"M", "K"}), Out("y", kFloat32, {"M"})})
+      .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(sums);
   DeviceBuffer y = CpuDeviceTest::Floats({1, 2});
   EXPECT_ERROR(
       kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {2, 0}), testing::View(y)),
       StatusCode::kInvalidArgument, "dimension 1 ('K'): extent 0");
-  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{2, 0}, {}}}), StatusCode::kInvalidArgument, "dim K is 0");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"M", 2}, {"K", 0}}}), StatusCode::kInvalidArgument, "dim K is 0");
   EXPECT_OK(
       kernel.Launch(stream_->get(), TensorView::Contiguous(nullptr, DType::kFloat32, {0, 0}), Floats(nullptr, 0)));
 }

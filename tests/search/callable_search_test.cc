@@ -13,6 +13,7 @@
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
@@ -37,7 +38,7 @@ class CallableSearchTest : public testing::CpuDeviceTest {
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
     float factor = 2;
-    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view, factor}, options_);
     EXPECT_EQ(Read(x), std::vector<float>(kN, 3)) << "the caller's input is untouched";
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's output is untouched";
     return result;
@@ -170,13 +171,11 @@ TEST_F(CallableSearchTest, CallablesAndCodeRaceInOneSearch) {
           .Define("TILE", 1 << 30)
           .Define("WORK", callable_is_faster ? 100 : 1);
     };
-    KernelDefinition definition("scale", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                     Scalar("factor", DType::kFloat32), DimValue("N")})
+    KernelDefinition definition("scale");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
         .Space(space)
-        .Variant(code)
-        .Variant(Callable([=](CUstream stream, const Config&, const CallArguments& a) {
+        .AddVariant(code)
+        .AddVariant(Callable([=](CUstream stream, const Config&, const CallArguments& a) {
           return tactics.Run(stream, callable_is_faster ? 1 : 100, a.tensor("x"), a.tensor("y"),
                              a.scalar<float>("factor"), a.dim("N"));
         }));
@@ -193,12 +192,12 @@ TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
   code.name = "code";
   code.source = [](const Config&, const Problem&) { return KernelSource::HostCpp("this is no C++", "scale"); };
   KernelDefinition definition = tactics_->Definition();
-  KernelDefinition both("scale", "1");
-  both.Dims({"N"})
+  KernelDefinition both("scale");
+  both.DimsInOrder({"N"})
       .Parameters(definition.parameters())
       .Space(tactics_->space)
-      .Variant(code)
-      .Variant(Callable(tactics_->Launcher()));
+      .AddVariant(code)
+      .AddVariant(Callable(tactics_->Launcher()));
   Result<TuningResult> result = Search(both);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "callable");
@@ -218,7 +217,7 @@ TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
     return std::vector<TrialArgument>{TrialArgument::In(x.data(), x.bytes()),
                                       TrialArgument::Out(y.data(), y.bytes(), DType::kFloat32), 2.0f};
   };
-  Result<TuningResult> result = exhaustive_search(tactics.space, stream_->view(), launch, arguments, options_);
+  Result<TuningResult> result = exhaustive_search(tactics.space, stream_->get(), launch, arguments, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config[tactics.work], 1);
   EXPECT_EQ(result->best.variant, "");
@@ -228,11 +227,11 @@ TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {
   auto undeclared = [&](CUstream stream, const Config& c, const CallArguments&) {
     return tactics.Run(stream, c[tactics.work], View(x), View(y), 2, kN);
   };
-  Result<TuningResult> unprotected = exhaustive_search(tactics.space, stream_->view(), undeclared, nullptr, options_);
+  Result<TuningResult> unprotected = exhaustive_search(tactics.space, stream_->get(), undeclared, nullptr, options_);
   ASSERT_OK(unprotected);
   EXPECT_EQ(unprotected->best.config[tactics.work], 1);
   EXPECT_EQ(Read(y), std::vector<float>(kN, 6)) << "what is not declared is the caller's own";
-  EXPECT_ERROR(exhaustive_search(tactics.space, stream_->view(), Variant::LaunchFn()), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(exhaustive_search(tactics.space, stream_->get(), Variant::LaunchFn()), StatusCode::kInvalidArgument,
                "needs launch_fn");
 }
 
@@ -292,7 +291,7 @@ TEST_F(CallableSearchTest, TwoSearchesNeverTryAtTheSameTime) {
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
     float factor = 2;
-    EXPECT_OK(exhaustive_search(definition, stream_->view(), {x_view, y_view, factor}, options_));
+    EXPECT_OK(exhaustive_search(definition, stream_->get(), {x_view, y_view, factor}, options_));
   };
   std::thread other(search);
   search();
@@ -304,7 +303,7 @@ TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
   testing::ScaleKernel scale;
   AutotunePolicy policy;
   policy.search.quiet = true;
-  TunedKernel inner = *TunedKernel::Create(scale.Definition("inner"), *device_, policy);
+  TunedKernel inner = *TunedKernel::Create(scale.Definition("inner"), policy);
   auto through_inner = [&](CUstream stream, const Config&, const CallArguments& a) {
     return inner.Launch(stream, a.tensor(0), a.tensor(1), a.scalar<float>(2));
   };
@@ -314,9 +313,11 @@ TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
     return Search(tactics_->Definition()).status();
   };
   EXPECT_ERROR(Search(searches), StatusCode::kInternal, "a search cannot be started from a launcher");
-  auto warms = [&](CUstream stream, const Config&, const CallArguments&) { return inner.Warmup(stream, {{{kN}, {}}}); };
+  auto warms = [&](CUstream stream, const Config&, const CallArguments&) {
+    return inner.Warmup(stream, {{{"N", kN}}});
+  };
   EXPECT_ERROR(Search(warms), StatusCode::kInternal, "warm it up before that search");
-  ASSERT_OK(inner.Warmup(stream_->get(), {{{kN}, {}}}));
+  ASSERT_OK(inner.Warmup(stream_->get(), {{{"N", kN}}}));
   Result<TuningResult> result = Search(through_inner);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 2u);
@@ -324,9 +325,9 @@ TEST_F(CallableSearchTest, ALauncherMayUseATunedKernelButNotTuneIt) {
 
 TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
   testing::ScaleTactics& tactics = *tactics_;
-  KernelDefinition definition("scale", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), Scalar("factor", DType::kFloat32),
+  KernelDefinition definition("scale");
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"),
                    Workspace("empty", [](const Config&, const Problem&) { return 0; }),
                    Workspace("half",
                              [](const Config& c, const Problem&) {
@@ -335,7 +336,7 @@ TEST_F(CallableSearchTest, AWorkspaceIsTheLaunchersAndGuarded) {
                                                                                   : kN * sizeof(float);
                              })})
       .Space(tactics.space)
-      .Variant(Callable([=](CUstream stream, const Config& c, const CallArguments& a) -> Status {
+      .AddVariant(Callable([=](CUstream stream, const Config& c, const CallArguments& a) -> Status {
         if (a.workspace("empty") != nullptr) return InternalError("memory of no bytes is at an address");
         TensorView half = a.tensor("x");
         half.data = a.workspace("half");
@@ -365,8 +366,8 @@ TEST_F(CallableSearchTest, AVariantIsSourceOrLauncher) {
   for (const Case& each :
        {Case{both, "a source function and a launcher"}, Case{neither, "no source function"},
         Case{with_list, "a launcher gets all parameters"}, Case{with_hints, "hints are for compilers"}}) {
-    KernelDefinition definition("k", "1");
-    definition.Variant(each.variant);
+    KernelDefinition definition("k");
+    definition.AddVariant(each.variant);
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, each.part);
   }
 }
@@ -418,15 +419,15 @@ TUNEONCE_CPU_KERNEL(matmul);)";
     return KernelSource::HostCpp(by_rows, "matmul").Define("ROWS", c[rows]);
   };
   compiled.geometry = Grid::OneD({"N", rows});
-  KernelDefinition definition("matmul", "1");
-  definition.Dims({"N"})
-      .Parameters({In("a", {"N", "N"}, DType::kFloat32), In("b", {"N", "N"}, DType::kFloat32),
-                   Out("c", {"N", "N"}, DType::kFloat32), DimValue("N")})
+  KernelDefinition definition("matmul");
+  definition
+      .Parameters(
+          {In("a", kFloat32, {"N", "N"}), In("b", kFloat32, {"N", "N"}), Out("c", kFloat32, {"N", "N"}), DimValue("N")})
       .Space(space)
       .VerifyWithin(Tolerance{1e-5, 1e-5})
-      .Variant(Callable(launcher(tactic(naive)), "naive"))
-      .Variant(Callable(launcher(tactic(by_rows)), "rows"))
-      .Variant(compiled);
+      .AddVariant(Callable(launcher(tactic(naive)), "naive"))
+      .AddVariant(Callable(launcher(tactic(by_rows)), "rows"))
+      .AddVariant(compiled);
   std::vector<float> values(kSize * kSize);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
   DeviceBuffer a = Floats(values), b = Floats(values), c = Floats(values);
@@ -434,7 +435,7 @@ TUNEONCE_CPU_KERNEL(matmul);)";
     return TensorView::Contiguous(buffer.data(), DType::kFloat32, {kSize, kSize});
   };
   TensorView a_view = square(a), b_view = square(b), c_view = square(c);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {a_view, b_view, c_view}, options_);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {a_view, b_view, c_view}, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 4u);
   EXPECT_NE(result->best.variant, "naive");

@@ -5,6 +5,7 @@
 
 #include "cuda/driver_api.h"
 #include "cuda/fault_injection.h"
+#include "search/search_call.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/context.h"
@@ -24,7 +25,7 @@ class ExhaustiveSearchTest : public testing::CpuDeviceTest {
   Result<TuningResult> Search(const KernelDefinition& definition, const DeviceBuffer& x, const DeviceBuffer& y) {
     TensorView x_view = View(x);
     TensorView y_view = View(y);
-    return exhaustive_search(definition, stream_->view(), {x_view, y_view, factor_}, options_);
+    return exhaustive_search(definition, stream_->get(), {x_view, y_view, factor_}, options_);
   }
 
   testing::ScaleKernel scale_;
@@ -49,7 +50,7 @@ TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
   DeviceBuffer x = Floats(std::vector<float>(5000, 3));
   DeviceBuffer y = Floats(std::vector<float>(5000, 7));
   Result<TuningResult> result = exhaustive_search(
-      scale_.space, stream_->view(),
+      scale_.space, stream_->get(),
       [&](const Config& c) {
         Geometry g;
         g.grid.x = (5000 + c[scale_.tile] - 1) / c[scale_.tile];
@@ -73,7 +74,7 @@ TEST_F(ExhaustiveSearchTest, ArgumentsOfTheEngineAreChecked) {
   auto kernel = [&](const Config& c) { return scale_.Source()(c, Problem()); };
   auto search = [&](std::vector<TrialArgument> arguments) {
     return exhaustive_search(
-        scale_.space, stream_->view(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
+        scale_.space, stream_->get(), grid, kernel, [=](const Config&) { return arguments; }, nullptr, options_);
   };
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 0), 1.0f, 1}),
                StatusCode::kInvalidArgument, "parameter \'argument 2\': an output without a size cannot be tuned");
@@ -83,18 +84,17 @@ TEST_F(ExhaustiveSearchTest, ArgumentsOfTheEngineAreChecked) {
                "is declared with 1 parameters, but its code has 4");
   EXPECT_ERROR(search({TrialArgument::In(x.data()), TrialArgument::Out(x.data(), 4), 1.0f, 1.0}), StatusCode::kInternal,
                "declared with 8 bytes, but the code has 4");
-  EXPECT_ERROR(exhaustive_search(scale_.space, stream_->view(), nullptr, kernel, nullptr), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(exhaustive_search(scale_.space, stream_->get(), nullptr, kernel, nullptr), StatusCode::kInvalidArgument,
                "needs grid_fn");
 }
 
 TEST_F(ExhaustiveSearchTest, ThrowingCallbacksBecomeErrorsThatNameThem) {
   DeviceBuffer x = Floats({1});
   auto thrower = [](const Config&, const Problem&) -> KernelSource { throw std::runtime_error("no file"); };
-  KernelDefinition source_throws("k", "1");
-  source_throws.Dims({"N"})
-      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
+  KernelDefinition source_throws("k");
+  source_throws.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
       .Space(scale_.space)
-      .Variant(thrower, nullptr, Grid::Fixed(1));
+      .AddVariant(Variant(thrower).Grid(Grid::Fixed(1)));
   EXPECT_ERROR(Search(source_throws, x, x), StatusCode::kInvalidArgument,
                "the source function of kernel 'k' at config {TILE=64, WORK=100} threw: no file");
 }
@@ -103,12 +103,12 @@ TEST_F(ExhaustiveSearchTest, AForeignAxisInACallbackIsReported) {
   DeviceBuffer x = Floats({1});
   SearchSpace other;
   IntAxis foreign = other.AddAxis("OTHER", {1});
-  KernelDefinition definition("k", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
+  KernelDefinition definition("k");
+  definition.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
       .Space(scale_.space)
-      .Variant([=](const Config& c, const Problem&) { return KernelSource::HostCpp("", "k").Define("T", c[foreign]); },
-               nullptr, Grid::Fixed(1));
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp("", "k").Define("T", c[foreign]);
+                  }).Grid(Grid::Fixed(1)));
   EXPECT_ERROR(Search(definition, x, x), StatusCode::kInvalidArgument, "an axis of another search space");
 }
 
@@ -131,17 +131,15 @@ TEST_F(ExhaustiveSearchTest, ACapturingStreamAndAForeignStreamAreRefused) {
 }
 
 TEST_F(ExhaustiveSearchTest, AKernelThatFaultsIsReportedAsFatalForTheContext) {
-  KernelDefinition definition("faulty", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar("factor", DType::kFloat32)})
-      .Variant(
-          [](const Config&, const Problem&) {
+  KernelDefinition definition("faulty");
+  definition.Parameters({In("x", {"N"}), Out("y", {"N"}), Scalar<float>("factor")})
+      .AddVariant(
+          Variant([](const Config&, const Problem&) {
             return KernelSource::HostCpp(
                 "static void f(const tuneonce_block&, const float*, float* y, float) "
                 "{ y[1 << 22] = 1; }\nTUNEONCE_CPU_KERNEL(f);",
                 "f");
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   DeviceBuffer x = Floats({1});
   Result<TuningResult> result = Search(definition, x, x);
   EXPECT_ERROR(result, StatusCode::kInternal, "kernel 'faulty', candidate {(no axes)}");
@@ -167,13 +165,13 @@ TEST_F(ExhaustiveSearchTest, EveryFailingDriverCallIsAFailureOrAnErrorNeverACras
                                "StreamSynchronize",  "DeviceGetAttribute"}) {
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({function, 0, CUDA_ERROR_OUT_OF_MEMORY, 0}));
-    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     EXPECT_FALSE(result.ok()) << function;
     EXPECT_GT((*faults)->CallCount(function), 0) << function;
     // Once, and not of the baseline, which the others need: one candidate fails, and the search has a result.
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({"LaunchKernelEx", 2, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 0}));
-    result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     ASSERT_OK(result);
     ASSERT_EQ(result->failures.size(), 1u);
     EXPECT_EQ(result->failures[0].kind, FailureKind::kResources);
@@ -185,25 +183,23 @@ TEST_F(ExhaustiveSearchTest, AnInOutIsRestoredBeforeEachTrial) {
   // Doubles y in place: without the restore, trials would run off to infinity and the last check would see it.
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {1, 2});
-  KernelDefinition definition("double", "1");
-  definition.Dims({"N"})
-      .Parameters({InOut("y", {"N"}, DType::kFloat32), Out("seen", {"N"}, DType::kFloat32)})
+  KernelDefinition definition("double");
+  definition.Parameters({InOut("y", kFloat32, {"N"}), Out("seen", kFloat32, {"N"})})
       .Space(space)
-      .Variant(
-          [=](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([=](const Config& c, const Problem&) {
             return KernelSource::HostCpp(
                        "static void d(const tuneonce_block&, float* y, float* seen) {"
                        "if (*y != 3) __builtin_trap(); *y *= 2; *seen = TILE; }\n"
                        "TUNEONCE_CPU_KERNEL(d);",
                        "d")
                 .Define("TILE", c[tile]);
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = Floats({3});
   DeviceBuffer seen = Floats({0});
   TensorView y_view = View(y);
   TensorView seen_view = View(seen);
-  EXPECT_OK(exhaustive_search(definition, stream_->view(), {y_view, seen_view}, options_));
+  EXPECT_OK(exhaustive_search(definition, stream_->get(), {y_view, seen_view}, options_));
   EXPECT_EQ(Read(y), std::vector<float>{3});
   EXPECT_EQ(Read(seen), std::vector<float>{0});
 }
@@ -227,7 +223,7 @@ TEST_F(ExhaustiveSearchTest, AStreamThatDiesHalfWayEndsTheSearchInWords) {
   for (int ordinal = 1; ordinal <= 40; ordinal += 3) {  // In a verification, in a round, after the last.
     (*faults)->Clear();
     ASSERT_OK((*faults)->Plan({"StreamSynchronize", ordinal, CUDA_ERROR_ILLEGAL_ADDRESS, 0}));
-    Result<TuningResult> result = exhaustive_search(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
+    Result<TuningResult> result = SearchDefinition(scale_.Definition(), stream, {x_view, y_view, factor_}, options_);
     if ((*faults)->CallCount("StreamSynchronize") < ordinal) break;
     ++errors;
     ASSERT_FALSE(result.ok()) << ordinal;
@@ -264,13 +260,12 @@ TUNEONCE_CPU_KERNEL(twice);)";
     SearchSpace space;
     IntAxis axis = space.AddAxis("KIND", {0, kind});
     space.SetBaseline({{axis, 0}});
-    KernelDefinition definition("twice", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N")})
+    KernelDefinition definition("twice");
+    definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
         .Space(space)
-        .Variant([axis](const Config& c,
-                        const Problem&) { return KernelSource::HostCpp(kSource, "twice").Define("KIND", c[axis]); },
-                 nullptr, Grid::Fixed(1));
+        .AddVariant(Variant([axis](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(kSource, "twice").Define("KIND", c[axis]);
+                    }).Grid(Grid::Fixed(1)));
     return definition;
   }
   Result<TuningResult> Search(const KernelDefinition& definition, SearchOptions options = {}) {
@@ -278,7 +273,7 @@ TUNEONCE_CPU_KERNEL(twice);)";
     DeviceBuffer x = Floats(std::vector<float>(kN, 3));
     DeviceBuffer y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
-    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view}, options);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's data";
     return result;
   }
@@ -357,7 +352,7 @@ TEST_F(VerificationTest, WhatIsNotComparedIsSaid) {
   space.AddAxis("KIND", {0, 1});
   auto search = [&](const SearchSpace& s, DType dtype) {
     return exhaustive_search(
-        s, stream_->view(), [](const Config&) { return Geometry(); },
+        s, stream_->get(), [](const Config&) { return Geometry(); },
         [](const Config& c) {
           return KernelSource::HostCpp(kSource, "twice").Define("KIND", std::get<std::int64_t>(*c.Find("KIND")));
         },
@@ -387,20 +382,18 @@ TEST_F(VerificationTest, WithoutItsReferenceNobodyWins) {
     IntAxis kind = space.AddAxis("KIND", {0, 6});
     space.SetBaseline({{kind, 0}});
     KernelDefinition definition = Define(6);
-    KernelDefinition other("twice", "1");
+    KernelDefinition other("twice");
     bool compiles = *broken == '\0';
-    other.Dims({"N"})
+    other.DimsInOrder({"N"})
         .Parameters(definition.parameters())
         .Space(space)
-        .Variant(
-            [kind, broken](const Config& c, const Problem&) {
-              return KernelSource::HostCpp(std::string(broken) + kSource, "twice").Define("KIND", c[kind]);
-            },
-            nullptr, GeometryFn([kind, compiles](const Config& c, const Problem&) {
-              Geometry geometry;
-              if (compiles && c[kind] == 0) geometry.grid.x = 0;  // Cannot be launched.
-              return geometry;
-            }));
+        .AddVariant(Variant([kind, broken](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(std::string(broken) + kSource, "twice").Define("KIND", c[kind]);
+                    }).Grid(GeometryFn([kind, compiles](const Config& c, const Problem&) {
+          Geometry geometry;
+          if (compiles && c[kind] == 0) geometry.grid.x = 0;  // Cannot be launched.
+          return geometry;
+        })));
     EXPECT_ERROR(Search(other), StatusCode::kInternal,
                  "not verified: there is nothing to compare its outputs with: the baseline failed ({KIND=6})");
     SearchOptions options;

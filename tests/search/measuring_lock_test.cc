@@ -10,7 +10,12 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
@@ -100,7 +105,7 @@ void Search(const Device& device, const std::shared_ptr<Runtime>& runtime, Meeti
   TensorView x_view = testing::View(x);
   TensorView y_view = testing::View(y);
   const float factor = 2;
-  EXPECT_OK(exhaustive_search(testing::ScaleKernel().Definition(), stream.view(), {x_view, y_view, factor}, options));
+  EXPECT_OK(exhaustive_search(testing::ScaleKernel().Definition(), stream.get(), {x_view, y_view, factor}, options));
 }
 
 /// Long enough for a search to get from its beginning to its first sample, compiles included.

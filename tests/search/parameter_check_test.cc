@@ -13,7 +13,7 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
   /// Searches with one config; the kernel's own parameters are `parameters`, and it does nothing.
   Result<TuningResult> Search(const std::string& parameters, const std::vector<std::string>& taken,
                               CallingConvention convention = CallingConvention::kPlain) {
-    KernelDefinition definition("k", "1");
+    KernelDefinition definition("k");
     Variant variant;
     variant.name = "cpu";
     variant.parameters = taken;
@@ -25,11 +25,10 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
                                        "TUNEONCE_CPU_KERNEL(k);",
                                    "k");
     };
-    definition.Dims({"N"})
-        .Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar("factor", DType::kFloat32), DimValue("N")})
-        .Variant(variant);
+    definition.Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar<float>("factor"), DimValue("N")})
+        .AddVariant(variant);
     TensorView a = testing::View(*a_), b = testing::View(*b_), c = testing::View(*c_);
-    return exhaustive_search(definition, stream_->view(), {a, b, c, factor_}, SearchOptions());
+    return exhaustive_search(definition, stream_->get(), {a, b, c, factor_}, SearchOptions());
   }
   /// The only config's failure.
   void ExpectLoadFailure(const std::string& parameters, const std::vector<std::string>& taken, CallingConvention convention,

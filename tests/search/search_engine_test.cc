@@ -138,7 +138,7 @@ class SearchEngineTest : public ::testing::Test {
     for (std::size_t i = 0; i < script.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
     space.AddAxis("i", values);
     std::vector<Config> configs = *space.Enumerate(Target());
-    auto definition = std::make_shared<const KernelDefinition>("k", "1");
+    auto definition = std::make_shared<const KernelDefinition>("k");
     std::vector<PlannedConfig> planned(script.size());
     for (std::size_t i = 0; i < script.size(); ++i) {
       Candidate candidate;
@@ -418,7 +418,7 @@ class VariantFallbackTest : public SearchEngineTest {
  protected:
   static std::shared_ptr<KernelDefinition> Define(const std::string& first, const std::string& second,
                                                   SourceKind first_kind = SourceKind::kHostCpp) {
-    auto definition = std::make_shared<KernelDefinition>("k", "1");
+    auto definition = std::make_shared<KernelDefinition>("k");
     for (const auto& [name, text] : {std::pair("tile", first), std::pair("ptx", second)}) {
       Variant variant;
       variant.name = name;
@@ -430,7 +430,7 @@ class VariantFallbackTest : public SearchEngineTest {
         return source;
       };
       variant.geometry = Grid::Fixed(1);
-      definition->Variant(variant);
+      definition->AddVariant(variant);
     }
     EXPECT_OK(definition->Validate());
     return definition;
@@ -498,9 +498,10 @@ TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
 }
 
 TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
-  KernelDefinition definition("k", "1");
-  definition.Variant([](const Config&, const Problem&) { return KernelSource::TileIr("x", "k"); }, nullptr,
-                     GeometryFn(Grid::Fixed(1)).Block(128));
+  KernelDefinition definition("k");
+  definition.AddVariant(Variant([](const Config&, const Problem&) {
+                          return KernelSource::TileIr("x", "k");
+                        }).Grid(GeometryFn(Grid::Fixed(1)).Block(128)));
   ASSERT_OK(definition.Validate());
   EXPECT_ERROR(PlanConfig(std::make_shared<KernelDefinition>(definition), Config(), BoundCall(), true),
                StatusCode::kInvalidArgument, "block (1, 1, 1)");

@@ -25,7 +25,7 @@ class TrialLimitsTest : public testing::CpuDeviceTest {
   TrialLimitsTest() { options_.quiet = true; }
 
   /// Kernels over `const float* x, float* y, int n`, one per value of KIND; 0 is the baseline, and slow.
-  KernelDefinition Define(const std::string& body, Parameter y = Out("y", {"N"}, DType::kFloat32)) {
+  KernelDefinition Define(const std::string& body, Parameter y = Out("y", kFloat32, {"N"})) {
     std::string source = R"(
 static void k(const tuneonce_block&, const float* cx, float* y, int n) {
   static int runs = 0;
@@ -37,20 +37,20 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
     SearchSpace space;
     IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
     space.SetBaseline({{kind, 0}});
-    KernelDefinition definition("k", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), std::move(y), DimValue("N")})
+    KernelDefinition definition("k");
+    definition.DimsInOrder({"N"})
+        .Parameters({In("x", kFloat32, {"N"}), std::move(y), DimValue("N")})
         .Space(space)
-        .Variant([kind, source](const Config& c,
-                                const Problem&) { return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]); },
-                 nullptr, Grid::Fixed(1));
+        .AddVariant(Variant([kind, source](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                    }).Grid(Grid::Fixed(1)));
     return definition;
   }
   Result<TuningResult> Search(const KernelDefinition& definition) {
     x_.emplace(Floats(std::vector<float>(kN, 3)));
     y_.emplace(Floats(std::vector<float>(kN, 7)));
     TensorView x_view = View(*x_), y_view = View(*y_);
-    return exhaustive_search(definition, stream_->view(), {x_view, y_view}, options_);
+    return exhaustive_search(definition, stream_->get(), {x_view, y_view}, options_);
   }
   static std::map<std::string, std::string> Failures(const TuningResult& result) {
     std::map<std::string, std::string> failures;
@@ -78,7 +78,7 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n) {
 // --- what is compared
 
 TEST_F(TrialLimitsTest, OfAPartialOutputCountsWhatTheBaselineWrites) {
-  auto partial = [] { return Out("y", {"N"}, DType::kFloat32).MayBePartial(); };
+  auto partial = [] { return Out("y", kFloat32, {"N"}).MayBePartial(); };
   // The baseline leaves the last 100. 1 writes some of these, 2 all but one of the others.
   std::string body = R"(
 int end = KIND == 1 ? 950 : 900;
@@ -114,7 +114,7 @@ TEST_F(TrialLimitsTest, AGivenReferenceCountsAsAWhole) {
   options_.reference = {View(expected)};
   std::string body = "for (int i = 0; i < n - KIND; ++i) y[i] = 2 * x[i];";
   for (bool is_partial : {false, true}) {
-    Parameter y = Out("y", {"N"}, DType::kFloat32);
+    Parameter y = Out("y", kFloat32, {"N"});
     Result<TuningResult> result = Search(Define(body, is_partial ? std::move(y).MayBePartial() : y));
     ASSERT_OK(result);
     EXPECT_EQ(result->best.config.ToString(), "KIND=0");
@@ -126,7 +126,7 @@ TEST_F(TrialLimitsTest, AGivenReferenceCountsAsAWhole) {
 TEST_F(TrialLimitsTest, EachOutputHasItsOwnToleranceAndTheLargestDifferenceIsSaid) {
   std::string body = std::string(kTwice) + "if (KIND == 1) y[5] *= 1.5f;\nif (KIND == 2) y[5] *= 1.25f;";
   EXPECT_EQ(Search(Define(body))->failures.size(), 2u);
-  Result<TuningResult> result = Search(Define(body, Out("y", {"N"}, DType::kFloat32).Within({0, 0.25, 0})));
+  Result<TuningResult> result = Search(Define(body, Out("y", kFloat32, {"N"}).Within({0, 0.25, 0})));
   ASSERT_OK(result);
   EXPECT_EQ(result->failures.size(), 1u);
   EXPECT_NE(Failures(*result)["KIND=1"].find("by 3 at most (tolerance 0 + 0.25 * |reference|)"), std::string::npos)
@@ -146,7 +146,7 @@ TEST_F(TrialLimitsTest, OfAStridedOutputTheGapsAreNotLookedAt) {
   SearchSpace space;
   IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
   space.SetBaseline({{kind, 0}});
-  KernelDefinition definition("k", "1");
+  KernelDefinition definition("k");
   Variant variant;
   variant.name = "cpu";
   variant.source = [kind](const Config& c, const Problem&) {
@@ -163,11 +163,11 @@ TUNEONCE_CPU_KERNEL(k);)",
   };
   variant.geometry = Grid::Fixed(1);
   variant.convention = CallingConvention::kCutilePython;
-  definition.Dims({"M", "N"}).Parameters({Out("y", {"M", "N"}, DType::kFloat32)}).Space(space).Variant(variant);
+  definition.Parameters({Out("y", kFloat32, {"M", "N"})}).Space(space).AddVariant(variant);
   DeviceBuffer y = Floats(std::vector<float>(64, 7));
   std::int64_t shape[] = {4, 5}, strides[] = {16, 2};
   TensorView view = TensorView::Strided(y.data(), DType::kFloat32, shape, strides, 2);
-  Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {view}, options_);
+  Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {view}, options_);
   ASSERT_OK(result);
   EXPECT_EQ(result->failures.size(), 1u);
   EXPECT_NE(Failures(*result)["KIND=1"].find("1 of 20 elements were not written, the first at 11"), std::string::npos)
@@ -177,9 +177,11 @@ TUNEONCE_CPU_KERNEL(k);)",
 
 TEST_F(TrialLimitsTest, OnlyOutputsMayBePartialOrHaveATolerance) {
   for (Parameter& wrong : std::vector<Parameter>{In("z", {"N"}).MayBePartial(), In("z", {"N"}).Within({}),
-                                                 Scalar("z", DType::kInt32).Within({})}) {
-    KernelDefinition definition("k", "1");
-    definition.Dims({"N"}).Parameters({Out("y", {"N"}), wrong}).Variant(testing::NoSource, nullptr, Grid::Fixed(1));
+                                                 Scalar<std::int32_t>("z").Within({})}) {
+    KernelDefinition definition("k");
+    definition.DimsInOrder({"N"})
+        .Parameters({Out("y", {"N"}), wrong})
+        .AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
     EXPECT_ERROR(definition.Validate(), StatusCode::kInvalidArgument, "is for outputs, and it is none");
   }
 }
@@ -191,7 +193,7 @@ TEST_F(TrialLimitsTest, ConfigsWithArgumentsOfTheirOwnShareWhatIsTheSame) {
   space.SetBaseline({{kind, 0}});
   auto search = [&](std::size_t y_bytes_of_3) {
     return exhaustive_search(
-        space, stream_->view(), [](const Config&) { return Geometry(); },
+        space, stream_->get(), [](const Config&) { return Geometry(); },
         [&](const Config& c) {
           return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, int kind) {
@@ -255,16 +257,16 @@ TEST_F(TrialLimitsTest, CopiesOfInputsGoBeforeACandidateFails) {
   SearchSpace space;
   IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
   space.SetBaseline({{kind, 0}});
-  KernelDefinition definition("k", "1");
-  definition.Dims({"N"})
-      .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N"),
+  KernelDefinition definition("k");
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"),
                    Workspace("w",
                              [kind](const Config& c, const Problem&) {
                                return c[kind] == 1 ? std::size_t{300} << 10 : c[kind] == 2 ? std::size_t{1} << 30 : 0;
                              })})
       .Space(space)
-      .Variant(
-          [kind](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([kind](const Config& c, const Problem&) {
             return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, char* w) {
   if (w != nullptr) w[100000] = KIND;
@@ -273,8 +275,7 @@ static void k(const tuneonce_block&, const float* x, float* y, int n, char* w) {
 TUNEONCE_CPU_KERNEL(k);)",
                                          "k")
                 .Define("KIND", c[kind]);
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   options_.memory_budget_bytes = std::size_t{1} << 20;
   Result<TuningResult> plenty = Search(definition);
   ASSERT_OK(plenty);
@@ -328,7 +329,7 @@ TEST_F(TrialLimitsTest, ABucketsTensorsCountAndAreNotTheCallers) {
     policy.search.memory_budget_bytes = budget;
     policy.observer = observer;
     policy.store = std::make_shared<MemoryStore>();
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, *device_, policy);
+    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy);
     EXPECT_OK(kernel);
     DeviceBuffer x = Floats(std::vector<float>(kMany, 3)), y = Floats(std::vector<float>(kMany, 7));
     EXPECT_OK(kernel->Launch(stream_->get(), View(x), View(y)));

@@ -18,8 +18,9 @@ class TrialTensorsTest : public testing::CpuDeviceTest {
       parameters.back().access = accesses[i];
       arguments.emplace_back(views[i]);
     }
-    definition_.Parameters(parameters)
-        .Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, Grid::Fixed(1));
+    definition_.Parameters(parameters).AddVariant(Variant([](const Config&, const Problem&) {
+                                                    return KernelSource();
+                                                  }).Grid(Grid::Fixed(1)));
     ASSERT_OK(definition_.Validate());
     ASSERT_OK(CallBinder(definition_).Bind(arguments.data(), arguments.size(), &call_));
   }
@@ -38,7 +39,7 @@ class TrialTensorsTest : public testing::CpuDeviceTest {
     ASSERT_EQ(driver->MemsetD8Async(address, 0xff, bytes, stream_->get()), CUDA_SUCCESS);
   }
 
-  KernelDefinition definition_{"k", "1"};
+  KernelDefinition definition_{"k"};
   BoundCall call_;
   std::optional<TrialMemory> memory_;
   std::optional<ArrayComparer> comparer_;
@@ -113,7 +114,7 @@ TEST_F(TrialTensorsTest, MissingMemoryIsReportedAndNothingLeaks) {
 TEST_F(TrialTensorsTest, TensorsKeepTheirAlignment) {
   DeviceBuffer all = Floats(std::vector<float>(300, 1));
   for (std::size_t offset : {0, 4, 12, 252, 260}) {
-    definition_ = KernelDefinition("k", "1");
+    definition_ = KernelDefinition("k");
     std::vector<TensorView> views = {TensorView::Raw(static_cast<char*>(all.data()) + offset, 8),
                                      TensorView::Raw(static_cast<char*>(all.data()) + 512 + offset, 8)};
     Bind({Access::kIn, Access::kOut}, views);

@@ -34,13 +34,12 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     SearchSpace space;
     IntAxis kind = space.AddAxis("KIND", kinds);
     if (has_baseline) space.SetBaseline({{kind, 0}});
-    KernelDefinition definition("k", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, dtype), Out("y", {"N"}, dtype), DimValue("N")})
+    KernelDefinition definition("k");
+    definition.Parameters({In("x", dtype, {"N"}), Out("y", dtype, {"N"}), DimValue("N")})
         .Space(space)
-        .Variant([kind, source](const Config& c,
-                                const Problem&) { return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]); },
-                 nullptr, Grid::Fixed(1));
+        .AddVariant(Variant([kind, source](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(source, "k").Define("KIND", c[kind]);
+                    }).Grid(Grid::Fixed(1)));
     return definition;
   }
   Result<TuningResult> Search(const KernelDefinition& definition, DType dtype = DType::kFloat32) {
@@ -54,7 +53,7 @@ class WrongResultsTest : public testing::CpuDeviceTest {
     EXPECT_OK(stream_->view().Synchronize());
     TensorView x_view = TensorView::Contiguous(x.data(), dtype, {kN}), y_view = x_view;
     y_view.data = y.data();
-    Result<TuningResult> result = exhaustive_search(definition, stream_->view(), {x_view, y_view}, options);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
     EXPECT_TRUE(Bytes(x) == std::vector<char>(bytes, 0x40)) << "the caller's input is damaged";
     EXPECT_TRUE(Bytes(y) == std::vector<char>(bytes, 0x11)) << "the caller's output is damaged";
     return result;
@@ -126,12 +125,11 @@ TEST_F(WrongResultsTest, AWriteBehindAWorkspaceIsSeen) {
   SearchSpace space;
   IntAxis kind = space.AddAxis("KIND", {0, 1, 2});
   space.SetBaseline({{kind, 0}});
-  KernelDefinition definition("k", "1");
-  definition.Dims({"N"})
-      .Parameters({Out("y", {"N"}, DType::kFloat32), Workspace("w", [](const Config&, const Problem&) { return 400; })})
+  KernelDefinition definition("k");
+  definition.Parameters({Out("y", kFloat32, {"N"}), Workspace("w", [](const Config&, const Problem&) { return 400; })})
       .Space(space)
-      .Variant(
-          [kind](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([kind](const Config& c, const Problem&) {
             return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, float* y, float* w) {
   for (volatile int i = 0; i < (KIND == 0 ? 300000 : 0); i = i + 1) {}
@@ -142,13 +140,12 @@ static void k(const tuneonce_block&, float* y, float* w) {
 TUNEONCE_CPU_KERNEL(k);)",
                                          "k")
                 .Define("KIND", c[kind]);
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   DeviceBuffer y = Floats({7});
   TensorView y_view = testing::View(y);
   SearchOptions options;
   options.quiet = true;
-  ExpectFails(exhaustive_search(definition, stream_->view(), {y_view}, options),
+  ExpectFails(exhaustive_search(definition, stream_->get(), {y_view}, options),
               "out of bounds: it wrote behind workspace");
 }
 
@@ -208,13 +205,13 @@ class TrialMemoryTest : public testing::CpuDeviceTest {
     for (std::int64_t i = 0; i < num; ++i) kinds[static_cast<std::size_t>(i)] = i;
     IntAxis kind = space.AddAxis("KIND", kinds);
     space.SetBaseline({{kind, 0}});
-    KernelDefinition definition("k", "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32), DimValue("N"),
+    KernelDefinition definition("k");
+    definition
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"),
                      Workspace("w", [](const Config&, const Problem&) { return kWorkspace; })})
         .Space(space)
-        .Variant(
-            [kind](const Config& c, const Problem&) {
+        .AddVariant(
+            Variant([kind](const Config& c, const Problem&) {
               return KernelSource::HostCpp(R"(
 static void k(const tuneonce_block&, const float* x, float* y, int n, float* w) {
   w[KIND] = 1;
@@ -223,8 +220,7 @@ static void k(const tuneonce_block&, const float* x, float* y, int n, float* w) 
 TUNEONCE_CPU_KERNEL(k);)",
                                            "k")
                   .Define("KIND", c[kind]);
-            },
-            nullptr, Grid::Fixed(1));
+            }).Grid(Grid::Fixed(1)));
     SearchOptions options;
     options.quiet = true;
     options.max_rounds = 3;
@@ -235,7 +231,7 @@ TUNEONCE_CPU_KERNEL(k);)",
     DeviceBuffer x = Floats(values), y = Floats(values);
     TensorView x_view = testing::View(x), y_view = testing::View(y);
     *least_free = Free();
-    return exhaustive_search(definition, stream_->view(), {x_view, y_view}, options);
+    return exhaustive_search(definition, stream_->get(), {x_view, y_view}, options);
   }
   std::size_t Free() {
     RelaxedDriver driver(api());

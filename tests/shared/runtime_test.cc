@@ -18,8 +18,12 @@
 #include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_policy.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
+#include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -160,7 +164,7 @@ class TwoRuntimesTest : public testing::CpuDeviceTest {
   Counters LaunchIn(const std::shared_ptr<Runtime>& runtime) {
     AutotunePolicy policy;
     policy.search.runtime = runtime;
-    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), *device_, policy);
+    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), policy);
     ScopedContext current(context_->view());  // On whatever thread.
     DeviceBuffer x = Floats(std::vector<float>(1000, 3));
     DeviceBuffer y = Floats(std::vector<float>(1000, 0));
@@ -217,7 +221,7 @@ TEST_F(TwoRuntimesTest, ItLivesAsLongAsAKernelThatUsesIt) {
   {
     AutotunePolicy policy;
     policy.search.runtime = std::move(runtime);
-    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), *device_, policy);
+    TunedKernel kernel = *TunedKernel::Create(testing::ScaleKernel().Definition(), policy);
     policy = AutotunePolicy();
     EXPECT_FALSE(watched.expired());
   }

@@ -67,11 +67,11 @@ TEST(TuningKeyTest, TheFingerprintCoversVersionSourcesAndConfigs) {
   EXPECT_EQ(fingerprint(base, 4), fingerprint(scale.Definition(), 4));
   EXPECT_NE(fingerprint(base, 4), fingerprint(base, 3));
   EXPECT_NE(fingerprint(base, 4), fingerprint(scale.Definition("other"), 4));
-  KernelDefinition version("scale", "2");
-  version.Variant(scale.Source(), nullptr, Grid::Fixed(1));
+  KernelDefinition version = KernelDefinition("scale").Version("2");
+  version.AddVariant(Variant(scale.Source()).Grid(Grid::Fixed(1)));
   EXPECT_NE(fingerprint(base, 4), fingerprint(version, 4));
-  KernelDefinition source("scale", "1");
-  source.Variant([](const Config&, const Problem&) { return KernelSource(); }, nullptr, Grid::Fixed(1));
+  KernelDefinition source("scale");
+  source.AddVariant(Variant([](const Config&, const Problem&) { return KernelSource(); }).Grid(Grid::Fixed(1)));
   EXPECT_NE(fingerprint(base, 4), fingerprint(source, 4));
 }
 

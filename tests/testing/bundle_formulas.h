@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/tuned_kernel_on.h"
 #include "testing/expect_status.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device_buffer.h"
@@ -154,13 +155,13 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   if (of.is_in_place) {
     AutotunePolicy fixed = policy;
     fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
-    Result<TunedKernel> kernel = TunedKernel::Create(bundle->definition(), device, fixed);
+    Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), fixed);
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
     ASSERT_OK(stream.Synchronize());
     of.formula(of.dims, tensors);
   }
-  Result<TunedKernel> kernel = TunedKernel::Create(bundle->definition(), device, policy);
+  Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), policy);
   ASSERT_OK(kernel);
   ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
   EXPECT_EQ(kernel->counters().tunes, 1);

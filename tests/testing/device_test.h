@@ -111,12 +111,12 @@ struct ScaleKernel {
     };
   }
   KernelDefinition Definition(const std::string& name = "scale") const {
-    KernelDefinition definition(name, "1");
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, DType::kFloat32), Out("y", {"N"}, DType::kFloat32),
-                     Scalar("factor", DType::kFloat32).ForWarmup(2), DimValue("N")})
+    KernelDefinition definition(name);
+    definition
+        .Parameters(
+            {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
         .Space(space)
-        .Variant(Source(), nullptr, Grid::OneD({"N", tile}));
+        .AddVariant(Variant(Source()).Grid(Grid::OneD({"N", tile})));
     return definition;
   }
 };

@@ -46,11 +46,10 @@ class ScaleTactics {
   /// x and y of N elements of `dtype`, launched by `launcher`.
   KernelDefinition Definition(const Variant::LaunchFn& launcher, DType dtype = DType::kFloat32,
                               const std::string& version = "1") const {
-    KernelDefinition definition("scale", version);
-    definition.Dims({"N"})
-        .Parameters({In("x", {"N"}, dtype), Out("y", {"N"}, dtype), Scalar("factor", DType::kFloat32).ForWarmup(2)})
+    KernelDefinition definition = KernelDefinition("scale").Version(version);
+    definition.Parameters({In("x", dtype, {"N"}), Out("y", dtype, {"N"}), Scalar<float>("factor").ForWarmup(2)})
         .Space(space)
-        .Variant(Callable(launcher));
+        .AddVariant(Callable(launcher));
     return definition;
   }
   KernelDefinition Definition() const { return Definition(Launcher()); }

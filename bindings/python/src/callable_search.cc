@@ -57,7 +57,7 @@ class CallableSearch {
       return Launch(on, IndexOf(config), arguments);
     };
     auto arguments = [this](const Config& config) { return outputs_[IndexOf(config)]; };
-    return exhaustive_search(space_, stream, launch, arguments, options);
+    return exhaustive_search(space_, stream.get(), launch, arguments, options);
   }
 
   std::size_t IndexOf(const Config& config) const {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tuneonce/timer.h"
+
 namespace tuneonce::python {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "cuda/relaxed_driver.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "runtime/tuned_kernel_on.h"
 #include "staged_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -53,7 +54,7 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinitio
   if (main_thread == 0) return InternalError("Python's main thread is not known");
   std::function<bool()> interrupted = [main_thread] { return SignalRaised(main_thread); };
   policy.search.interrupted = interrupted;
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device, std::move(policy)));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernelOn::Create(device, definition, std::move(policy)));
   TUNEONCE_ASSIGN_OR_RETURN(Context primary, Context::RetainPrimary(device));
   std::unique_ptr<KernelCaller> caller(new KernelCaller(std::move(kernel), device, std::move(primary)));
   caller->interrupted_ = std::move(interrupted);

@@ -205,16 +205,16 @@ PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) 
 
 TunedKernel::Shape ShapeOf(const KernelDefinition& definition, const py::handle& given) {
   TunedKernel::Shape shape;
-  for (const std::string& dim : definition.dims()) {
-    if (py::isinstance<py::dict>(given)) {
-      auto by_name = given.cast<py::dict>();
-      if (!by_name.contains(dim.c_str())) throw py::value_error("a shape has no value for the dim '" + dim + "'");
-      shape.dims.push_back(by_name[dim.c_str()].cast<std::int64_t>());
-    } else {
-      auto in_order = given.cast<py::sequence>();
-      if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
-      shape.dims.push_back(in_order[shape.dims.size()].cast<std::int64_t>());
+  if (py::isinstance<py::dict>(given)) {
+    for (const auto& [name, value] : given.cast<std::map<std::string, std::int64_t>>()) {
+      shape.dims.emplace_back(name, value);
     }
+    return shape;
+  }
+  auto in_order = given.cast<py::sequence>();
+  if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
+  for (const std::string& dim : definition.dims()) {
+    shape.dims.emplace_back(dim, in_order[shape.dims.size()].cast<std::int64_t>());
   }
   return shape;
 }
@@ -228,15 +228,12 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
   }
   return Guarded([&]() -> py::object {
     const KernelDefinition& definition = CallerOf(self).kernel().definition();
-    std::vector<DType> types;
+    TunedKernel::Shape::DTypes types;
     if (dtypes != Py_None) {
-      auto by_name = py::cast<std::map<std::string, std::string>>(py::handle(dtypes));
-      for (const Parameter& parameter : definition.parameters()) {
-        if (parameter.kind != ParameterKind::kTensor) continue;
-        auto given = by_name.find(parameter.name);
-        std::optional<DType> type = given == by_name.end() ? DType::kAny : DTypeNamed(given->second);
-        if (!type) throw py::value_error("unknown dtype '" + given->second + "'");
-        types.push_back(*type);
+      for (const auto& [name, text] : py::cast<std::map<std::string, std::string>>(py::handle(dtypes))) {
+        std::optional<DType> type = DTypeNamed(text);
+        if (!type) throw py::value_error("unknown dtype '" + text + "'");
+        types.emplace_back(name, *type);
       }
     }
     std::vector<TunedKernel::Shape> list;

@@ -15,11 +15,8 @@ namespace {
 
 /// For the process: one TunedKernel serves every device and thread.
 tuneonce::TunedKernel& Kernel() {
-  static tuneonce::Result<tuneonce::TunedKernel>* const kernel = [] {
-    tuneonce::Result<tuneonce::Device> device = tuneonce::OpenDevice("cuda");
-    return new tuneonce::Result<tuneonce::TunedKernel>(
-        device.ok() ? tuneonce::TunedKernel::FromBundle(rms_norm_bundle, *device) : device.status());
-  }();
+  static auto* const kernel =
+      new tuneonce::Result<tuneonce::TunedKernel>(tuneonce::TunedKernel::FromBundle(rms_norm_bundle));
   TORCH_CHECK(kernel->ok(), kernel->status().message());
   return **kernel;
 }

@@ -7,25 +7,23 @@ tuneonce::Status UseTuneonce() {
   SearchSpace space;
   IntAxis value = space.AddAxis("VALUE", {1, 2});
   space.SetBaseline({{value, 1}});
-  KernelDefinition definition("set", "1");
-  definition.Dims({"N"})
-      .Parameters({Out("y", {"N"}, DType::kFloat32)})
+  KernelDefinition definition("set");
+  definition.Parameters({Out("y", kFloat32, {"N"})})
       .Space(space)
-      .Variant(
-          [=](const Config& c, const Problem&) {
+      .AddVariant(
+          Variant([=](const Config& c, const Problem&) {
             return KernelSource::HostCpp(
                        "static void set(const tuneonce_block&, float* y) { *y = 5 + 0 * VALUE; }\n"
                        "TUNEONCE_CPU_KERNEL(set);",
                        "set")
                 .Define("VALUE", c[value]);
-          },
-          nullptr, Grid::Fixed(1));
+          }).Grid(Grid::Fixed(1)));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice("cpu"));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer y, DeviceBuffer::Allocate(stream.view(), sizeof(float)));
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition, device));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(definition));
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), TensorView::Contiguous(y.data(), DType::kFloat32, {1})));
   float got = 0;
   TUNEONCE_RETURN_IF_ERROR(y.CopyToHost(&got, sizeof(got)));

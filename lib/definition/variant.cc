@@ -1,0 +1,91 @@
+// Variant: what its setters say, and variants of C++ sources. Those of Tile IR files: tile_ir/tile_ir_files.cc.
+#include <algorithm>
+#include <optional>
+
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+namespace {
+
+/// The axis that names a variant (Variant's comment): no part of its code.
+constexpr char kBackendAxis[] = "backend";
+
+/// The source with the config's structural axes as macros: all, or those in `axes`.
+KernelSource WithMacros(KernelSource source, const Config& config, const std::optional<std::vector<std::string>>& axes) {
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    const std::string& name = config.AxisName(i);
+    bool is_macro = axes ? std::find(axes->begin(), axes->end(), name) != axes->end()
+                         : config.Kind(i) == AxisKind::kStructural && name != kBackendAxis;
+    if (is_macro) source.Define(name, config.values()[i]);
+  }
+  return source;
+}
+
+Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
+              std::optional<std::vector<std::string>> axes) {
+  Variant variant([source = std::move(source), axes = std::move(axes)](const Config& config) {
+    return WithMacros(source, config, axes);
+  });
+  return variant.Named(name).On(std::move(targets));
+}
+
+}  // namespace
+
+Variant& Variant::Named(std::string its_name) {
+  name = std::move(its_name);
+  return *this;
+}
+
+Variant& Variant::On(TargetFilter targets) {
+  runs_on = std::move(targets);
+  return *this;
+}
+
+Variant& Variant::Grid(GeometryFn its_geometry) {
+  its_geometry.Default(geometry);  // A Block that was said before stays.
+  geometry = std::move(its_geometry);
+  return *this;
+}
+
+Variant& Variant::Block(Term x, Term y, Term z) {
+  geometry.Block(std::move(x), std::move(y), std::move(z));
+  return *this;
+}
+
+Variant& Variant::Assuming(std::vector<Assumption> its_assumptions) {
+  assumptions = std::move(its_assumptions);
+  return *this;
+}
+
+Variant& Variant::Taking(std::vector<std::string> names) {
+  parameters = std::move(names);
+  return *this;
+}
+
+Variant& Variant::HintsBy(HintsFn function) {
+  hints = std::move(function);
+  return *this;
+}
+
+Variant& Variant::Convention(CallingConvention its_convention) {
+  convention = its_convention;
+  return *this;
+}
+
+Variant CudaCpp(std::string content, std::string symbol) {
+  return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::nullopt);
+}
+
+Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return OfCpp("cuda", OnGpu(), KernelSource::CudaCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+Variant HostCpp(std::string content, std::string symbol) {
+  return OfCpp("cpu", OnCpuDevice(), KernelSource::HostCpp(std::move(content), std::move(symbol)), std::nullopt);
+}
+
+Variant HostCpp(std::string content, std::string symbol, std::vector<std::string> axes) {
+  return OfCpp("cpu", OnCpuDevice(), KernelSource::HostCpp(std::move(content), std::move(symbol)), std::move(axes));
+}
+
+}  // namespace tuneonce
