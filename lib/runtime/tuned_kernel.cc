@@ -106,7 +106,8 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   std::lock_guard<std::mutex> lock(origin_->mutex);
   if (origin_->impl == nullptr) {
     try {
-      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
+      TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                                DriverOfCurrentContext(origin_->policy.search.runtime->environment()));
       TUNEONCE_RETURN_IF_ERROR(CheckContext(*api));
       TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(*api));
       TUNEONCE_RETURN_IF_ERROR(origin_->Bind(device).status());
