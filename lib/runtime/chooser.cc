@@ -55,7 +55,8 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   if (ServeFromStore(*in_store, call, key, serving)) return {};
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
-  if (StatusCode code = lease.status().code(); code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
+  if (StatusCode code = lease.status().code();
+      code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
     return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
   }
   if (!lease.ok()) {
@@ -121,7 +122,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(*config, call, lookup->record->variant, serving.may_compile);
+    Result<std::shared_ptr<const LoadedKernel>> compiled =
+        loader_.Compile(*config, call, lookup->record->variant, serving.may_compile);
     if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
@@ -147,10 +149,10 @@ Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) co
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) {
-      return DeadlineExceededError(
-          longest_wait_ms > 0 ? absl::StrCat("another process tunes this key, and was not done within ", longest_wait_ms,
-                                  " ms (AutotunePolicy::longest_wait_ms)")
-                   : "another process tunes this key");
+      return DeadlineExceededError(longest_wait_ms > 0
+                                       ? absl::StrCat("another process tunes this key, and was not done within ",
+                                                      longest_wait_ms, " ms (AutotunePolicy::longest_wait_ms)")
+                                       : "another process tunes this key");
     }
     limits.timeout_ms = std::min(kLeaseSliceMs, static_cast<int>(left.count()));
   }
@@ -168,8 +170,8 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   auto make_memory = [&] { return TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes); };
   auto search_at_bound = [&]() -> Result<SearchOutcome> {
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
-    TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound,
-                              request.call.AtBound(*to_.definition, to_.binder, StreamView(to_.api, request.stream), memory));
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
+                                                                        StreamView(to_.api, request.stream), memory));
     on->inputs = at_bound.inputs();
     return SearchAt(request, in_store, at_bound.call(), memory);
   };

@@ -41,7 +41,8 @@ class CachedOnlyToolchain final : public Toolchain {
 
 ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
   std::vector<std::shared_ptr<const Toolchain>> cached;
-  for (SourceKind kind : {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
+  for (SourceKind kind :
+       {SourceKind::kCubin, SourceKind::kTileIr, SourceKind::kPtx, SourceKind::kCudaCpp, SourceKind::kHostCpp}) {
     Result<const Toolchain*> toolchain = toolchains.For(kind);
     if (toolchain.ok()) cached.push_back(std::make_shared<CachedOnlyToolchain>(**toolchain));
   }
@@ -52,7 +53,8 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 const std::string& preferred, bool may_compile) const {
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
+                            PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
@@ -67,8 +69,9 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api_, planned.alternatives.back());
   if (!compiled.artifact.ok() && !may_compile) {
     return compiled.artifact.status().WithPrefix(
-        "kernel '" + definition_->name() + "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" +
-        config.ToString() + "}: ship a store in which it was warmed up, or take another mode");
+        "kernel '" + definition_->name() +
+        "': AutotunePolicy::Mode::kStoredOnly compiles nothing, and the store has no code for {" + config.ToString() +
+        "}: ship a store in which it was warmed up, or take another mode");
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));

@@ -21,8 +21,8 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be compiled
-  /// and the code is in no cache, what to do about it.
+  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be
+  /// compiled and the code is in no cache, what to do about it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
                                                       const std::string& preferred, bool may_compile) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.

@@ -13,9 +13,9 @@
 
 namespace tuneonce {
 
-/// What each resident key runs: open addressing with linear probing, at most a third full. What a key runs is replaced or
-/// dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line: what a
-/// key ran first lies beside its words, which fit up to four (the device, and three parts of a recipe).
+/// What each resident key runs: open addressing with linear probing, at most a third full. What a key runs is replaced
+/// or dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line:
+/// what a key ran first lies beside its words, which fit up to four (the device, and three parts of a recipe).
 ///
 /// A reader never meets freed memory: outgrown slots, and entries that were replaced or dropped, live until
 /// ReleaseRetired. Thread-safe but for that.
@@ -72,7 +72,8 @@ class HitTable {
   static constexpr std::size_t kInitialSlots = 64;
   using Word = std::atomic<std::uint64_t>;
 
-  /// What a key runs; the key's words follow it in memory. The first is written last, and 0 as long as the slot is empty.
+  /// What a key runs; the key's words follow it in memory. The first is written last, and 0 as long as the slot is
+  /// empty.
   struct Slot {
     std::atomic<const Entry*> current;  // `first`, or what replaced it; null if it was dropped.
     Entry first;
@@ -120,7 +121,7 @@ class HitTable {
   mutable std::mutex mutex_;  // Of writers.
   std::vector<std::unique_ptr<const Slots>> all_slots_;
   std::vector<std::unique_ptr<const Entry>> later_entries_;  // Those that took another's place.
-  std::deque<Inserted> kept_;  // Before them all: by Keep.
+  std::deque<Inserted> kept_;                                // Before them all: by Keep.
   std::deque<Inserted> inserted_;
   std::size_t used_slots_ = 0;  // Of the last of all_slots_.
   std::size_t size_ = 0;

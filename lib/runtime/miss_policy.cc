@@ -98,9 +98,8 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
 }
 
 Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
-  to_.announcer.Tell([&](AutotuneObserver& observer) {
-    observer.OnRefusedMiss(to_.definition->name(), to_.announcer.KeyText(call));
-  });
+  to_.announcer.Tell(
+      [&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), to_.announcer.KeyText(call)); });
   ResidentKey key;
   // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
@@ -195,8 +194,7 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
 
 void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
   // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
-  bool is_interrupted =
-      outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
+  bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
   if (outcome.status.sticky() || is_interrupted) return;
   int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
   if (outcome.is_not_stored) return;
@@ -205,9 +203,8 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
     return;
   }
   ++to_.counters.failed_tunes;
-  to_.announcer.Tell([&](AutotuneObserver& observer) {
-    observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status);
-  });
+  to_.announcer.Tell(
+      [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
 }
 
 TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request) {
@@ -263,8 +260,8 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
   if (waiting_.size() != 0 && !sealed_) {
     const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
-    std::vector<WaitingKeys::Waiting> due = waiting_.Due(
-        [&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
+    std::vector<WaitingKeys::Waiting> due =
+        waiting_.Due([&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
     for (const WaitingKeys::Waiting& waiting : due) {
       Status chosen = ChooseWaiting(stream, waiting);
       if (first_failure.ok()) first_failure = chosen;

@@ -23,7 +23,8 @@ class MissPolicy {
 
   /// A launch whose key is not resident.
   Status LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key);
-  /// Launches what stands in for the choice. `missed`: null, or where to say that it is not loaded, instead of loading it.
+  /// Launches what stands in for the choice. `missed`: null, or where to say that it is not loaded, instead of loading
+  /// it.
   Status LaunchStandIn(CUstream stream, BoundCall& call, bool* missed = nullptr);
 
   /// Makes what a launch of `call` would find resident, ahead of it: the choice, if mode and Seal let one be made, and
@@ -36,8 +37,8 @@ class MissPolicy {
   }
   /// Does what waited: TunedKernel::AtSafePoint.
   Status AtSafePoint(CUstream stream);
-  /// Errors, in which `what` and `advice` are "warm-up" and "warm up", say: FailedPrecondition without a context, and on
-  /// a capturing stream.
+  /// Errors, in which `what` and `advice` are "warm-up" and "warm up", say: FailedPrecondition without a context, and
+  /// on a capturing stream.
   Status CheckSafe(CUstream stream, const char* what, const char* advice) const;
 
   void Seal();

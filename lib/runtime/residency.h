@@ -59,11 +59,11 @@ class Residency {
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
   const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
-  /// The loaded stand-in that suits the call, as variants' assumptions and configs' guards differ; or null, and in `key` what to load it
-  /// under.
+  /// The loaded stand-in that suits the call, as variants' assumptions and configs' guards differ; or null, and in
+  /// `key` what to load it under.
   Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
-  /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's dims,
-  /// and a target.
+  /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's
+  /// dims, and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
                                  const Config& config, std::shared_ptr<const LoadedKernel> loaded);
 

@@ -14,8 +14,8 @@
 
 namespace tuneonce {
 
-/// The keys that wait for a safe point, and what it takes to make a call of them then, when the tensors of the launch that
-/// met them are gone. Those that cannot be tuned stay, so that Seal finds them. Thread-safe.
+/// The keys that wait for a safe point, and what it takes to make a call of them then, when the tensors of the launch
+/// that met them are gone. Those that cannot be tuned stay, so that Seal finds them. Thread-safe.
 class WaitingKeys {
  public:
   struct Waiting {

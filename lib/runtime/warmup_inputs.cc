@@ -19,8 +19,8 @@ Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, 
   for (const std::string& dim : parameter.dims) {
     extents.push_back(dims[definition.DimOf(dim)]);
     if (__builtin_mul_overflow(count, extents.back(), &count) || count > kMostElements) {
-      return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' is larger than any device's memory at ",
-                                               definition.DimsString(dims)));
+      return InvalidArgumentError(absl::StrCat(
+          "parameter '", parameter.name, "' is larger than any device's memory at ", definition.DimsString(dims)));
     }
   }
   return extents;
@@ -58,9 +58,9 @@ Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const st
       if (dtypes[i] == DType::kAny) dtypes[i] = needed;
     }
     if (dtypes[i] != DType::kAny && (needed == DType::kAny || needed == dtypes[i])) continue;
-    return InvalidArgumentError(
-        absl::StrCat("parameter '", parameter.name, "' needs a dtype", needed == DType::kAny ? "" : ", which must be ",
-                     needed == DType::kAny ? "" : std::string(DTypeName(needed))));
+    return InvalidArgumentError(absl::StrCat("parameter '", parameter.name, "' needs a dtype",
+                                             needed == DType::kAny ? "" : ", which must be ",
+                                             needed == DType::kAny ? "" : std::string(DTypeName(needed))));
   }
   return dtypes;
 }

@@ -14,7 +14,8 @@ namespace tuneonce {
 /// What inputs are made for.
 struct InputShape {
   Dims dims;
-  /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be empty.
+  /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be
+  /// empty.
   std::vector<DType> dtypes;
   /// By parameter, the bytes of scalars; empty: what the definition declares.
   std::vector<std::uint64_t> scalars;

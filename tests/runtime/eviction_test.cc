@@ -59,7 +59,8 @@ TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {
 
 TEST_F(EvictionTest, ManyKeysAreBoundedWhateverTheirNumber) {
   policy_.max_resident_keys = 10;
-  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
+  policy_.mode =
+      AutotunePolicy::Mode::kBaselineOnly;  // One entry for each key: the bound is of choice and stand-in together.
   TunedKernel kernel = Create(scale_.Definition());
   for (std::int64_t n = 1; n <= 300; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
   EXPECT_LE(kernel.counters().resident_entries, 21);

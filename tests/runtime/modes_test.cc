@@ -123,7 +123,8 @@ TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
   const Situation situation = cell.situation;
   bool wants_choice = situation == Situation::kHit || situation == Situation::kSealedHit;
   FillStore();  // Of N=1000. Of another N it has no record, but the stand-in's code.
-  const std::int64_t n = wants_choice || situation == Situation::kStored || situation == Situation::kSealedMiss ? 1000 : 2000;
+  const std::int64_t n =
+      wants_choice || situation == Situation::kStored || situation == Situation::kSealedMiss ? 1000 : 2000;
   std::atomic<bool> cancelled{false};
   policy_.search.cancelled = &cancelled;
   TunedKernel kernel = Create(cell.mode);
@@ -135,7 +136,7 @@ TEST_P(ModesTableTest, ALaunchDoesWhatTheTableSays) {
     cancelled = true;  // The warm-up finds no choice, and loads the stand-in all the same.
     Status warmed = kernel.Warmup(stream_->get(), {{{"N", n}}});
     EXPECT_EQ(warmed.code(), cell.mode == Mode::kTune || cell.mode == Mode::kTuneInBackground ? StatusCode::kCancelled
-                                                                                             : StatusCode::kOk);
+                                                                                              : StatusCode::kOk);
     cancelled = false;
   }
   if (situation == Situation::kSealedHit || situation == Situation::kSealedMiss) kernel.Seal();
@@ -236,13 +237,12 @@ TEST_F(ModesTest, WhatCannotBeTunedAtASafePointIsSaidOnceAndGoesOnWithItsStandIn
   KernelDefinition definition("integers");
   definition.Parameters({In("x", kInt32, {"N"}), Out("y", kInt32, {"N"})})
       .Space(scale_.space)
-      .AddVariant(
-          Variant([](const Config&, const Problem&) {
-            return KernelSource::HostCpp(
-                "static void copy(const tuneonce_block&, const int* x, int* y) { y[0] = x[0]; }\n"
-                "TUNEONCE_CPU_KERNEL(copy);",
-                "copy");
-          }).Grid(Grid::Fixed(1)));
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp(
+                        "static void copy(const tuneonce_block&, const int* x, int* y) { y[0] = x[0]; }\n"
+                        "TUNEONCE_CPU_KERNEL(copy);",
+                        "copy");
+                  }).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
   DeviceBuffer x = Floats({1}), y = Floats({0});
   TensorView from = TensorView::Contiguous(x.data(), DType::kInt32, {1});
