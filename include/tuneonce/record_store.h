@@ -61,6 +61,11 @@ class TUNEONCE_API RecordStore {
   mutable std::set<std::string> said_;
 };
 
+/// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
+/// store's among equals; what is written goes to the user's. `shipped`: the first lies over the others.
+TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
+                                                           std::vector<std::shared_ptr<RecordStore>> shipped);
+
 /// Records in memory, gone with the last of its owners.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
 

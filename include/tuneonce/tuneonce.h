@@ -27,7 +27,6 @@
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/kernel_source.h"
 #include "tuneonce/key.h"
-#include "tuneonce/layered_store.h"
 #include "tuneonce/parameters.h"
 #include "tuneonce/problem.h"
 #include "tuneonce/progress.h"
@@ -49,6 +48,5 @@
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 #include "tuneonce/tuning_result.h"
-#include "tuneonce/warmup_fill.h"
 
 #endif  // TUNEONCE_TUNEONCE_H_

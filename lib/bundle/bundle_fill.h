@@ -2,7 +2,7 @@
 #define TUNEONCE_LIB_BUNDLE_BUNDLE_FILL_H_
 
 #include "bundle/bundle_space.h"
-#include "tuneonce/warmup_fill.h"
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 

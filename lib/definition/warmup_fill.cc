@@ -1,4 +1,4 @@
-#include "tuneonce/warmup_fill.h"
+#include "tuneonce/parameters.h"
 
 namespace tuneonce {
 

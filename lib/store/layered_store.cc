@@ -1,4 +1,4 @@
-#include "tuneonce/layered_store.h"
+#include "store/layered_store.h"
 
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
@@ -58,6 +58,11 @@ Status LayeredStore::Put(const Fingerprint& key, const Artifact& artifact) {
 
 Result<ArtifactLease> LayeredStore::Lease(const Fingerprint& key, const CompileLimits& limits) {
   return layers_.front()->artifacts()->Lease(key, limits);
+}
+
+std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
+                                              std::vector<std::shared_ptr<RecordStore>> shipped) {
+  return std::make_shared<LayeredStore>(std::move(user), std::move(shipped));
 }
 
 }  // namespace tuneonce

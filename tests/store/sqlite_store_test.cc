@@ -18,6 +18,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "store/layered_store.h"
 #include "store/memory_store.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
@@ -25,7 +26,6 @@
 #include "testing/record_changes.h"
 #include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
-#include "tuneonce/layered_store.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {

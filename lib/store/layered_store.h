@@ -1,9 +1,10 @@
-#ifndef TUNEONCE_LAYERED_STORE_H_
-#define TUNEONCE_LAYERED_STORE_H_
+#ifndef TUNEONCE_LIB_STORE_LAYERED_STORE_H_
+#define TUNEONCE_LIB_STORE_LAYERED_STORE_H_
 
 #include <memory>
 #include <vector>
 
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
@@ -35,4 +36,4 @@ class TUNEONCE_API LayeredStore final : public RecordStore, public ArtifactCache
 
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LAYERED_STORE_H_
+#endif  // TUNEONCE_LIB_STORE_LAYERED_STORE_H_
