@@ -22,20 +22,40 @@
 
 namespace tuneonce::testing {
 
+/// IEEE 754 binary16 of a number, to nearest even; by hand, since clang 14 has no _Float16 on x86.
+inline std::uint16_t HalfOf(float value) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const float size = std::fabs(value);
+  if (std::isnan(value)) return 0x7e00;
+  if (size >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);
+  if (size < std::ldexp(1.0f, -14)) return static_cast<std::uint16_t>(sign | std::lrint(std::ldexp(size, 24)));
+  int exponent = 0;
+  const long fraction = std::lrint(std::ldexp(std::frexp(size, &exponent), 11));  // 1024 to 2048, which carries.
+  return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + (fraction - 1024)));
+}
+inline float FloatOf(std::uint16_t half) {
+  const int exponent = (half >> 10) & 31, fraction = half & 1023;
+  float size = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
+  if (exponent == 31) size = fraction == 0 ? HUGE_VALF : std::nanf("");
+  return (half & 0x8000) != 0 ? -size : size;
+}
+
 /// Values of a dtype, float16 or float32, as memory in floats; and back.
 inline std::vector<float> Packed(const std::vector<float>& values, DType dtype) {
   if (dtype == DType::kFloat32) return values;
-  std::vector<_Float16> halves(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) halves[i] = static_cast<_Float16>(values[i]);
+  std::vector<std::uint16_t> halves(values.size());
+  std::transform(values.begin(), values.end(), halves.begin(), HalfOf);
   std::vector<float> memory((values.size() + 1) / 2);
-  std::memcpy(memory.data(), halves.data(), halves.size() * sizeof(_Float16));
+  std::memcpy(memory.data(), halves.data(), halves.size() * sizeof(halves[0]));
   return memory;
 }
 inline std::vector<float> Unpacked(const std::vector<float>& memory, DType dtype) {
   if (dtype == DType::kFloat32) return memory;
-  std::vector<_Float16> halves(memory.size() * 2);
+  std::vector<std::uint16_t> halves(memory.size() * 2);
   std::memcpy(halves.data(), memory.data(), memory.size() * sizeof(float));
-  return {halves.begin(), halves.end()};
+  std::vector<float> values(halves.size());
+  std::transform(halves.begin(), halves.end(), values.begin(), FloatOf);
+  return values;
 }
 
 using Extents = std::map<std::string, std::int64_t>;
