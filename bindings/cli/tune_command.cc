@@ -90,7 +90,7 @@ Status Tune(const TuneArguments& arguments) {
   }
   RuntimeOptions of_runtime;
   // This command is asked to tune, whatever the environment says.
-  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}};
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.search.quiet = arguments.quiet || arguments.json;

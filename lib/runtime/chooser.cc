@@ -45,12 +45,9 @@ constexpr int kLeaseSliceMs = 20;
 }  // namespace
 
 TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
-  Result<const DeviceState*> device = to_.residency.CurrentDevice();
-  if (!device.ok()) return {device.status()};
-  request.call.SetTarget((*device)->target);
-  const BoundCall& call = request.call.call();
-  Result<KeyInStore> in_store = Identify(**device, call);
+  Result<KeyInStore> in_store = IdentifyHere(request.call);
   if (!in_store.ok()) return {in_store.status()};
+  const BoundCall& call = request.call.call();
   const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true};
   if (ServeFromStore(*in_store, call, key, serving)) return {};
   // One process tunes; the others find its record when it is done, or take over if it died.
@@ -68,10 +65,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
-  Result<const DeviceState*> device = to_.residency.CurrentDevice();
-  if (!device.ok()) return {device.status()};
-  call.SetTarget((*device)->target);
-  Result<KeyInStore> in_store = Identify(**device, call.call());
+  Result<KeyInStore> in_store = IdentifyHere(call);
   if (!in_store.ok()) return {in_store.status()};
   // Where no search may follow, one that was cut short is the best there is.
   const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false};
@@ -81,6 +75,12 @@ TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
   outcome.is_not_stored = true;
   return outcome;
+}
+
+Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
+  call.SetTarget(device->target);
+  return Identify(*device, call.call());
 }
 
 Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call) {

@@ -58,6 +58,8 @@ class Chooser {
     TuningKey key;
   };
   Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call);
+  /// On the current device, whose target the call gets.
+  Result<KeyInStore> IdentifyHere(TuningCall& call);
 
   struct Serving {
     bool accept_incomplete;  ///< Also the record of a search that was cut short.

@@ -23,8 +23,7 @@ Residency::Residency(const KernelDefinition& definition, const CallBinder& binde
 
 Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
   CUdevice device = 0;
-  CUresult result = has_one_device_ ? CUDA_SUCCESS : api_.launch_path().CtxGetDevice(&device);
-  if (result != CUDA_SUCCESS) return ContextStatus(api_, result, "cuCtxGetDevice");
+  TUNEONCE_RETURN_IF_ERROR(CurrentDeviceOf(&device));
   return ResidentKey::DeviceWord(device, role);
 }
 

@@ -45,10 +45,7 @@ class Residency {
   /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
   Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
     CUdevice device = 0;
-    if (!has_one_device_) {
-      CUresult result = api_.launch_path().CtxGetDevice(&device);
-      if (result != CUDA_SUCCESS) return ContextStatus(api_, result, "cuCtxGetDevice");
-    }
+    if (Status found = CurrentDeviceOf(&device); !found.ok()) return found;
     KeyWriter writer(key);
     writer.Add(ResidentKey::DeviceWord(device, role));
     binder_.AddVaryingKeyWords(call, [&writer](std::uint64_t word) { writer.Add(word); });
@@ -96,6 +93,13 @@ class Residency {
   std::int64_t num_entries() const { return static_cast<std::int64_t>(table_.size()); }
 
  private:
+  /// The device that a hit is for, which it need not ask for where there is one.
+  Status CurrentDeviceOf(CUdevice* device) const {
+    if (has_one_device_) return Status();
+    CUresult result = api_.launch_path().CtxGetDevice(device);
+    return result == CUDA_SUCCESS ? Status() : ContextStatus(api_, result, "cuCtxGetDevice");
+  }
+
   /// What tells loaded kernels apart: device and role, config (Canonical), variant, code, and the dynamic shared memory
   /// it was prepared for.
   using KernelId = std::tuple<std::uint64_t, std::string, const Variant*, Fingerprint, std::int64_t>;

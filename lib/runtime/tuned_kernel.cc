@@ -27,7 +27,6 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       api(its_api),
       policy([&] {
         if (its_policy.observer == nullptr) its_policy.observer = std::make_shared<AutotuneObserver>();
-        its_policy.search.runtime = Runtime::OrDefault(its_policy.search.runtime);
         const Runtime& its_runtime = *its_policy.search.runtime;
         // Of kBaselineOnly nothing is looked up or stored: no file is opened for it.
         bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;

@@ -28,9 +28,14 @@ std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(cons
 }
 
 std::vector<WaitingKeys::Waiting> WaitingKeys::TakeAll() {
-  std::vector<Waiting> all = Due([](const TuneOnce::Key&) { return true; });
-  std::lock_guard<std::mutex> lock(mutex_);
-  waiting_.clear();
+  std::map<TuneOnce::Key, Waiting> taken;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);  // In one step: what is added meanwhile would be lost.
+    taken.swap(waiting_);
+  }
+  std::vector<Waiting> all;
+  all.reserve(taken.size());
+  for (auto& [words, waiting] : taken) all.push_back(std::move(waiting));
   return all;
 }
 

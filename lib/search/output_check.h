@@ -31,7 +31,6 @@ class OutputCheck {
   /// output; ResourceExhausted.
   Status KeepGiven(const KernelDefinition& definition, const TrialTensors& tensors,
                    const std::vector<TensorView>& reference);
-  void Forget() { outputs_.clear(); }
 
   /// A finding: what kind of failure, and in words.
   struct Finding {

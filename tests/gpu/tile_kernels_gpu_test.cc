@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <random>
 
+#include "../benchmarks/best_kernel.h"
 #include "base/file.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
-#include "tuneonce/compiled_kernel.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
@@ -176,10 +176,7 @@ class TileKernelsTest : public testing::GpuTest {
   }
   /// What we read from the cubin is what the driver says.
   void CheckResources(const KernelDefinition& definition, const Success& best) {
-    const Variant& variant = definition.variants().front();
-    Result<CompiledKernel> kernel =
-        CompiledKernel::Create(*device_, variant.source(best.config, Problem()),
-                               variant.hints ? variant.hints(best.config) : Hints::OfConfig(best.config), best.geometry);
+    Result<CompiledKernel> kernel = BestKernel(*device_, definition, best);
     ASSERT_OK(kernel);
     auto attribute = [&](CUfunction_attribute which) {
       Result<int> value = kernel->Attribute(which);

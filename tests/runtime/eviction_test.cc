@@ -2,8 +2,7 @@
 #include <optional>
 
 #include "cuda/graph.h"
-#include "store/memory_store.h"
-#include "testing/device_test.h"
+#include "testing/tuned_scale_test.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -12,31 +11,13 @@ namespace {
 
 using testing::View;
 
-class EvictionTest : public testing::CpuDeviceTest {
+class EvictionTest : public testing::TunedScaleTest {
  protected:
-  EvictionTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-    policy_.search.max_rounds = 1;
-    policy_.max_resident_keys = 3;
-  }
-  TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
-    EXPECT_OK(kernel);
-    return *std::move(kernel);
-  }
-  void Launch(TunedKernel& kernel, std::size_t n) {
-    DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    DeviceBuffer y = Floats(std::vector<float>(n, 0));
-    ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
-    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
-  }
+  EvictionTest() { policy_.max_resident_keys = 3; }
   bool IsTuned(TunedKernel& kernel, std::size_t n) {
     DeviceBuffer x = Floats(std::vector<float>(n, 3));
     return *kernel.IsTuned(View(x), View(x), 2.0f);
   }
-
-  testing::ScaleKernel scale_;
-  AutotunePolicy policy_;
 };
 
 TEST_F(EvictionTest, LaunchesDropNothingAndAWarmUpDropsTheKeysThatCameFirst) {

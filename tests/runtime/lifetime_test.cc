@@ -11,7 +11,7 @@
 #include "base/process.h"
 #include "cuda/graph.h"
 #include "store/memory_store.h"
-#include "testing/device_test.h"
+#include "testing/tuned_scale_test.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/stream.h"
@@ -22,18 +22,8 @@ namespace {
 
 using testing::View;
 
-class LifetimeTest : public testing::CpuDeviceTest {
+class LifetimeTest : public testing::TunedScaleTest {
  protected:
-  LifetimeTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-    policy_.search.max_rounds = 1;
-  }
-  TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
-    EXPECT_OK(kernel);
-    return *std::move(kernel);
-  }
-  TunedKernel Create() { return Create(scale_.Definition()); }
   /// y = 2 x in the current context, on a stream of its own.
   Status LaunchIn(TunedKernel& kernel, std::int64_t n) {
     TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api()));
@@ -48,9 +38,6 @@ class LifetimeTest : public testing::CpuDeviceTest {
     EXPECT_EQ(values, std::vector<float>(values.size(), 6));
     return Status();
   }
-
-  testing::ScaleKernel scale_;
-  AutotunePolicy policy_;
 };
 
 TEST_F(LifetimeTest, APrimaryContextResetDoesNotHurt) {

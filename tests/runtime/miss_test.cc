@@ -1,6 +1,6 @@
 // What a miss costs and makes: how often it walks the space, and that a launch and a warm-up of a key make the same.
 #include "store/memory_store.h"
-#include "testing/device_test.h"
+#include "testing/tuned_scale_test.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/tuned_kernel.h"
@@ -10,27 +10,7 @@ namespace {
 
 using testing::View;
 
-class MissTest : public testing::CpuDeviceTest {
- protected:
-  MissTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-    policy_.search.max_rounds = 1;
-  }
-  TunedKernel Create(const KernelDefinition& definition) {
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
-    EXPECT_OK(kernel);
-    return *std::move(kernel);
-  }
-  void Launch(TunedKernel& kernel, std::size_t n) {
-    DeviceBuffer x = Floats(std::vector<float>(n, 3));
-    DeviceBuffer y = Floats(std::vector<float>(n, 0));
-    ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
-    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
-  }
-
-  testing::ScaleKernel scale_;
-  AutotunePolicy policy_;
-};
+class MissTest : public testing::TunedScaleTest {};
 
 TEST_F(MissTest, WalksTheSpaceOnceWhateverItDoes) {
   int calls = 0;

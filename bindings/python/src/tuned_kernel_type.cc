@@ -114,7 +114,7 @@ std::shared_ptr<Runtime> AnyhowEnabled() {
   if (!Runtime::Default()->environment().disable_autotune) return nullptr;
   static auto* const enabled = [] {
     RuntimeOptions options;
-    options.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_DISABLE_AUTOTUNE", ""}};
+    options.environment = {{"DISABLE_AUTOTUNE", ""}};
     return new std::shared_ptr<Runtime>(ValueOrThrow(Runtime::Create(std::move(options))));
   }();
   return *enabled;
