@@ -12,6 +12,7 @@
 #include "testing/device_test.h"
 #include "testing/scale_tactics.h"
 #include "testing/tools.h"
+#include "testing/work_timer.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/fingerprint.h"
@@ -44,6 +45,7 @@ class CallableTest : public testing::CpuDeviceTest {
     policy_.store = std::make_shared<MemoryStore>();
     policy_.observer = observer_;
     policy_.search.quiet = true;
+    policy_.search.timer = &timer_;
   }
   TunedKernel Create(const KernelDefinition& definition) {
     Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
@@ -65,6 +67,7 @@ class CallableTest : public testing::CpuDeviceTest {
     return Status();
   }
 
+  testing::WorkTimer timer_;
   std::optional<testing::ScaleTactics> tactics_;
   AutotunePolicy policy_;
   std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();

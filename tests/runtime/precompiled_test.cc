@@ -8,6 +8,7 @@
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "testing/tools.h"
+#include "testing/work_timer.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/exhaustive_search.h"
 #include "tuneonce/record_store.h"
@@ -55,6 +56,8 @@ class PrecompiledTest : public testing::CpuDeviceTest {
 TEST_F(PrecompiledTest, FilesInATunedLaunchOut) {
   CompileAllBut("");
   AutotunePolicy policy;
+  testing::WorkTimer timer;
+  policy.search.timer = &timer;
   policy.search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
   policy.store = std::make_shared<MemoryStore>();
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
@@ -82,7 +85,9 @@ TEST_F(PrecompiledTest, AConfigWithoutAFileFailsByItsName) {
   DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
   TensorView x_view = View(x), y_view = View(y);
   float factor = 2;
+  testing::WorkTimer timer;
   SearchOptions options;
+  options.timer = &timer;
   options.quiet = true;
   Result<TuningResult> result = exhaustive_search(Definition(), stream_->get(), {x_view, y_view, factor}, options);
   ASSERT_OK(result);

@@ -11,6 +11,7 @@
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
+#include "testing/work_timer.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -109,6 +110,8 @@ TEST_F(TunedKernelTest, GuardsAreCheckedAtEachLaunchAndTheBaselineRuns) {
   });
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());
+  testing::WorkTimer timer;
+  policy_.search.timer = &timer;
   TunedKernel kernel = Create(definition);
   ExpectWorks(kernel, 4000);
   EXPECT_EQ(results_[0].best.config[scale_.work], 1);

@@ -8,6 +8,7 @@
 #include "search/search_call.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
+#include "testing/work_timer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/search_options.h"
@@ -29,6 +30,7 @@ class ExhaustiveSearchTest : public testing::CpuDeviceTest {
   }
 
   testing::ScaleKernel scale_;
+  testing::WorkTimer timer_;
   SearchOptions options_;
   float factor_ = 2;
 };
@@ -36,6 +38,7 @@ class ExhaustiveSearchTest : public testing::CpuDeviceTest {
 TEST_F(ExhaustiveSearchTest, FindsTheConfigThatDoesLessWorkAndTouchesNothing) {
   DeviceBuffer x = Floats(std::vector<float>(20000, 3));
   DeviceBuffer y = Floats(std::vector<float>(20000, 7));
+  options_.timer = &timer_;
   Result<TuningResult> result = Search(scale_.Definition(), x, y);
   ASSERT_OK(result);
   EXPECT_EQ(result->successes.size(), 4u);
@@ -49,6 +52,7 @@ TEST_F(ExhaustiveSearchTest, FindsTheConfigThatDoesLessWorkAndTouchesNothing) {
 TEST_F(ExhaustiveSearchTest, TheEngineAloneTakesTheSeedsFunctions) {
   DeviceBuffer x = Floats(std::vector<float>(5000, 3));
   DeviceBuffer y = Floats(std::vector<float>(5000, 7));
+  options_.timer = &timer_;
   Result<TuningResult> result = exhaustive_search(
       scale_.space, stream_->get(),
       [&](const Config& c) {
@@ -238,9 +242,11 @@ class VerificationTest : public testing::CpuDeviceTest {
  protected:
   static constexpr int kN = 1000;
   static constexpr char kSource[] = R"(
+extern "C" __attribute__((weak)) long tuneonce_test_work;
 static void twice(const tuneonce_block&, const float* x, float* y, int n) {
   static int runs = 0;
   ++runs;
+  if (&tuneonce_test_work != nullptr) tuneonce_test_work += KIND == 0 ? 200 : 1;
   for (int work = 0; work < (KIND == 0 ? 200 : 1); ++work)  // The wrong ones are fast.
   for (int i = 0; i < n; ++i) {
     float value = 2 * x[i];
@@ -270,6 +276,7 @@ TUNEONCE_CPU_KERNEL(twice);)";
   }
   Result<TuningResult> Search(const KernelDefinition& definition, SearchOptions options = {}) {
     options.quiet = true;
+    options.timer = &timer_;
     DeviceBuffer x = Floats(std::vector<float>(kN, 3));
     DeviceBuffer y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
@@ -277,6 +284,8 @@ TUNEONCE_CPU_KERNEL(twice);)";
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's data";
     return result;
   }
+
+  testing::WorkTimer timer_;
 };
 
 TEST_F(VerificationTest, AFastWrongKernelCannotWin) {

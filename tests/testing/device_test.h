@@ -86,13 +86,16 @@ inline TensorView View(const DeviceBuffer& buffer) {
   return TensorView::Contiguous(buffer.data(), DType::kFloat32, {static_cast<std::int64_t>(buffer.bytes() / 4)});
 }
 
-/// What every block of `scale` runs: y = WORK times x * factor. WORK is a real choice: more work takes longer.
+/// What every block of `scale` runs: y = WORK times x * factor. WORK is a real choice: more work takes longer. The work
+/// is counted where there is a counter (work_timer.h).
 inline constexpr char kScaleSource[] = R"(
+extern "C" __attribute__((weak)) long tuneonce_test_work;
 static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
   int begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
   for (int work = 0; work < WORK; ++work) {
     for (int i = begin; i < end; ++i) static_cast<volatile float*>(y)[i] = x[i] * factor;
   }
+  if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, WORK, __ATOMIC_RELAXED);
 }
 TUNEONCE_CPU_KERNEL(scale);)";
 
