@@ -139,7 +139,7 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
     // Another thread may have loaded one for another call of the key first.
-    if (!entry->Suits(call)) return LaunchStandIn(stream, call, missed);
+    if (!to_.residency.StandsInFor(call, *entry)) return LaunchStandIn(stream, call, missed);
   }
   stand_ins_.Add();
   return entry->Launch(stream, call);
