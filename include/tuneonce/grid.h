@@ -16,6 +16,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Three extents, x first.
 struct Dim3 {
@@ -133,6 +134,7 @@ struct TUNEONCE_API GridFields {
   }
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_GRID_H_

@@ -9,6 +9,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most parameters that a kernel can declare.
 inline constexpr int kMaxParameters = 24;
@@ -26,6 +27,7 @@ struct Problem {
   DType dtype(int parameter) const { return dtypes[static_cast<std::size_t>(parameter)]; }
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_PROBLEM_H_

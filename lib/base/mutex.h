@@ -26,6 +26,7 @@
 #define TUNEONCE_RELEASE(...) TUNEONCE_THREAD_SAFETY(release_capability(__VA_ARGS__))
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// std::mutex, which ThreadSanitizer knows, as clang's analysis wants it. Taken by a MutexLock.
 class TUNEONCE_THREAD_SAFETY(capability("mutex")) Mutex {
@@ -72,6 +73,7 @@ class Condition {
   std::condition_variable changed_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_MUTEX_H_

@@ -16,6 +16,7 @@
 #include "launch/assumption.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
@@ -342,4 +343,5 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   return BundleReader(std::move(files)).Read(node);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -1,6 +1,7 @@
 #include "bundle/bundle_fill.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node) {
@@ -42,4 +43,5 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
                          : WarmupFill::Uniform(std::move(numbers.first), std::move(numbers.second));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -1,6 +1,7 @@
 #include "bundle/bundle_geometry.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// 4, "M" (a dim), or {"axis": "TILE_M"}.
@@ -109,4 +110,5 @@ Result<GeometryFn> ReadGeometry(const BundleSpace& space, const ManifestNode& va
   return geometry;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
@@ -120,7 +121,8 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  auto listed = std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
+  auto listed =
+      std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
     if (!listed->insert(pattern.Values()).second) return config.Error("it is listed twice");
@@ -269,4 +271,5 @@ Result<SumOfProducts> BundleSpace::ReadSum(const ManifestNode& node) const {
   return formula;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -11,6 +11,7 @@
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Values of some axes.
 struct ConfigPattern {
@@ -76,6 +77,7 @@ class BundleSpace {
   std::vector<NamedAxis> axes_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_

@@ -9,6 +9,7 @@
 #include "bundle/bundle_options.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
@@ -208,4 +209,5 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
@@ -284,4 +285,5 @@ Status ValidateForLaunch(KernelDefinition& definition) {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -60,7 +60,7 @@ class CubinsAsTheyAre final : public Toolchain {
 
  protected:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     return Own().Compile(source, hints, target, limits);
   }
 

@@ -45,7 +45,7 @@ Result<std::string> MemoToolchain::Version() const {
 }
 
 Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                                          const CompileLimits& limits) const {
+                                          const WaitLimits& limits) const {
   if (is_missing_) return UnavailableError("no compiler here");
   ++num_asked_;
   static std::mutex mutex;
