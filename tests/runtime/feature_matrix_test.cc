@@ -1,5 +1,5 @@
-// What meets what: launch paths, keys, variants, stores, modes, devices, shared memory and a missing compiler, in pairs.
-// What each case must do is computed by an Oracle, which was written from docs/modes.md.
+// What meets what: launch paths, keys, variants, stores, modes, devices, shared memory and a missing compiler, in
+// pairs. What each case must do is computed by an Oracle, which was written from docs/modes.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -245,9 +245,8 @@ class FeatureMatrixTest : public ::testing::TestWithParam<Case> {
       DType dtype = arguments.x_view.dtype;
       shape.dtypes = {{"x", dtype}, {"y", dtype}};
     }
-    Status warmed = by_shape
-                        ? tuned_->Warmup(stream().get(), {shape})
-                        : tuned_->WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size());
+    Status warmed = by_shape ? tuned_->Warmup(stream().get(), {shape})
+                             : tuned_->WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size());
     EXPECT_EQ(warmed.code(), code) << warmed.ToString();
     ExpectCounters();
   }
