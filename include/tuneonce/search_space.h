@@ -108,6 +108,13 @@ class TUNEONCE_API SearchSpace {
   }
   /// The first baseline whose guards hold. Errors: a guard that throws.
   Result<std::optional<Config>> BaselineFor(const Dims& dims) const;
+  /// The hot path's form of BaselineFor: null if there is none.
+  const Config* FittingBaseline(const Dims& dims) const {
+    for (const Config& baseline : baselines_) {
+      if (GuardsHold(baseline, dims)) return &baseline;
+    }
+    return nullptr;
+  }
   const std::optional<Config>& stand_in() const { return stand_in_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;

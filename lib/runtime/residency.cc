@@ -77,7 +77,7 @@ Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, Res
   for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
     const HitTable::Entry* entry = table_.Find(*key);
-    if (entry == nullptr || entry->Suits(call)) return entry;
+    if (entry == nullptr || StandsInFor(call, *entry)) return entry;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");

@@ -57,9 +57,17 @@ class Residency {
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
   [[gnu::always_inline]] const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
-  /// The loaded stand-in that suits the call, as variants' assumptions and configs' guards differ; or null, and in
-  /// `key` what to load it under.
+  /// The loaded stand-in of the call, as variants' assumptions and configs' guards differ; or null, and in `key` what to
+  /// load it under.
   Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
+  /// True if `stand_in`, one of the call's key, suits the call and is the baseline at its dims, if there is one: which
+  /// shape of a bucket came first does not decide what the others run.
+  bool StandsInFor(const BoundCall& call, const HitTable::Entry& stand_in) const {
+    if (!stand_in.Suits(call)) return false;
+    if (stand_in.is_prepared || !definition_.space().has_guards()) return true;
+    const Config* baseline = definition_.space().FittingBaseline(call.problem.dims);
+    return baseline == nullptr || stand_in.kernel->config == *baseline;
+  }
   /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's
   /// dims, and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
