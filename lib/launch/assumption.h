@@ -28,7 +28,7 @@ class TUNEONCE_API AssumptionChecks {
   /// True if all hold. A few compares: part of every launch.
   bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
   /// True if all hold but those about extents, which the dims decide: what may differ between launches of one key.
-  bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
+  [[gnu::always_inline]] bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
 
@@ -98,7 +98,7 @@ class TUNEONCE_API AssumptionChecks {
     void Add(const Check& check);
     void AddMasked(const Masked& check);
     void AddContiguous(const Check& check);
-    bool Hold(const BoundCall& call) const {
+    [[gnu::always_inline]] bool Hold(const BoundCall& call) const {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
         std::uint64_t value;
