@@ -28,7 +28,8 @@ struct Capture {
   std::thread::id owner;
   Stream* origin = nullptr;
   Context* context = nullptr;
-  std::vector<std::weak_ptr<Stream>> streams TUNEONCE_GUARDED_BY(capture_mutex);  ///< The origin, and those that joined through events.
+  std::vector<std::weak_ptr<Stream>> streams
+      TUNEONCE_GUARDED_BY(capture_mutex);  ///< The origin, and those that joined through events.
   bool touches_blocking_stream TUNEONCE_GUARDED_BY(capture_mutex) = false;
   bool invalidated TUNEONCE_GUARDED_BY(capture_mutex) = false;
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();

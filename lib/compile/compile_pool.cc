@@ -43,7 +43,7 @@ struct CompilePool::Impl {
   Condition changed;
   std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; the cheapest first.
   std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;                     // Groups from here on...
-  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;                      // ... and before here are still to be started.
+  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;  // ... and before here are still to be started.
   std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.

@@ -121,8 +121,9 @@ class HitTable {
   const std::size_t num_words_;
   mutable Mutex mutex_;  // Of writers.
   std::vector<std::unique_ptr<const Slots>> all_slots_ TUNEONCE_GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<const Entry>> later_entries_ TUNEONCE_GUARDED_BY(mutex_);  // Those that took another's place.
-  std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);                                // Before them all: by Keep.
+  std::vector<std::unique_ptr<const Entry>> later_entries_
+      TUNEONCE_GUARDED_BY(mutex_);                         // Those that took another's place.
+  std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);  // Before them all: by Keep.
   std::deque<Inserted> inserted_ TUNEONCE_GUARDED_BY(mutex_);
   std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the last of all_slots_.
   std::size_t size_ TUNEONCE_GUARDED_BY(mutex_) = 0;

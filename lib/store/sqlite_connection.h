@@ -48,7 +48,8 @@ class SqliteConnection {
 
   Status Run(const char* what, bool writes, const std::function<int(sqlite3*)>& work);
   /// Once, from opening to the acknowledgement.
-  Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat) TUNEONCE_REQUIRES(mutex_);
+  Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat)
+      TUNEONCE_REQUIRES(mutex_);
   int Transaction(const std::function<int(sqlite3*)>& work) TUNEONCE_REQUIRES(mutex_);
 
   /// Opens what has the store's name, unless it is open.
@@ -64,7 +65,9 @@ class SqliteConnection {
   /// Whether the open file still is what has the store's name.
   bool IsCurrent() const TUNEONCE_REQUIRES(mutex_);
 
-  int Execute(const char* sql) TUNEONCE_REQUIRES(mutex_) { return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
+  int Execute(const char* sql) TUNEONCE_REQUIRES(mutex_) {
+    return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
+  }
   std::int64_t Pragma(const char* sql) TUNEONCE_REQUIRES(mutex_);
   /// In words; remembers an outage if others hold the file locked.
   Status StatusOf(int result, const std::string& what) TUNEONCE_REQUIRES(mutex_);
@@ -78,9 +81,11 @@ class SqliteConnection {
   bool in_memory_ TUNEONCE_GUARDED_BY(mutex_) = false;
   unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
-  std::string error_ TUNEONCE_GUARDED_BY(mutex_);  // What SQLite said of a transaction's first error, before it was rolled back.
+  std::string error_
+      TUNEONCE_GUARDED_BY(mutex_);  // What SQLite said of a transaction's first error, before it was rolled back.
   Clock::time_point deadline_ TUNEONCE_GUARDED_BY(mutex_);
-  std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){0};  // Above 0: in an outage, for so long since its last attempt.
+  std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){
+      0};  // Above 0: in an outage, for so long since its last attempt.
   Clock::time_point retry_at_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
