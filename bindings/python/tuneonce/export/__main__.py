@@ -41,8 +41,8 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         known = json.loads(before)
         replaced = {"cpu", *(v["name"] for v in exported)}
         variants = [v for v in known["variants"] if v["name"] not in replaced] + variants
-        order = {"tile": 0, "tile_any": 1, "triton": 2}
-        variants.sort(key=lambda v: order.get(v["name"], 3))
+        order = {"tile": 0, "tile_any": 1, "triton": 2}  # Of the names without what a capability adds.
+        variants.sort(key=lambda v: order.get(v["name"].split("_sm")[0], 3))
     if declaration.cpu is not None:
         source = file.parent / declaration.cpu
         if source.resolve().parent != folder.resolve():
@@ -79,7 +79,8 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True,
                         help="the bundle's folder; with several kernels, each gets OUT/KERNEL")
     parser.add_argument("--bytecode-version", default="13.3", help="cuTile: of the Tile IR (default: 13.3)")
-    parser.add_argument("--capability", type=int, default=90, help="Triton: compute capability (default: 90)")
+    parser.add_argument("--capability", type=int, action="append",
+                        help="Triton: compute capability (default: 90 for 9.0); may be given several times")
     arguments = parser.parse_args()
     for spec in arguments.kernels:
         try:
@@ -97,7 +98,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
-        exported = triton.export(kernel, name, declaration, folder, arguments.capability)
+        declaration, exported = triton.export(kernel, name, declaration, folder, arguments.capability or [90])
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")

@@ -63,8 +63,12 @@ class Declaration:
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
         names ("tile", "triton") makes them race instead of standing in for each other.
-    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages.
-    configs: the structural configs to export, if not all combinations: one value per structural axis each.
+    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
+        maxnreg. A kernel under @triton.autotune needs no axes: its configs are taken, the first is the baseline.
+    configs: the structural configs to export, if not all combinations: one value per structural axis each. A hint axis that
+        they name, too, is coupled with the others; one that they do not name is not.
+    constants: values of a kernel's parameters that are no axes: constants that do not vary, tensors left out (None), Triton's
+        options that are the same for all configs.
     grid: for all variants; `grids` by variant name overrides it.
     cpu: file (beside the kernel's) with the C++ kernel for the CPU device, of the same symbol.
     parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims and strides for Tile IR,
@@ -81,6 +85,7 @@ class Declaration:
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
     configs: Optional[Sequence[Dict[str, int]]] = None
+    constants: Dict[str, Any] = dataclasses.field(default_factory=dict)
     baseline: Optional[Dict[str, int]] = None
     version: str = "1"
     key: Optional[List[Dict[str, str]]] = None
@@ -118,8 +123,11 @@ class Declaration:
 
     def all_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """Structural configs with every combination of the hint axes."""
-        hints = [dict(zip(self.hint_axes, values)) for values in itertools.product(*self.hint_axes.values())]
-        return [{**config, **hint} for config in self.structural_configs(backend) for hint in hints]
+        result = []
+        for config in self.structural_configs(backend):
+            free = {n: v for n, v in self.hint_axes.items() if n not in config}  # Those that `configs` does not couple.
+            result += [{**config, **dict(zip(free, values))} for values in itertools.product(*free.values())]
+        return result
 
     def tensors(self) -> List[Dict[str, Any]]:
         return [p for p in self.parameters if p["kind"] == "tensor"]
@@ -137,24 +145,27 @@ class Declaration:
                 return number
         return -1
 
-    def assumptions(self, divisible: bool = False, strides: bool = True) -> List[Dict[str, Any]]:
-        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; with `strides`,
-        contiguous along the last dimension, and other strides divisible by what `alignment` is of."""
+    def assumptions(self, divisible: bool = False) -> List[Dict[str, Any]]:
+        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; contiguous along the last
+        dimension, and other strides divisible by what `alignment` is of."""
         result: List[Dict[str, Any]] = []
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
             row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
             result.append({"tensor": name, "aligned": self.alignment})
-            if not strides:
-                continue
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
         for name, divisor in self.divisible.items() if divisible else ():
             each, dimension = next((t, t["dims"].index(name)) for t in tensors if name in t["dims"])
             result.append({"tensor": each["name"], "dimension": dimension, "extent_divisible_by": divisor})
-        for a, b in itertools.combinations(tensors, 2):
+        return result + self.no_overlaps()
+
+    def no_overlaps(self) -> List[Dict[str, Any]]:
+        """What `alias_groups` says, in the manifest's words."""
+        result: List[Dict[str, Any]] = []
+        for a, b in itertools.combinations(self.tensors(), 2):
             written = a["access"] != "in" or b["access"] != "in"
             group = self.alias_group_of(a["name"])
             if written and (group < 0 or group != self.alias_group_of(b["name"])):
