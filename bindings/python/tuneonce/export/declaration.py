@@ -5,7 +5,7 @@ import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from tuneonce.export import config_list, constants as constant_values
-from tuneonce.export.declaration_check import check_declaration
+from tuneonce.export.declaration_check import check_axes, check_declaration
 from tuneonce.export.declaration_error import DeclarationError
 
 
@@ -105,13 +105,19 @@ class Declaration:
         for grid in (self.grid, *self.grids.values()):
             check_grid(grid)
         self._read_configs()
-        fixed = [n for n, v in self.axes.items() if len(v) == 1 and isinstance(v[0], bool)]
-        self.constants = {**{n: self.axes[n][0] for n in fixed}, **self.constants}
-        self.axes = {n: sorted(v) if set(map(type, v)) == {bool} else v for n, v in self.axes.items() if n not in fixed}
+        check_axes(self)
+        self._settle_truths()
+        check_declaration(self)
+
+    def _settle_truths(self) -> None:
+        """An axis of one truth value is a constant; one of two has them in the manifest's order."""
+        truths = {n: sorted(set(v)) for n, v in self.axes.items() if {type(each) for each in v} == {bool}}
+        fixed = {n: v[0] for n, v in truths.items() if len(v) == 1}
+        self.constants = {**fixed, **self.constants}
+        self.axes = {n: truths.get(n, v) for n, v in self.axes.items() if n not in fixed}
         for config in [*(self.configs or ()), *([self.baseline] if self.baseline is not None else ())]:
             for name in fixed:
                 config.pop(name, None)
-        check_declaration(self)
 
     def _read_configs(self) -> None:
         """Configs and baseline as dicts, and the axes that only they name."""

@@ -11,7 +11,6 @@ DEFAULT_MAX_CONFIGS = 30
 def check_declaration(declaration: Any) -> None:
     """Raises DeclarationError naming the first thing that is wrong."""
     _check_dims(declaration)
-    _check_axes(declaration)
     _check_constants(declaration)
     _check_size(declaration)
 
@@ -50,7 +49,8 @@ def _check_dims(declaration: Any) -> None:
             raise DeclarationError(f"the alias group {list(group)} is not two or more tensors; there are: {_listed(tensors)}")
 
 
-def _check_axes(declaration: Any) -> None:
+def check_axes(declaration: Any) -> None:
+    """Raises DeclarationError for axes that are no lists of values, and for configs that are not made of them."""
     axes = {**declaration.axes, **declaration.hint_axes}
     for name, values in axes.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
