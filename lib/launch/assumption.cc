@@ -82,8 +82,9 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
 
 void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
-  bool is_of_extent =
-      check.kind == Assumption::Kind::kExtentDivisibleBy || check.kind == Assumption::Kind::kExtentFitsInt32;
+  bool is_of_extent = check.kind == Assumption::Kind::kExtentIs ||
+                      check.kind == Assumption::Kind::kExtentDivisibleBy ||
+                      check.kind == Assumption::Kind::kExtentFitsInt32;
   (is_of_extent ? extents_ : others_).Add(check);
 }
 
@@ -139,6 +140,8 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
     case Assumption::Kind::kStrideDivisibleBy:
       return multiple(stride);
+    case Assumption::Kind::kExtentIs:
+      return masked(extent, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
     case Assumption::Kind::kExtentDivisibleBy:
       return multiple(extent);
     case Assumption::Kind::kStrideFitsInt32:
@@ -179,6 +182,8 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
     case Assumption::Kind::kStrideDivisibleBy:
       return tensor.strides[dimension] % value == 0;
+    case Assumption::Kind::kExtentIs:
+      return tensor.shape[dimension] == value;
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
     case Assumption::Kind::kStrideFitsInt32:
@@ -247,6 +252,10 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
     case Assumption::Kind::kStrideDivisibleBy:
       what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which ", check.value,
                           " does not divide");
+      break;
+    case Assumption::Kind::kExtentIs:
+      what = absl::StrCat(dimension, " (", DimOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
+                          check.value);
       break;
     case Assumption::Kind::kExtentDivisibleBy:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,

@@ -2,7 +2,7 @@
 import triton
 import triton.language as tl
 
-from tuneonce.export import Declaration, dim, scalar, stride, tensor
+from tuneonce.export import ConstantOf, Declaration, dim, scalar, stride, tensor
 
 BY_ROWS = {"pattern": "tile_coverage", "tiles": [["M", 1]]}
 BY_BLOCK = {"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]}
@@ -151,6 +151,7 @@ def by_extent(x, y, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
 
 
 by_extent_bundle = vectors(axes={"BLOCK": [256]})
+known, known_bundle = by_extent, vectors(axes={"BLOCK": [256]}, constants={"n": ConstantOf("N", [1000, 4096])})
 uneven, uneven_bundle = by_extent, vectors(axes={"BLOCK": [256]}, constants={"EVEN": False})
 
 

@@ -10,7 +10,9 @@ from triton.backends import backends
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from tuneonce.export.declaration import Declaration, DeclarationError
+from tuneonce.export import config_list, constants
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_kernel import OPTIONS, TritonKernel, note
 from tuneonce.export.triton_specialization import Specialization
 
@@ -20,8 +22,6 @@ TYPES = {"bool": "i1", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u
          "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
 # From here on Triton's PTX is for one architecture alone (sm_90a); before, newer ones of the same family run it.
 FIRST_SPECIFIC = 90
-# As SearchSpace has it.
-MOST_CONFIGS = 30
 
 
 class CompileError(DeclarationError):
@@ -51,53 +51,44 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     check_tile_ir()
     capabilities = sorted(set(capabilities))
     kernel_of = TritonKernel(kernel, name, declaration)
-    check_number(name, kernel_of.declaration)
-    artifacts = {(c, is_general): Artifacts(kernel_of, c, is_general) for c in capabilities for is_general in (False, True)}
+    pairs = [(Artifacts(kernel_of, c, extents, False), Artifacts(kernel_of, c, extents, True))
+             for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
     for config in kernel_of.declaration.all_configs("triton"):
         try:
-            compiled = {of: each.compile(config) for of, each in artifacts.items()}
+            compiled = [(each, each.compile(config)) for pair in pairs for each in pair]
         except CompileError as error:
             if not kernel_of.has_own_configs:
                 raise
             note(name, f"left out, as Triton itself would: {error}")
             kernel_of.leave_out(config)
             continue
-        for of, each in compiled.items():
-            artifacts[of].add(config, each)
+        for each, code in compiled:
+            each.add(config, code)
     variants = []
-    for capability in capabilities:
-        usual, general = artifacts[capability, False], artifacts[capability, True]
+    for usual, general in pairs:
         if usual.has_code_of(general):
-            chosen = [(general, f"triton_sm{capability}")]
+            variants.append(general.variant(folder, "", capabilities))
         else:
-            chosen = [(usual, f"triton_sm{capability}"), (general, f"triton_sm{capability}_any")]
-        for each, variant in chosen:
-            variants.append({**each.variant(variant, folder), "targets": targets_of(capability, capabilities)})
+            variants += [usual.variant(folder, "", capabilities), general.variant(folder, "any", capabilities)]
     return kernel_of.declaration, variants
 
 
-def check_number(name: str, declaration: Declaration) -> None:
-    number, most = len(declaration.all_configs()), declaration.max_configs or MOST_CONFIGS
-    if number > most:
-        raise DeclarationError(f"kernel '{name}' has {number} configs, more than {most}: list fewer (configs), or write "
-                               f"max_configs={number}")
-
-
 class Artifacts:
-    """The code of one variant: for one capability, with or without what Triton's JIT would specialize for."""
+    """The code of one variant: for one capability and the extents that are constants, with or without what Triton's JIT would
+    specialize for."""
 
-    def __init__(self, kernel: TritonKernel, capability: int, is_general: bool) -> None:
+    def __init__(self, kernel: TritonKernel, capability: int, extents: Dict[str, int], is_general: bool) -> None:
         self._kernel = kernel
         self._capability = capability
-        self._is_general = is_general
-        self._specialization = Specialization(kernel.declaration, is_general)
+        self._extents = extents
+        self._specialization = Specialization(kernel.declaration, is_general, extents)
         self._taken: List[Dict[str, Any]] = []
         self._code: List[Tuple[Dict[str, Any], Any]] = []  # By config, without axes that mean nothing to Triton.
 
     def compile(self, config: Dict[str, Any]) -> Any:
         """Errors: CompileError if Triton's compiler says no; DeclarationError if the kernel cannot be launched from a bundle."""
         function, declaration = self._kernel.function, self._kernel.declaration
-        values = self._kernel.values(config)
+        values = self._kernel.values(config, self._extents)
         by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
         arguments = [n for n in function.arg_names if n not in values]
         known = {n.lower() for n in values}
@@ -105,17 +96,18 @@ class Artifacts:
         declaration.check_names(self._kernel.name, arguments, names)
         self._taken = [by_name[n] for n in names]
         signature, attributes = {n: "constexpr" for n in function.arg_names}, {}
-        constants = {(function.arg_names.index(n),): v for n, v in values.items() if n in function.arg_names}
+        fixed = {(function.arg_names.index(n),): v for n, v in values.items() if n in function.arg_names}
         for argument, parameter in zip(arguments, self._taken):
             index = (function.arg_names.index(argument),)
             if self._specialization.is_one(parameter):
-                constants[index] = 1
+                fixed[index] = 1
                 continue
             signature[argument] = ("*" if parameter["kind"] == "tensor" else "") + TYPES[parameter["dtype"]]
             if self._specialization.divisor_of(parameter) > 1:
                 attributes[index] = [["tt.divisibility", self._specialization.divisor_of(parameter)]]
-        options = {n: values[n] for n in OPTIONS if values.get(n) is not None and (n == "enable_fp_fusion" or values[n] != 0)}
-        source = ASTSource(function, signature, constexprs=constants, attrs=attributes)
+        options = {n: values[n] for n in OPTIONS if values.get(n) is not None}
+        options = {n: v for n, v in options.items() if n not in config_list.HINTS or v != config_list.NOT_SET}
+        source = ASTSource(function, signature, constexprs=fixed, attrs=attributes)
         where = f"kernel '{self._kernel.name}' for sm_{self._capability}, config {config}"
         try:
             compiled = triton.compile(source, target=GPUTarget("cuda", self._capability, 32), options=options)
@@ -132,21 +124,23 @@ class Artifacts:
     def has_code_of(self, other: "Artifacts") -> bool:
         return [c.asm["ptx"] for _, c in self._code] == [c.asm["ptx"] for _, c in other._code]
 
-    def variant(self, variant: str, folder: pathlib.Path) -> Dict[str, Any]:
-        """Writes its files. Returns the manifest's variant."""
+    def variant(self, folder: pathlib.Path, suffix: str, capabilities: Sequence[int]) -> Dict[str, Any]:
+        """Writes its files. Returns the manifest's variant, its name with `suffix`."""
         declaration = self._kernel.declaration
-        stem = f"{self._kernel.name}{{}}.sm_{self._capability}{'.any' if variant.endswith('_any') else ''}.ptx"
+        suffixes = [*(f"{dim}{extent}" for dim, extent in self._extents.items()), *([suffix] if suffix else [])]
         artifacts = []
         for number, (config, compiled) in enumerate(self._code):
             values = "x".join(str(v) for v in config.values())
-            infix = values if re.fullmatch(r"[\w.x+-]*", values) else str(number)
-            file = folder / stem.format(f".{infix}" if infix else "")
+            infix = values if re.fullmatch(r"[\w.+-]*", values) else str(number)
+            parts = [self._kernel.name, *([infix] if infix else []), f"sm_{self._capability}", *suffixes, "ptx"]
+            file = folder / ".".join(parts)
             file.write_text(compiled.asm["ptx"])
             metadata = compiled.metadata
             artifact = {"config": config, "file": file.name, "symbol": metadata.name, "block": 32 * metadata.num_warps,
                         "shared_memory": metadata.shared}
             artifacts.append({**artifact, "cluster": metadata.num_ctas} if metadata.num_ctas > 1 else artifact)
-        result = {"name": variant, "source": "ptx", "convention": "triton",
+        result = {"name": "_".join([f"triton_sm{self._capability}", *suffixes]), "source": "ptx", "convention": "triton",
+                  "targets": targets_of(self._capability, capabilities),
                   "parameters": [p.get("name", p.get("dim")) for p in self._taken if not self._specialization.is_one(p)],
                   "grid": declaration.grids.get("triton", declaration.grid),
                   "assumptions": self._specialization.assumptions(self._taken), "artifacts": artifacts}

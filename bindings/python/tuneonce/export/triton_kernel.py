@@ -8,9 +8,11 @@ from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from triton.runtime.jit import JITFunction
 
-from tuneonce.export.declaration import Declaration, DeclarationError
+from tuneonce.export import config_list, constants
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration_error import DeclarationError
 
-# What Triton's compiler takes beside the kernel's constants. As hint axes 0 stands for "not set".
+# What Triton's compiler takes beside the kernel's constants; the first four are what every triton.Config has.
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 
 
@@ -69,12 +71,13 @@ class TritonKernel:
         """Whether it is one of the kernel's parameters or the compiler's options."""
         return name in OPTIONS or name in self.function.arg_names
 
-    def values(self, config: Dict[str, Any]) -> Dict[str, Any]:
-        """The kernel's constants and the compiler's options at `config`, by name. Errors: DeclarationError for a constant or a
-        heuristic without a value."""
+    def values(self, config: Dict[str, Any], extents: Dict[str, int]) -> Dict[str, Any]:
+        """The kernel's constants and the compiler's options at `config`, by name, and for the extents that are constants, by
+        dim. Errors: DeclarationError for a constant or a heuristic without a value."""
         result = self._defaults()
-        result.update(self.declaration.constants)
-        result.update({n: self._originals.get(n, {}).get(v, v) for n, v in config.items() if self.is_known(n)})
+        config = {n: self._originals.get(n, {}).get(v, v) for n, v in config.items()}
+        given = constants.values_at(self.declaration.constants, config, extents)
+        result.update({n: v for n, v in given.items() if self.is_known(n) and (n in config or n in self.declaration.constants)})
         for name, heuristic in self._heuristics:
             if name in self._declared:
                 continue
@@ -141,8 +144,8 @@ class TritonKernel:
         own = [dict(config) for config in dict.fromkeys(tuple((n, axes[n][i]) for n in axes) for i in range(len(rows)))]
         if len(own) < len(rows):
             note(self.name, f"{len(rows) - len(own)} of the {len(rows)} configs of @triton.autotune are the same as others here")
-        structural = {n: sorted(set(v)) for n, v in axes.items() if n not in OPTIONS}
-        hints = {n: sorted(set(v)) for n, v in axes.items() if n in OPTIONS}
+        structural = {n: sorted(set(v)) for n, v in axes.items() if n not in config_list.HINTS}
+        hints = {n: sorted(set(v)) for n, v in axes.items() if n in config_list.HINTS}
         others = [dict(zip(self.declaration.axes, v)) for v in itertools.product(*self.declaration.axes.values())]
         self.declaration = dataclasses.replace(
             self.declaration, axes={**self.declaration.axes, **structural}, hint_axes={**self.declaration.hint_axes, **hints},
@@ -155,16 +158,16 @@ class TritonKernel:
 
     def _replace_constants(self) -> None:
         """Grids and guards may name what is the same in all configs, and hence no axis: they get its value."""
-        constants = self.declaration.constants
+        fixed = self.declaration.constants
 
         def replaced(value: Any) -> Any:
             if isinstance(value, dict):
-                if set(value) == {"axis"} and value["axis"] in constants and value["axis"] not in self.declaration.axes:
-                    return constants[value["axis"]]
+                if set(value) == {"axis"} and value["axis"] in fixed:
+                    return fixed[value["axis"]]
                 return {n: replaced(v) for n, v in value.items()}
             return [replaced(v) for v in value] if isinstance(value, (list, tuple)) else value
 
-        guards = [{n: constants.get(v, v) if n in ("at_most", "at_least", "divisible_by") and isinstance(v, str) else v
+        guards = [{n: fixed.get(v, v) if n in ("at_most", "at_least", "divisible_by") and isinstance(v, str) else v
                    for n, v in guard.items()} for guard in self.declaration.guards]
         self.declaration = dataclasses.replace(self.declaration, grid=replaced(self.declaration.grid), guards=guards,
                                                grids={n: replaced(g) for n, g in self.declaration.grids.items()})
@@ -189,9 +192,8 @@ class TritonKernel:
             row = {**config.kwargs, **{n: getattr(config, n, None) for n in OPTIONS[:4] if n not in config.kwargs}}
             ignored |= {n for n in row if not self.is_known(n)}
             ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *OPTIONS)}
-            constants = self.declaration.constants
             rows.append({n: getattr(v, "value", v) if type(v).__name__ == "constexpr" else v
-                         for n, v in row.items() if self.is_known(n) and n not in constants})
+                         for n, v in row.items() if self.is_known(n) and n not in self.declaration.constants})
         if ignored:
             note(self.name, f"{', '.join(sorted(ignored))} of its configs mean nothing here and are ignored")
         names = list(dict.fromkeys(n for row in rows for n in row))
@@ -205,8 +207,8 @@ class TritonKernel:
 
     def _axis(self, name: str, values: Sequence[Any]) -> List[Any]:
         """The values as an axis can have them: whole numbers, numbers, truth values, or else text."""
-        if name in OPTIONS:
-            result = [0 if v is None else int(v) for v in values]
+        if name in config_list.HINTS:
+            result = [config_list.NOT_SET if v is None else int(v) for v in values]
         elif all(isinstance(v, bool) for v in values) or all(type(v) in (int, float) for v in values):
             result = [float(v) for v in values] if any(isinstance(v, float) for v in values) else list(values)
         else:

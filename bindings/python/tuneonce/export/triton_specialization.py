@@ -1,5 +1,5 @@
 """What Triton's own JIT compiles for beside types: arguments divisible by 16, integers equal to 1."""
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Sequence
 
 from tuneonce.export.declaration import Declaration
 
@@ -14,12 +14,14 @@ class Specialization:
     just that. Extents of outer dimensions (a batch, tokens) are left open, so that one token runs the same code as 4096. The
     second, behind it, assumes nothing.
 
-    What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case.
+    What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case; and both
+    are for the `extents` that are constants, by dim.
     """
 
-    def __init__(self, declaration: Declaration, is_general: bool) -> None:
+    def __init__(self, declaration: Declaration, is_general: bool, extents: Dict[str, int]) -> None:
         self._declaration = declaration
         self._is_general = is_general
+        self._extents = extents
         self._tensors = {t["name"]: t for t in declaration.tensors()}
         self._example: Dict[str, int] = dict((declaration.example or {}).get("dims", {}))
         outer = {d for t in self._tensors.values() for d in t["dims"][:-1]}
@@ -29,6 +31,8 @@ class Specialization:
 
     def divisor_of(self, parameter: Dict[str, Any]) -> int:
         """What the parameter is assumed to be divisible by; 1 for nothing."""
+        if parameter["kind"] == "dim" and parameter["dim"] in self._extents:
+            return DIVISOR if self._extents[parameter["dim"]] % DIVISOR == 0 else 1
         if self._is_general:
             return 1
         if parameter["kind"] == "tensor":
@@ -49,7 +53,7 @@ class Specialization:
             return False
         stride = 1
         for name in self._tensors[parameter["tensor"]]["dims"][parameter["dimension"] + 1:]:
-            stride *= self._example.get(name, DIVISOR)
+            stride *= self._extents.get(name, self._example.get(name, DIVISOR))
         return stride % DIVISOR == 0
 
     def assumptions(self, taken: Sequence[Dict[str, Any]]) -> List[Dict[str, Any]]:
@@ -66,10 +70,10 @@ class Specialization:
             elif parameter["kind"] == "stride":
                 result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"],
                                "stride_divisible_by": divisor})
-            else:
-                tensor, dimension = self._where(parameter["dim"])
+            elif parameter["dim"] not in self._extents:
+                tensor, dimension = self._declaration.place_of(parameter["dim"])
                 result.append({"tensor": tensor, "dimension": dimension, "extent_divisible_by": divisor})
+        for dim, extent in self._extents.items():
+            tensor, dimension = self._declaration.place_of(dim)
+            result.append({"tensor": tensor, "dimension": dimension, "extent": extent})
         return result + self._declaration.no_overlaps()
-
-    def _where(self, dim: str) -> Tuple[str, int]:
-        return next((n, t["dims"].index(dim)) for n, t in self._tensors.items() if dim in t["dims"])
