@@ -191,6 +191,7 @@ def test_what_is_not_found_is_named():
         expect_refusal(Exported(PACKAGE, spec, *options), *parts)
     expect_refusal(Exported({"broken.py": "import os\nos.fail()\n"}, "broken.py:copy"),
                    "broken.py cannot be imported: AttributeError", "broken.py:2)")
+    expect_refusal(Exported({"broken.py": "\nx = (\n"}, "broken.py:copy"), "SyntaxError: '(' was never closed", "broken.py:2)")
 
 
 def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
@@ -229,7 +230,7 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"axes": {"TILE": [64, None]}}, "axis 'TILE' has the value None"),
             ({"axes": {"TILE": [64]}, "constants": {"TILE": 64}}, "'TILE' is an axis and a constant"),
             ({"constants": {"TILE": [64, 128]}}, "constant 'TILE' is [64, 128]: a constant has one value"),
-            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is no dim; there are: M, N"),
+            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is no dim or scalar; there are: M, N"),
             ({"constants": {"N": ConstantOf("N", [])}}, "constant 'N' of the dim 'N' needs extents"),
             ({"constants": {"N": ConstantOf("N", [4, 4])}}, "each once and at least 1"),
             ({"constants": {"N": ConstantOf("N", [4]), "W": ConstantOf("N", [8])}}, "constant 'W' has other extents of the dim 'N'"),
@@ -242,6 +243,7 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"hint_axes": {"occupancy": [1.5]}}, "hint 'occupancy' is 1.5; a hint is a whole number, or None"),
             ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline {} has no value for axis 'TILE'"),
             ({"divisible": {"K": 16}}, "divisible names 'K', which is no dim; there are: M, N"),
+            ({"alignments": {"z": 8}}, "alignments names 'z', which is no tensor; there are: x, y"),
             ({"alias_groups": [["x"]]}, "the alias group ['x'] is not two or more tensors; there are: x, y"),
             ({"dims": "MN"}, "dims is a list of names"),
             ({"dims": ["M"]}, "parameter 'x' has the dim 'N', which is not one of dims: M"),

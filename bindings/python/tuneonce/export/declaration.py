@@ -77,7 +77,8 @@ class Declaration:
     divisible: what extents of dims are divisible by where they are: Tile IR is exported twice then, the variant `tile`
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
         they are, and are up to a third faster for it.
-    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too.
+    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too; `alignments` by tensor
+        overrides it.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -95,6 +96,7 @@ class Declaration:
     alias_groups: Sequence[Sequence[str]] = ()
     divisible: Dict[str, int] = dataclasses.field(default_factory=dict)
     alignment: int = 16
+    alignments: Dict[str, int] = dataclasses.field(default_factory=dict)
     tolerance: Optional[Dict[str, float]] = None
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
@@ -177,6 +179,9 @@ class Declaration:
             return list(self.parameters_of[variant])
         return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar")]
 
+    def alignment_of(self, name: str) -> int:
+        return self.alignments.get(name, self.alignment)
+
     def alias_group_of(self, name: str) -> int:
         """A number per alias group; -1 for a tensor in none."""
         for number, group in enumerate(self.alias_groups):
@@ -191,8 +196,8 @@ class Declaration:
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
-            row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
-            result.append({"tensor": name, "aligned": self.alignment})
+            row_divisor = max(1, self.alignment_of(name) // DTYPE_BYTES[each["dtype"]])
+            result.append({"tensor": name, "aligned": self.alignment_of(name)})
             if not strides:
                 continue
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
