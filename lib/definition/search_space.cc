@@ -150,8 +150,8 @@ SearchSpace& SearchSpace::AddTargetFilter(const std::string& name,
   return *this;
 }
 
-SearchSpace& SearchSpace::AddGuard(const std::string& name, std::function<bool(const Config&, const Dims&)> holds) {
-  guards_.push_back(Guard{name, std::move(holds)});
+SearchSpace& SearchSpace::Add(Guard guard) {
+  guards_.push_back(std::move(guard));
   return *this;
 }
 
@@ -170,9 +170,9 @@ SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignm
   return *this;
 }
 
-Result<std::optional<Config>> SearchSpace::BaselineFor(const Dims& dims) const {
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
   for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, dims));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, problem));
     if (failing.empty()) return std::optional<Config>(baseline);
   }
   return std::optional<Config>();
@@ -238,17 +238,17 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
   return std::string();
 }
 
-Result<std::string> SearchSpace::FailingGuard(const Config& config, const Dims& dims) const {
+Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
   for (const Guard& guard : guards_) {
     TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
+        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
     if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
   return std::string();
 }
 
-Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
   if (failing.empty()) return Status();
   return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
 }
@@ -270,10 +270,10 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
   return Status();
 }
 
-Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const {
+Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
   std::vector<Config> fit;
   for (Config& config : *configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
     if (failing.empty()) {
       fit.push_back(std::move(config));
     } else {
@@ -284,11 +284,11 @@ Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Dr
   return Status();
 }
 
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                                   const Drops& drops) const {
   if (!configs.empty()) return configs;
   if (fallback_) return std::vector<Config>{*fallback_};
-  if (dims != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *dims));
+  if (problem != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *problem));
   auto most =
       std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
@@ -298,7 +298,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "; relax it, or set a baseline or a fallback"));
 }
 
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
   TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   std::vector<Config> configs;
   Drops drops;
@@ -318,23 +318,23 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
       ++drops[dropped];
     }
   }
-  if (dims != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*dims, &configs, &drops));
+  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
                                              max_configs_, " are allowed: narrow it, or call AllowConfigs(",
                                              configs.size(), ")"));
   }
-  return NotEmpty(std::move(configs), target, dims, drops);
+  return NotEmpty(std::move(configs), target, problem, drops);
 }
 
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
-                                                 const Dims& dims) const {
+                                                 const Problem& problem) const {
   if (!has_guards()) return configs;
   Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(dims, &configs, &drops));
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &dims, drops);
+  return NotEmpty(std::move(configs), target, &problem, drops);
 }
 
 Status SearchSpace::TakeMisuse() const {

@@ -89,7 +89,7 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
     if (parameters[i].kind != ParameterKind::kScalar) continue;
-    std::memcpy(&waiting.shape.scalars[i], call.values[i], DTypeBytes(parameters[i].dtype));
+    std::memcpy(&waiting.shape.scalars[i], call.problem.values[i], DTypeBytes(parameters[i].dtype));
   }
   if (!waiting_.Add(std::move(waiting))) return;
   ResidentKey stand_in_key;

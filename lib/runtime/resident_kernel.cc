@@ -47,8 +47,9 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
 Result<ResidentKernel::Workspaces> ResidentKernel::AllocateWorkspaces(CUstream stream, const BoundCall& call) const {
   CallbackScope scope;
   Workspaces workspaces;
-  std::vector<std::size_t> sizes =
-      Naming("a workspace function", [&] { return layout->WorkspaceBytes(config, call.problem); });
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> sizes, Naming("a workspace function", [&] {
+                              return layout->WorkspaceBytes(config, call.problem);
+                            }));
   for (std::size_t bytes : sizes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(StreamView(*api, stream), bytes));
     workspaces.addresses.push_back(buffer.get());

@@ -45,7 +45,7 @@ struct ResidentKernel {
   bool GuardsHold(const BoundCall& call) const {
     if (!space->has_guards()) return true;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
+    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }

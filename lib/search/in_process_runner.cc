@@ -193,7 +193,7 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   const std::vector<Parameter>& parameters = candidate.definition->parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {  // Scalars are each candidate's own.
     if (parameters[i].kind == ParameterKind::kTensor) {
-      trial->call.values[i] = trial->tensors().trial_call().values[i];
+      trial->call.problem.values[i] = trial->tensors().trial_call().problem.values[i];
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(trial->layout, LayoutOf(candidate));
