@@ -58,7 +58,9 @@ class TUNEONCE_API Term {
   Term(std::int64_t constant) : kind_(Kind::kConstant), constant_(constant) {}  // NOLINT
   Term(int constant) : Term(static_cast<std::int64_t>(constant)) {}             // NOLINT
   Term(const IntAxis& axis) : kind_(Kind::kAxis), axis_(axis) {}                // NOLINT
-  Term(const char* name) : kind_(Kind::kNamed), name_(name) {}                  // NOLINT: a dim, or a scalar.
+  /// `name`: of the axis, for messages.
+  Term(const IntAxis& axis, std::string name) : Term(axis) { name_ = std::move(name); }
+  Term(const char* name) : kind_(Kind::kNamed), name_(name) {}                  // NOLINT: a dim, or else a scalar.
   Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}                               // NOLINT
 
   friend Term operator+(Term a, Term b);
@@ -98,6 +100,8 @@ class TUNEONCE_API Term {
   Result<std::int64_t> Evaluate(const Config& config, const Problem& problem) const;
   /// With values: "M=4096", "TILE_M=64", "4", "ceil_div(M=4096, TILE_M=64) * 2". REQUIRES: Resolve.
   std::string ToString(const Config& config, const Problem& problem) const;
+  /// The same without values: "ceil_div(M, TILE_M) * 2".
+  std::string ToString() const;
 
  private:
   enum class Kind { kConstant, kAxis, kDim, kNamed, kScalar, kNumSms, kSum, kProduct, kQuotient, kCeilDiv, kMin, kMax };
@@ -111,13 +115,16 @@ class TUNEONCE_API Term {
   /// Of an operation on numbers: the result, or kNoValue and why.
   static std::int64_t Apply(Kind kind, std::int64_t a, std::int64_t b, const char** why);
   Status ResolveName(const TermNames& names);
+  /// `leaf(term)`: the text of a term that is no operation.
+  template <typename Leaf>
+  std::string Text(const Leaf& leaf) const;
   template <typename Predicate>
   bool AllParts(const Predicate& holds) const;
 
   Kind kind_;
   std::int64_t constant_ = 0;
   IntAxis axis_;
-  std::string name_;  // Of a dim or a scalar.
+  std::string name_;  // Of an axis, a dim or a scalar.
   Dim dim_;
   int parameter_ = 0;           // kScalar: its index,
   DType dtype_ = DType::kAny;   // and its dtype.

@@ -87,6 +87,12 @@ class TUNEONCE_API SearchSpace {
   /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
   /// A shape that none suits has no baseline.
   SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
+  /// The same where the baseline depends on the target too: each of the list counts on its targets alone.
+  struct Baseline {
+    std::vector<AxisAssignment> values;
+    TargetFilter targets;  ///< Empty: all.
+  };
+  SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
   /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
   SearchSpace& SetFallback(std::vector<AxisAssignment> values);
   /// Allows this many configs. More candidates cost compile and GPU time in proportion.
@@ -113,11 +119,13 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
-  /// The first baseline.
+  /// The first baseline, of whatever target.
   std::optional<Config> baseline() const {
-    return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front());
+    return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// The first baseline whose guards hold. Errors: a guard that throws.
+  /// The first that counts on `target`.
+  std::optional<Config> BaselineOn(const Target& target) const;
+  /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
   const std::optional<Config>& fallback() const { return fallback_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
@@ -146,6 +154,13 @@ class TUNEONCE_API SearchSpace {
     std::function<bool(const Config&, const Problem&)> holds;
   };
 
+  struct TargetBaseline {
+    Config config;
+    TargetFilter targets;
+
+    bool CountsOn(const Target& target) const { return !targets || targets(target); }
+  };
+
   SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
@@ -168,7 +183,7 @@ class TUNEONCE_API SearchSpace {
   std::vector<Constraint> constraints_;
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
-  std::vector<Config> baselines_;  // By preference.
+  std::vector<TargetBaseline> baselines_;  // By preference.
   std::optional<Config> fallback_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

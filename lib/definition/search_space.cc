@@ -160,20 +160,37 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   return *this;
 }
 
-SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) { return SetBaselines({std::move(values)}); }
+SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
+  return SetBaselinesByTarget({{std::move(values), nullptr}});
+}
 
 SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
+  std::vector<Baseline> baselines;
+  for (const std::vector<AxisAssignment>& values : list) baselines.push_back({values, nullptr});
+  return SetBaselinesByTarget(std::move(baselines));
+}
+
+SearchSpace& SearchSpace::SetBaselinesByTarget(std::vector<Baseline> list) {
   baselines_.clear();
-  for (const std::vector<AxisAssignment>& values : list) {
-    if (std::optional<Config> baseline = MakeConfig("baseline", values)) baselines_.push_back(*std::move(baseline));
+  for (Baseline& baseline : list) {
+    if (std::optional<Config> config = MakeConfig("baseline", baseline.values)) {
+      baselines_.push_back({*std::move(config), std::move(baseline.targets)});
+    }
   }
   return *this;
 }
 
+std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
+  auto first = std::find_if(baselines_.begin(), baselines_.end(),
+                            [&](const TargetBaseline& baseline) { return baseline.CountsOn(target); });
+  return first == baselines_.end() ? std::nullopt : std::optional<Config>(first->config);
+}
+
 Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, problem));
-    if (failing.empty()) return std::optional<Config>(baseline);
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(problem.target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
+    if (failing.empty()) return std::optional<Config>(baseline.config);
   }
   return std::optional<Config>();
 }
@@ -261,11 +278,12 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
     return InvalidArgumentError(
         absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline, target));
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline.config, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
   }
   return Status();
 }
@@ -288,7 +306,8 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
                                                   const Drops& drops) const {
   if (!configs.empty()) return configs;
   if (fallback_) return std::vector<Config>{*fallback_};
-  if (problem != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *problem));
+  std::optional<Config> first = BaselineOn(target);
+  if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most =
       std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
@@ -352,7 +371,9 @@ std::string SearchSpace::ToString() const {
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);
   for (const Filter& filter : filters_) absl::StrAppend(&text, "; target filter ", filter.name);
   for (const Guard& guard : guards_) absl::StrAppend(&text, "; guard ", guard.name);
-  for (const Config& baseline : baselines_) absl::StrAppend(&text, "; baseline {", baseline.ToString(), "}");
+  for (const TargetBaseline& baseline : baselines_) {
+    absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
+  }
   if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
   return text;
 }

@@ -43,16 +43,13 @@ Status Term::Resolve(const TermNames& names, std::int64_t least) {
     }
     name_ = names.dims[static_cast<std::size_t>(dim_.index)];
   }
-  return name_.empty() ? Status() : ResolveName(names);
+  return name_.empty() || kind_ == Kind::kAxis ? Status() : ResolveName(names);
 }
 
 Status Term::ResolveName(const TermNames& names) {
   auto dim = std::find(names.dims.begin(), names.dims.end(), name_);
   auto scalar = std::find_if(names.scalars.begin(), names.scalars.end(),
                              [&](const TermNames::Scalar& each) { return each.name == name_; });
-  if (dim != names.dims.end() && scalar != names.scalars.end()) {
-    return InvalidArgumentError(absl::StrCat("'", name_, "' is a dim and a scalar: rename one of them"));
-  }
   if (dim != names.dims.end()) {
     kind_ = Kind::kDim;
     dim_.index = static_cast<int>(dim - names.dims.begin());
@@ -139,31 +136,48 @@ Result<std::int64_t> Term::Evaluate(const Config& config, const Problem& problem
   return InvalidArgumentError(absl::StrCat(ToString(config, problem), " ", why));
 }
 
+template <typename Leaf>
+std::string Term::Text(const Leaf& leaf) const {
+  if (!IsOperation()) return leaf(*this);
+  auto part = [&](const Term& term) {
+    std::string text = term.Text(leaf);
+    bool needs_brackets = kind_ == Kind::kProduct && term.kind_ == Kind::kSum;
+    return needs_brackets ? absl::StrCat("(", text, ")") : text;
+  };
+  std::string a = part(operands_->a), b = part(operands_->b);
+  switch (kind_) {
+    case Kind::kSum:
+      return absl::StrCat(a, " + ", b);
+    case Kind::kProduct:
+      return absl::StrCat(a, " * ", b);
+    case Kind::kQuotient:
+      return absl::StrCat("floor_div(", a, ", ", b, ")");
+    case Kind::kCeilDiv:
+      return absl::StrCat("ceil_div(", a, ", ", b, ")");
+    default:
+      return absl::StrCat(kind_ == Kind::kMin ? "min(" : "max(", a, ", ", b, ")");
+  }
+}
+
+std::string Term::ToString() const {
+  return Text([](const Term& term) {
+    if (term.kind_ == Kind::kConstant) return absl::StrCat(term.constant_);
+    if (term.kind_ == Kind::kNumSms) return std::string("num_sms");
+    return term.name_.empty() ? std::string("axis") : term.name_;
+  });
+}
+
 std::string Term::ToString(const Config& config, const Problem& problem) const {
-  if (IsOperation()) {
-    auto part = [&](const Term& term) {
-      std::string text = term.ToString(config, problem);
-      bool needs_brackets = kind_ != Kind::kSum && term.kind_ == Kind::kSum;
-      return needs_brackets ? absl::StrCat("(", text, ")") : text;
-    };
-    if (kind_ == Kind::kSum) return absl::StrCat(part(operands_->a), " + ", part(operands_->b));
-    if (kind_ == Kind::kProduct) return absl::StrCat(part(operands_->a), " * ", part(operands_->b));
-    const char* name = kind_ == Kind::kQuotient  ? "floor_div"
-                       : kind_ == Kind::kCeilDiv ? "ceil_div"
-                       : kind_ == Kind::kMin     ? "min"
-                                                 : "max";
-    return absl::StrCat(name, "(", operands_->a.ToString(config, problem), ", ",
-                        operands_->b.ToString(config, problem), ")");
-  }
-  std::int64_t value = Value(config, problem);
-  if (kind_ == Kind::kConstant) return absl::StrCat(value);
-  std::string name = name_;
-  if (kind_ == Kind::kNumSms) name = "num_sms";
-  if (kind_ == Kind::kAxis) {
-    auto index = static_cast<std::size_t>(axis_.index());
-    name = index < config.values().size() ? config.AxisName(index) : "axis";
-  }
-  return value == kNoValue ? absl::StrCat(name, ", which has no value that fits 64 bits") : absl::StrCat(name, "=", value);
+  return Text([&](const Term& term) {
+    std::int64_t value = term.Value(config, problem);
+    if (term.kind_ == Kind::kConstant) return absl::StrCat(value);
+    std::string name = term.name_;
+    if (term.kind_ == Kind::kNumSms) name = "num_sms";
+    auto axis = static_cast<std::size_t>(term.axis_.index());
+    if (term.kind_ == Kind::kAxis) name = axis < config.values().size() ? config.AxisName(axis) : "axis";
+    if (value == kNoValue) return absl::StrCat(name, ", which has no value that fits 64 bits");
+    return absl::StrCat(name, "=", value);
+  });
 }
 
 }  // namespace tuneonce

@@ -174,7 +174,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch(kernel, space.baseline(), target, stream, std::move(planned), options, std::move(memory)));
+                            RunSearch(kernel, space.BaselineOn(target), target, stream, std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
 

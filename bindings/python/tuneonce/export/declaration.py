@@ -5,6 +5,44 @@ import pathlib
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 
+# A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
+Term = Union[int, str, Dict[str, Any], List[Any]]
+
+
+def ceil_div(a: Term, b: Term) -> Term:
+    return {"ceil_div": [a, b]}
+
+
+def floor_div(a: Term, b: Term) -> Term:
+    return {"floor_div": [a, b]}
+
+
+def add(*terms: Term) -> Term:
+    return {"sum": list(terms)}
+
+
+def product(*terms: Term) -> Term:
+    return {"product": list(terms)}
+
+
+def least(*terms: Term) -> Term:
+    return {"min": list(terms)}
+
+
+def greatest(*terms: Term) -> Term:
+    return {"max": list(terms)}
+
+
+def num_sms() -> Term:
+    """Multiprocessors of the device that is launched on."""
+    return {"device": "num_sms"}
+
+
+def blocks(*terms: Term) -> Dict[str, Any]:
+    """The grid of as many blocks as one to three terms say: blocks(product(ceil_div("M", "TM"), ceil_div("N", "TN")))."""
+    return {"pattern": "fixed", "blocks": list(terms)}
+
+
 def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
     return parameter if warmup is None else {**parameter, "warmup": warmup}
 
@@ -41,6 +79,16 @@ def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optiona
             "dimension": dimension, "dtype": dtype}
 
 
+def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
+    """The value of a term, for kernels that take it as a parameter; the caller does not pass it."""
+    return {"name": name, "kind": "derived", "value": value, "dtype": dtype}
+
+
+def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]:
+    """Scratch memory of so many elements, contents undefined; the caller does not pass it."""
+    return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
+
+
 class DeclarationError(ValueError):
     """What is wrong with a declaration, in one line."""
 
@@ -74,6 +122,8 @@ class Declaration:
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
         they are, and are up to a third faster for it.
     alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too.
+    baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
+    targets_of, options_of: by variant name, its `targets` and compiler `options`.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -81,7 +131,7 @@ class Declaration:
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
     configs: Optional[Sequence[Dict[str, int]]] = None
-    baseline: Optional[Dict[str, int]] = None
+    baseline: Union[None, Dict[str, Any], List[Dict[str, Any]]] = None
     version: str = "1"
     key: Optional[List[Dict[str, str]]] = None
     guards: Sequence[Dict[str, Any]] = ()
@@ -95,6 +145,11 @@ class Declaration:
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
+    unordered: bool = False
+    fallback: Optional[Dict[str, Any]] = None
+    target_filters: Sequence[Dict[str, Any]] = ()
+    targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
+    options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -172,10 +227,17 @@ class Declaration:
         if self.configs is not None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "tolerance": self.tolerance, "work": self.work, "example": self.example}
+                    "target_filters": list(self.target_filters) or None, "fallback": self.fallback,
+                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "example": self.example}
         result.update({field: value for field, value in optional.items() if value is not None})
-        result["variants"] = list(variants)
+        result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
+
+    def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
+        """`variant` with what `targets_of` and `options_of` say of it."""
+        name = variant["name"]
+        chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name)}
+        return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
         """The variant for the CPU device; `source` was copied into the bundle."""
