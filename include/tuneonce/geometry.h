@@ -12,6 +12,7 @@
 #include "tuneonce/grid.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The shape of one launch.
 struct TUNEONCE_API Geometry {
@@ -85,6 +86,7 @@ class TUNEONCE_API GeometryFn {
   std::function<Geometry(const Config&, const Problem&)> function_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_GEOMETRY_H_

@@ -18,6 +18,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Three extents, x first.
 struct Dim3 {
@@ -217,6 +218,7 @@ struct TUNEONCE_API GridFields {
   }
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_GRID_H_

@@ -25,6 +25,7 @@
 #include "tuneonce/tolerance.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How logical parameters become a kernel's parameters.
 enum class CallingConvention {
@@ -385,6 +386,7 @@ class TUNEONCE_API KernelDefinition {
   WorkFn work_operations_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_KERNEL_DEFINITION_H_

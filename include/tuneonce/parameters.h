@@ -20,6 +20,7 @@
 #include "tuneonce/tolerance.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A number of a WarmupFill: given, or the value that a dim, or a term over dims, has in the shape which is warmed.
 struct FillNumber {
@@ -258,6 +259,7 @@ inline Parameter Descriptor(
   return parameter;
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_PARAMETERS_H_

@@ -13,6 +13,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most parameters that a kernel can declare.
 inline constexpr int kMaxParameters = 24;
@@ -46,6 +47,7 @@ struct TUNEONCE_API Problem {
   const void* FindScalar(int parameter, DType dtype) const;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_PROBLEM_H_

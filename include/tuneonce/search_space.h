@@ -20,8 +20,9 @@
 #include "tuneonce/target.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
-/// One `axis = value` of a baseline or fallback.
+/// One `axis = value` of a baseline or stand-in.
 struct AxisAssignment {
   /// Not for a number with a fraction on an axis of whole numbers.
   template <typename T, typename V,
@@ -34,7 +35,7 @@ struct AxisAssignment {
   AxisValue value;
 };
 
-/// Axes, named constraints, target filters, size guards, and an optional baseline and fallback.
+/// Axes, named constraints, target filters, size guards, and an optional baseline and stand-in.
 ///
 /// The space's order is the odometer's: the last axis added turns fastest. It is the same on every run and rank, and
 /// ties between candidates are decided by it. Mistakes made while building (a name twice, an empty axis, an axis of
@@ -94,14 +95,14 @@ class TUNEONCE_API SearchSpace {
   };
   SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
   /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
-  SearchSpace& SetFallback(std::vector<AxisAssignment> values);
+  SearchSpace& SetStandIn(std::vector<AxisAssignment> values);
   /// Allows this many configs. More candidates cost compile and GPU time in proportion.
   SearchSpace& AllowConfigs(int max_configs);
 
-  /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors: InvalidArgument for anything wrong with
-  /// the space, among them: a baseline that breaks a constraint or target filter (named); more configs than allowed; no
-  /// config left and no fallback (naming the constraint that emptied it). FailedPrecondition if the guards leave no config,
-  /// not even a baseline. User callbacks' exceptions become a Status.
+  /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors:
+  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target filter
+  /// (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
+  /// FailedPrecondition if the guards leave no config, not even a baseline. User callbacks' exceptions become a Status.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
   /// Of `configs`, which Enumerate listed for `target`: those that it lists for the problem too. Errors: as Enumerate.
@@ -127,7 +128,7 @@ class TUNEONCE_API SearchSpace {
   std::optional<Config> BaselineOn(const Target& target) const;
   /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
-  const std::optional<Config>& fallback() const { return fallback_; }
+  const std::optional<Config>& stand_in() const { return stand_in_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
@@ -175,7 +176,7 @@ class TUNEONCE_API SearchSpace {
   Status CheckBuilt(const Target& target) const;
   /// Drops what the guards do not allow.
   Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
-  /// `configs`; the fallback if there are none; an error if there is none of that either.
+  /// `configs`; the stand-in if there are none; an error if there is none of that either.
   Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                        const Drops& drops) const;
 
@@ -184,11 +185,12 @@ class TUNEONCE_API SearchSpace {
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
   std::vector<TargetBaseline> baselines_;  // By preference.
-  std::optional<Config> fallback_;
+  std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_SEARCH_SPACE_H_

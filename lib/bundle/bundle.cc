@@ -18,6 +18,7 @@
 #include "launch/assumption.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
@@ -26,7 +27,7 @@ class BundleReader {
 
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
-                                               "axes", "configs", "max_configs", "baseline", "fallback",
+                                               "axes", "configs", "max_configs", "baseline", "stand_in",
                                                "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
@@ -384,4 +385,5 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   return BundleReader(std::move(files)).Read(node);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

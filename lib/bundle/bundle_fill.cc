@@ -3,6 +3,7 @@
 #include "bundle/bundle_term.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node) {
@@ -53,4 +54,5 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
                          : WarmupFill::Uniform(std::move(numbers.first), std::move(numbers.second));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include "bundle/bundle_term.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// One to three terms, the rest 1.
@@ -87,4 +88,5 @@ Result<GeometryFn> ReadGeometry(const BundleSpace& space, const ManifestNode& va
   return geometry;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

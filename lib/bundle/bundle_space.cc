@@ -10,6 +10,7 @@
 #include "bundle/bundle_targets.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
@@ -45,7 +46,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   }
   TUNEONCE_RETURN_IF_ERROR(space.ReadConfigs(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadBaseline(root));
-  TUNEONCE_RETURN_IF_ERROR(space.ReadFallback(root));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadStandIn(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadScalars(root));
   return space;
 }
@@ -102,7 +103,8 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  auto listed = std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
+  auto listed =
+      std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
     if (!listed->insert(pattern.Values()).second) return config.Error("it is listed twice");
@@ -149,11 +151,11 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
   return Status();
 }
 
-Status BundleSpace::ReadFallback(const ManifestNode& root) {
-  const ManifestNode* fallback = root.Find("fallback");
-  if (fallback == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*fallback));
-  space_.SetFallback(std::move(config));
+Status BundleSpace::ReadStandIn(const ManifestNode& root) {
+  const ManifestNode* stand_in = root.Find("stand_in");
+  if (stand_in == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*stand_in));
+  space_.SetStandIn(std::move(config));
   return Status();
 }
 

@@ -12,6 +12,7 @@
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Values of some axes.
 struct ConfigPattern {
@@ -32,7 +33,7 @@ struct ConfigPattern {
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, axes, configs, max_configs, baseline and fallback, and of the parameters the scalars' names.
+  /// Reads the fields dims, axes, configs, max_configs, baseline and stand_in, and of the parameters the scalars' names.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
   const std::vector<std::string>& dims() const { return names_.dims; }
@@ -69,7 +70,7 @@ class BundleSpace {
   Status ReadAxis(const ManifestNode& node);
   Status ReadConfigs(const ManifestNode& root);
   Status ReadBaseline(const ManifestNode& root);
-  Status ReadFallback(const ManifestNode& root);
+  Status ReadStandIn(const ManifestNode& root);
   Status ReadScalars(const ManifestNode& root);
   Result<std::size_t> FindAxis(const ManifestNode& node, const std::string& name) const;
 
@@ -78,6 +79,7 @@ class BundleSpace {
   std::vector<NamedAxis> axes_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_

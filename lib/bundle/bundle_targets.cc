@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Beyond any capability: 90 is 9.0.
@@ -32,4 +33,5 @@ Result<TargetFilter> ReadTargets(const ManifestNode& node) {
   return TargetFilter(CapabilityRange(static_cast<int>(from), static_cast<int>(to)));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
@@ -193,4 +194,5 @@ Status ReadGuards(const BundleSpace& space, const ManifestNode& root, SearchSpac
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A whole number of a manifest, resolved: 4; the name of a dim, a scalar or an axis, {"axis": NAME} where one of those
 /// has the same name; {"device": "num_sms"}; {"ceil_div": [a, b]}, {"floor_div": [a, b]}, {"sum": [a, ...]}, "product",
@@ -23,6 +24,7 @@ Result<Term> ReadTermField(const BundleSpace& space, const ManifestNode& node, s
 /// TERM, "divisible_by": 8}.
 Status ReadGuards(const BundleSpace& space, const ManifestNode& root, SearchSpace* guarded);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_TERM_H_

@@ -10,6 +10,7 @@
 #include "bundle/bundle_targets.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
@@ -225,4 +226,5 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

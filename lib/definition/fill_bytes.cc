@@ -9,6 +9,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Random numbers made for one tensor at most: more than any cache line or row cares for, made in milliseconds.
@@ -239,4 +240,5 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   return bytes;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string Extents(const Dim3& d) { return absl::StrCat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
@@ -122,4 +123,5 @@ Status GeometryFn::Check(const Config& config, const Problem& problem) const {
   return InvalidArgumentError(absl::StrCat(status.message(), "; the grid is ", grid_->ToString(config, problem)));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

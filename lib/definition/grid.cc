@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Pattern = Grid::Pattern;
@@ -171,4 +172,5 @@ Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   return Dim3{};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

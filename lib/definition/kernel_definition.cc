@@ -9,6 +9,7 @@
 #include "definition/fill_bytes.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
@@ -346,4 +347,5 @@ std::string KernelDefinition::DimsString(const Dims& dims) const {
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 const void* Problem::FindScalar(int parameter, DType dtype) const {
   auto refuse = [&](const std::string& why) {
@@ -17,4 +18,5 @@ const void* Problem::FindScalar(int parameter, DType dtype) const {
   return values[index];
 }
 
+}  // namespace v0
 }  // namespace tuneonce

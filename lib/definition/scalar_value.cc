@@ -4,6 +4,7 @@
 #include <type_traits>
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// What `dtype` holds at `bytes` as a whole number; kNoWholeNumber if it is too large.
@@ -61,4 +62,5 @@ bool IsWhole(DType dtype) {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -7,6 +7,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// In place of a whole number that there is not: Term::kNoValue.
 inline constexpr std::int64_t kNoWholeNumber = std::numeric_limits<std::int64_t>::min();
@@ -18,6 +19,7 @@ bool IsWhole(DType dtype);
 /// not hold, and for other dtypes.
 std::int64_t WholeScalar(DType dtype, const void* bytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_DEFINITION_SCALAR_VALUE_H_

@@ -13,6 +13,7 @@
 #include "definition/axis_table.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::uint64_t NextSpaceId() {
@@ -47,7 +48,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       filters_(other.filters_),
       guards_(other.guards_),
       baselines_(other.baselines_),
-      fallback_(other.fallback_),
+      stand_in_(other.stand_in_),
       max_configs_(other.max_configs_),
       status_(other.status_) {
   axes_->space_id = other.axes_->space_id;
@@ -60,7 +61,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   filters_.swap(other.filters_);
   guards_.swap(other.guards_);
   baselines_.swap(other.baselines_);
-  fallback_.swap(other.fallback_);
+  stand_in_.swap(other.stand_in_);
   max_configs_ = other.max_configs_;
   status_ = std::move(other.status_);
   return *this;
@@ -92,9 +93,9 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
                                                   " twice: that would make duplicate configs")));
     }
   }
-  if (!baselines_.empty() || fallback_) {
+  if (!baselines_.empty() || stand_in_) {
     NoteError(InvalidArgumentError(
-        absl::StrCat("axis '", name, "' was added after the baseline or fallback, which must name every axis")));
+        absl::StrCat("axis '", name, "' was added after the baseline or stand-in, which must name every axis")));
   }
   axes_->axes.push_back(AxisDefinition{name, kind, std::move(values)});
   return static_cast<int>(axes_->axes.size()) - 1;
@@ -195,8 +196,8 @@ Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) c
   return std::optional<Config>();
 }
 
-SearchSpace& SearchSpace::SetFallback(std::vector<AxisAssignment> values) {
-  fallback_ = MakeConfig("fallback", values);
+SearchSpace& SearchSpace::SetStandIn(std::vector<AxisAssignment> values) {
+  stand_in_ = MakeConfig("stand-in", values);
   return *this;
 }
 
@@ -305,7 +306,7 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
 Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                                   const Drops& drops) const {
   if (!configs.empty()) return configs;
-  if (fallback_) return std::vector<Config>{*fallback_};
+  if (stand_in_) return std::vector<Config>{*stand_in_};
   std::optional<Config> first = BaselineOn(target);
   if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most =
@@ -314,7 +315,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "the search space is empty on ", target.name(), ": ",
       most == drops.end() ? std::string("it has no points") : most->first,
       most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax it, or set a baseline or a fallback"));
+      "; relax it, or set a baseline or a stand-in"));
 }
 
 Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
@@ -374,8 +375,9 @@ std::string SearchSpace::ToString() const {
   for (const TargetBaseline& baseline : baselines_) {
     absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
   }
-  if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
+  if (stand_in_) absl::StrAppend(&text, "; stand-in {", stand_in_->ToString(), "}");
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

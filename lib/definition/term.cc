@@ -6,6 +6,7 @@
 #include "tuneonce/grid.h"
 
 namespace tuneonce {
+inline namespace v0 {
 struct Term::Operands {
   Term a;
   Term b;
@@ -180,4 +181,5 @@ std::string Term::ToString(const Config& config, const Problem& problem) const {
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "definition/scalar_value.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
@@ -369,4 +370,5 @@ Status ValidateForLaunch(KernelDefinition& definition) {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

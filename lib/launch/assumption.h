@@ -14,6 +14,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
 class TUNEONCE_API AssumptionChecks {
@@ -138,6 +139,7 @@ class TUNEONCE_API AssumptionChecks {
 /// Errors: InvalidArgument, starting with the kernel's name.
 TUNEONCE_API Status ValidateForLaunch(KernelDefinition& definition);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_

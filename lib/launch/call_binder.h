@@ -14,6 +14,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's
 /// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
@@ -165,6 +166,7 @@ class TUNEONCE_API CallBinder {
   bool key_decides_problem_ = false;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_CALL_BINDER_H_

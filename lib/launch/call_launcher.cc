@@ -4,6 +4,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config, CUstream stream,
                     const BoundCall& call, const std::uint64_t* workspaces) {
@@ -22,4 +23,5 @@ Status CallLauncher(const KernelDefinition& definition, const Variant& variant, 
   return arguments.Check();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Global scratch and profile scratch.
@@ -246,4 +247,5 @@ Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& c
   return bytes;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most parameters of a kernel itself, once tensors are spread into pointers, extents and strides.
 inline constexpr int kMaxKernelParameters = 128;
@@ -198,6 +199,7 @@ class TUNEONCE_API ParameterLayout {
   int num_workspaces_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_

@@ -15,6 +15,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Mode = AutotunePolicy::Mode;
@@ -293,4 +294,5 @@ std::vector<std::string> MissPolicy::sealed_misses() const {
   return missed_keys_;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "tuneonce/device.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Residency::Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api)
     : definition_(definition),
@@ -168,4 +169,5 @@ std::int64_t Residency::num_loaded_kernels() const {
   return static_cast<std::int64_t>(kernels_.size());
 }
 
+}  // namespace v0
 }  // namespace tuneonce

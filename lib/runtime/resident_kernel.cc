@@ -7,6 +7,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
@@ -72,4 +73,5 @@ Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
   return status;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -20,6 +20,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One config, loaded and ready to launch in each context of a device; shared by all keys that chose it. Immutable once
 /// a HitTable refers to it.
@@ -77,6 +78,7 @@ struct ResidentKernel {
   Status Refused(CUresult result, CUstream stream) const;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENT_KERNEL_H_

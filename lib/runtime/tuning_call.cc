@@ -7,6 +7,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Of a tensor with gaps each stretch without one is a copy of its own: this many are values enough, and cost some
@@ -97,4 +98,5 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Shared memory that any kernel may have without asking the driver for more.
@@ -148,4 +149,5 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
                        candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes});
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -14,6 +14,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Runs before the race: what is not written shows in one of two. A kernel whose order of summation is not fixed is
@@ -452,4 +453,5 @@ Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_
   return SampleInSession(sampled);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

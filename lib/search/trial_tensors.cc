@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// A range of the caller's memory, and who uses it.
@@ -179,4 +180,5 @@ Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const G
   return found;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

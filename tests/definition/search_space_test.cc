@@ -105,9 +105,9 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
       {[](SearchSpace& s) {
          SearchSpace other;
-         s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
+         s.AddAxis("A", {1}), s.SetStandIn({{other.AddAxis("A", {1}), 1}});
        },
-       "the fallback names an axis of another space"},
+       "the stand-in names an axis of another space"},
       {[](SearchSpace& s) {
          s.SetBaseline({{s.AddAxis("A", {1}), 1}}), s.AddAxis("B", {1});
        },
@@ -158,11 +158,11 @@ TEST(SearchSpaceTest, ABaselineThatAGuardExcludesTakesNoPartAndMustKeepConstrain
                "the baseline {TILE=64} breaks constraint 'small' on cpu");
 }
 
-TEST(SearchSpaceTest, AnEmptySpaceRunsItsFallback) {
+TEST(SearchSpaceTest, AnEmptySpaceRunsItsStandIn) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.AddTargetFilter("GPUs only", [](const Config&, const Target& t) { return OnGpu()(t); });
-  space.SetFallback({{tile, 64}});
+  space.SetStandIn({{tile, 64}});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), std::vector<std::string>{"TILE=64"});
 }
 

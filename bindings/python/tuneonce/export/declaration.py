@@ -146,7 +146,7 @@ class Declaration:
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
     unordered: bool = False
-    fallback: Optional[Dict[str, Any]] = None
+    stand_in: Optional[Dict[str, Any]] = None
     target_filters: Sequence[Dict[str, Any]] = ()
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
@@ -227,7 +227,7 @@ class Declaration:
         if self.configs is not None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "target_filters": list(self.target_filters) or None, "fallback": self.fallback,
+                    "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
                     "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "example": self.example}
         result.update({field: value for field, value in optional.items() if value is not None})
         result["variants"] = [self._with_choices(variant) for variant in variants]
