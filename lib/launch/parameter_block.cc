@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Global scratch and profile scratch.
@@ -201,7 +202,8 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
   for (Single computed : computed_) {
     const Parameter& parameter = parameters[computed.parameter];
     if (parameter.kind == ParameterKind::kDerived) {
-      block->SetWord(computed.to, parameter.derive(config, call.problem));
+      TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t word, DerivedWord(parameter, config, call.problem));
+      block->SetWord(computed.to, word);
     } else if (parameter.kind == ParameterKind::kWorkspace) {
       block->SetPointer(computed.to, workspaces++);
     } else {
@@ -214,13 +216,36 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
   return Status();
 }
 
-std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
+Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, const Config& config,
+                                                   const Problem& problem) const {
+  if (!parameter.term) return parameter.derive(config, problem);
+  std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+  Result<std::int64_t> value = parameter.term->Evaluate(config, problem);
+  if (!value.ok()) return value.status().WithPrefix(where);
+  if (parameter.dtype == DType::kInt32 && !Narrowed::Fits(*value)) {
+    return InvalidArgumentError(
+        absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", *value, ", which is no int32"));
+  }
+  return static_cast<std::uint64_t>(*value);
+}
+
+Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
   std::vector<std::size_t> bytes;
   for (Single computed : computed_) {
     const Parameter& parameter = definition_->parameters()[computed.parameter];
-    if (parameter.kind == ParameterKind::kWorkspace) bytes.push_back(parameter.workspace_bytes(config, problem));
+    if (parameter.kind != ParameterKind::kWorkspace) continue;
+    if (!parameter.term) {
+      bytes.push_back(parameter.workspace_bytes(config, problem));
+      continue;
+    }
+    std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+    Result<std::int64_t> size = parameter.term->Evaluate(config, problem);
+    if (!size.ok()) return size.status().WithPrefix(where);
+    if (*size < 0) return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", *size, " bytes"));
+    bytes.push_back(static_cast<std::size_t>(*size));
   }
   return bytes;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most parameters of a kernel itself, once tensors are spread into pointers, extents and strides.
 inline constexpr int kMaxKernelParameters = 128;
@@ -69,7 +70,7 @@ class TUNEONCE_API ParameterLayout {
   Status CheckNames(const std::vector<std::string>& kernel_names) const;
 
   /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order.
-  /// Errors: InvalidArgument for an extent that does not fit int32, or from a descriptor's function.
+  /// Errors: InvalidArgument for an extent or a derived value that does not fit, or from a descriptor's function.
   /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
   Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
               ParameterBlock* block) const;
@@ -86,7 +87,7 @@ class TUNEONCE_API ParameterLayout {
         to[d + spread.rank] = const_cast<std::int64_t*>(&tensor.strides[d]);
       }
     }
-    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
+    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.problem.values[plain.parameter]);
     for (DimArgument dim : dim_arguments_) {
       pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
     }
@@ -124,8 +125,9 @@ class TUNEONCE_API ParameterLayout {
   };
   const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
 
-  /// Bytes that each workspace parameter needs, in order; empty if there is none.
-  std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
+  /// Bytes that each workspace parameter needs, in order; empty if there is none. Errors: InvalidArgument for a term
+  /// without a value, or a negative one.
+  Result<std::vector<std::size_t>> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
   std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
   bool has_workspace() const { return num_workspaces_ > 0; }
@@ -160,6 +162,8 @@ class TUNEONCE_API ParameterLayout {
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
+  /// The value of a derived parameter.
+  Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// What few kernels take: strides by themselves, and hidden null pointers.
   void FillRare(const BoundCall& call, void** pointers) const {
     for (StrideArgument stride : stride_arguments_) {
@@ -195,6 +199,7 @@ class TUNEONCE_API ParameterLayout {
   int num_workspaces_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_

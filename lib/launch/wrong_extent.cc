@@ -12,6 +12,7 @@
 // Of variants for one extent each: which one suits, and what there is if none does.
 
 namespace tuneonce {
+inline namespace v0 {
 
 const AssumptionChecks::Check* AssumptionChecks::WrongExtent(const BoundCall& call) const {
   auto is_wrong = [&](const Check& c) { return c.kind == Assumption::Kind::kExtentIs && !c.Holds(call); };
@@ -50,4 +51,5 @@ Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& a
       first->definition_->parameters()[first_wrong->parameter].name, "'): it is a constant of the code"));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -20,6 +20,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One config, loaded and ready to launch in each context of a device; shared by all keys that chose it. Immutable once
 /// a HitTable refers to it.
@@ -45,7 +46,7 @@ struct ResidentKernel {
   bool GuardsHold(const BoundCall& call) const {
     if (!space->has_guards()) return true;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
+    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
@@ -77,6 +78,7 @@ struct ResidentKernel {
   Status Refused(CUresult result, CUstream stream) const;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENT_KERNEL_H_

@@ -63,10 +63,10 @@ def check_axes(declaration: Any) -> None:
             raise DeclarationError(f"axis '{name}' has the value None; only a hint can be not set")
     if declaration.configs is not None:
         config_list.check_complete(declaration.configs, axes if _has_hints(declaration) else declaration.axes)
-    if declaration.baseline is not None:
+    for config in declaration.single_configs():
         for name in axes:
-            if name not in declaration.baseline:
-                raise DeclarationError(f"the baseline {declaration.baseline} has no value for axis '{name}'")
+            if name not in config:
+                raise DeclarationError(f"the baseline or stand-in {config} has no value for axis '{name}'")
 
 
 def _has_hints(declaration: Any) -> bool:
