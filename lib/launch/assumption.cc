@@ -338,7 +338,7 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                           " does not divide");
       break;
     case Assumption::Kind::kExtentIs:
-      what = absl::StrCat(dimension, " (", DimOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
+      what = absl::StrCat(dimension, " (", NameOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
                           check.value);
       break;
     case Assumption::Kind::kExtentDivisibleBy:

@@ -33,7 +33,7 @@ class TUNEONCE_API AssumptionChecks {
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
   /// The same for code of which several forms exist: OK if one of `any` suits. Else names what the nearest was compiled
-  /// for; where none has the right constant extents, the dim and all extents that there are.
+  /// for; where none has the right constants, the dim or scalar and all values that there are.
   static Status VerifyAny(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
 
  private:
@@ -125,9 +125,10 @@ class TUNEONCE_API AssumptionChecks {
   };
 
   void Add(Check check);
-  /// The first kExtentIs that does not hold.
-  const Check* WrongExtent(const BoundCall& call) const;
-  const std::string& DimOf(const Check& check) const;
+  /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the code.
+  const Check* WrongConstant(const BoundCall& call) const;
+  /// Of such a one: the dim or the scalar.
+  const std::string& NameOf(const Check& constant) const;
   static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);

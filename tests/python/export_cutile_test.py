@@ -84,6 +84,20 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
     assert each.code("tile_N96") != each.code("tile_N128")
 
 
+def test_a_constant_may_follow_from_an_extent_or_from_a_scalar_that_the_caller_passes():
+    signature = "x, y, WIDE: ct.Constant[bool], ROWS: ct.Constant[int], TILE: ct.Constant[int]"
+    text = COPY.format(signature=signature, more="tile = tile * ROWS if WIDE else tile", decorator="@ct.kernel",
+                       fields="constants={'TILE': ConstantOf('N', [48, 64], lambda n: 1 << (n - 1).bit_length()), "
+                              "'WIDE': lambda c: c['N'] > 60, 'ROWS': ConstantOf('ROWS', [2, 3])}, key=[{'value_of': 'ROWS'}]")
+    text = text.replace('["M", "N"], "out")]', '["M", "N"], "out"), scalar("ROWS", "int32", warmup=2)]')
+    each = accepted(Exported({"copy_kernel.py": text}, "copy_kernel.py:copy"))
+    assert list(each.variants) == ["tile_N48_ROWS2", "tile_N48_ROWS3", "tile_N64_ROWS2", "tile_N64_ROWS3"], list(each.variants)
+    last = each.variants["tile_N64_ROWS3"]
+    assert {"scalar": "ROWS", "is": 3} in last["assumptions"] and last["parameters"] == ["x", "y"]
+    assert each.code("tile_N48_ROWS2") == each.code("tile_N48_ROWS3"), "of rows that are not wide nothing is multiplied"
+    assert each.code("tile_N64_ROWS2") != each.code("tile_N64_ROWS3")
+
+
 def test_an_extent_that_is_no_longer_wanted_leaves_the_bundle():
     text = COPY.format(signature="x, y, N: ct.Constant[int], TILE: ct.Constant[int]", more="tile = tile * N", decorator="@ct.kernel",
                        fields="axes={'TILE': [64]}, constants={'N': ConstantOf('N', EXTENTS)}")
