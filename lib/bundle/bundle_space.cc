@@ -290,4 +290,5 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
   return pattern;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -122,6 +122,8 @@ class TUNEONCE_API AssumptionChecks {
   };
 
   void Add(Check check);
+  /// What a tensor must be to be described by a tensor map.
+  void AddTensorMap(const Parameter& map);
   static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);
