@@ -370,6 +370,7 @@ class TUNEONCE_API KernelDefinition {
   Status CheckParameters() const;
   Status CheckStrides() const;
   Status ResolveTerms();
+  Status ResolveDescriptor(Parameter* parameter) const;
   Status ResolveDTypes();
   void CompleteKey();
   Status CheckKey() const;

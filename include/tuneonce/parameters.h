@@ -74,6 +74,30 @@ enum class ParameterKind {
   kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
 };
 
+/// How a kernel copies boxes of a tensor by hardware (TMA; from compute capability 9.0 on, and on the CPU device): what
+/// cuTensorMapEncodeTiled takes beside the tensor, whose limits hold. A value.
+///
+/// The tensor lies at a multiple of 16 bytes, its innermost stride is 1, the others are multiples of 16 bytes: assumed
+/// of the arguments like what a variant declares (Assumption), so that others run by another variant.
+struct TUNEONCE_API TensorMap {
+  enum class Interleave { kNone, k16Bytes, k32Bytes };
+  enum class Swizzle { kNone, k32Bytes, k64Bytes, k128Bytes };
+  enum class L2Promotion { kNone, k64Bytes, k128Bytes, k256Bytes };
+  /// What elements outside of the tensor read as.
+  enum class OutOfBounds { kZero, kNan };
+  /// Most dimensions.
+  static constexpr int kMaxRank = 5;
+
+  /// Elements of a box in each of the tensor's dimensions, outermost first: constants and axes, 1 to 256.
+  std::vector<Term> box;
+  /// Steps in each dimension, likewise, 1 to 8. Empty: 1.
+  std::vector<Term> element_strides = {};
+  Swizzle swizzle = Swizzle::kNone;
+  Interleave interleave = Interleave::kNone;
+  L2Promotion l2_promotion = L2Promotion::kNone;
+  OutOfBounds out_of_bounds = OutOfBounds::kZero;
+};
+
 /// Most bytes of one descriptor parameter; that of a CUtensorMap.
 inline constexpr std::size_t kMaxDescriptorBytes = 128;
 
@@ -86,7 +110,7 @@ struct Parameter {
   std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
   std::string same_dtype_as;      ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
   std::string dim;                ///< kDim
-  std::string tensor;             ///< kStride
+  std::string tensor;             ///< kStride; kDescriptor of a tensor map.
   int dimension = 0;              ///< kStride: of `tensor`.
   /// kDerived: the value's bytes, in the low bytes of the word; if it is no `term`.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
@@ -97,6 +121,7 @@ struct Parameter {
   std::size_t descriptor_bytes = 0;  ///< kDescriptor
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
+  std::optional<TensorMap> tensor_map;  ///< kDescriptor, in place of `describe`.
   bool may_be_partial = false;         ///< An output: see MayBePartial.
   std::optional<WarmupFill> warmup;    ///< An input: see ForWarmup.
   std::optional<Tolerance> tolerance;  ///< An output: see Within.
@@ -256,6 +281,22 @@ inline Parameter Descriptor(
   parameter.name = std::move(name);
   parameter.descriptor_bytes = bytes;
   parameter.describe = std::move(describe);
+  return parameter;
+}
+
+/// The tensor parameter `tensor` as a CUtensorMap, passed by value (`const __grid_constant__ CUtensorMap`; on the CPU
+/// device `tuneonce_tensor_map`). Encoded for each launch's address and shape, which is remembered:
+///
+///   Descriptor("a_map", "a", TensorMap{{tile_m, tile_k}})
+///
+/// The caller passes the tensor itself; a variant that takes the map in its place says so by Taking.
+inline Parameter Descriptor(std::string name, std::string tensor, TensorMap map) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDescriptor;
+  parameter.name = std::move(name);
+  parameter.tensor = std::move(tensor);
+  parameter.descriptor_bytes = kMaxDescriptorBytes;
+  parameter.tensor_map = std::move(map);
   return parameter;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -205,10 +206,45 @@ Problem KernelDefinition::DecidedByKey(const Problem& problem) const {
   return decided;
 }
 
+Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
+  if (!parameter->tensor_map) {
+    return parameter->describe ? Status() : InvalidArgumentError("its function is null");
+  }
+  std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
+  if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
+    return InvalidArgumentError("it describes '" + parameter->tensor + "', which is no tensor with dims");
+  }
+  const std::size_t rank = parameters_[*tensor].dims.size();
+  if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {
+    return InvalidArgumentError(absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ",
+                                             TensorMap::kMaxRank));
+  }
+  TensorMap& map = *parameter->tensor_map;
+  if (map.element_strides.empty()) map.element_strides.assign(map.box.size(), 1);
+  const TermNames names = term_names();
+  for (auto [terms, what, most] : {std::tuple(&map.box, "box", 256), std::tuple(&map.element_strides, "steps", 8)}) {
+    if (terms->size() != rank) {
+      return InvalidArgumentError(absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor,
+                                               "' has rank ", rank));
+    }
+    for (Term& term : *terms) {
+      TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix(what));
+      if (term.IsOfConfig() && (!term.IsConstant() || term.Value(Config(), Problem()) <= most)) continue;
+      return InvalidArgumentError(absl::StrCat("its ", what, " is made of ", term.ToString(),
+                                               "; constants and axes are possible, up to ", most));
+    }
+  }
+  return Status();
+}
+
 Status KernelDefinition::ResolveTerms() {
   const TermNames names = term_names();
   for (Parameter& parameter : parameters_) {
     std::string where = "parameter '" + parameter.name + "'";
+    if (parameter.kind == ParameterKind::kDescriptor) {
+      TUNEONCE_RETURN_IF_ERROR(ResolveDescriptor(&parameter).WithPrefix(where));
+      continue;
+    }
     bool is_derived = parameter.kind == ParameterKind::kDerived;
     if (!is_derived && parameter.kind != ParameterKind::kWorkspace) continue;
     if (!parameter.term) {

@@ -104,9 +104,9 @@ std::int64_t Term::Apply(Kind kind, std::int64_t a, std::int64_t b, const char**
   } else if (kind == Kind::kMax) {
     result = std::max(a, b);
   } else if (kind == Kind::kSum ? __builtin_add_overflow(a, b, &result) : __builtin_mul_overflow(a, b, &result)) {
-    *why = "does not fit 64 bits";
     result = kNoValue;
   }
+  if (result == kNoValue && *why == nullptr) *why = "does not fit 64 bits";
   return result;
 }
 

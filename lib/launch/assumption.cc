@@ -77,6 +77,27 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   return checks;
 }
 
+void AssumptionChecks::AddTensorMap(const Parameter& map) {
+  const std::size_t tensor = *definition_->FindParameter(map.tensor);
+  const Parameter& parameter = definition_->parameters()[tensor];
+  constexpr std::int64_t kAlignment = 16;  // Of addresses and strides, in bytes: cuTensorMapEncodeTiled.
+  auto add = [&](Assumption::Kind kind, std::size_t dimension, std::int64_t value) {
+    Check check{};
+    check.kind = kind;
+    check.parameter = static_cast<std::uint8_t>(tensor);
+    check.dimension = static_cast<std::uint8_t>(dimension);
+    check.value = value;
+    Add(check);
+  };
+  const std::size_t inner = parameter.dims.size() - 1;
+  add(Assumption::Kind::kAligned, 0, kAlignment);
+  add(Assumption::Kind::kStrideIs, inner, 1);
+  // Of a tensor of any dtype the launch finds out.
+  if (parameter.dtype == DType::kAny) return;
+  const auto divisor = std::max<std::int64_t>(1, kAlignment / static_cast<std::int64_t>(DTypeBytes(parameter.dtype)));
+  for (std::size_t d = 0; d < inner; ++d) add(Assumption::Kind::kStrideDivisibleBy, d, divisor);
+}
+
 Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefinition& definition,
                                                               const Assumption& assumption) {
   std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
@@ -117,6 +138,7 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
     check.dimension = stride.dimension;
     Add(check);
   }
+  for (std::uint8_t map : layout.map_parameters()) AddTensorMap(definition_->parameters()[map]);
   for (const ParameterLayout::Bare& bare : layout.bare_tensors()) {
     bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& known) {
       return known.kind == Assumption::Kind::kContiguous && known.parameter == bare.parameter;

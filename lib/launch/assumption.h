@@ -129,6 +129,8 @@ class TUNEONCE_API AssumptionChecks {
   const Check* WrongConstant(const BoundCall& call) const;
   /// Of such a one: the dim or the scalar.
   const std::string& NameOf(const Check& constant) const;
+  /// What a tensor must be to be described by a tensor map.
+  void AddTensorMap(const Parameter& map);
   static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);

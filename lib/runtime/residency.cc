@@ -110,6 +110,9 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->function = loaded->function;
     if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
+    if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
+      resident->tensor_maps = std::make_unique<TensorMapCache>(maps);
+    }
     if (geometry) {
       resident->setup.emplace(*geometry);
       resident->setup_geometry = geometry;

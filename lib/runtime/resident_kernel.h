@@ -15,6 +15,7 @@
 #include "launch/assumption.h"
 #include "launch/launch.h"
 #include "launch/parameter_block.h"
+#include "launch/tensor_map_cache.h"
 #include "search/candidate.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
@@ -38,6 +39,7 @@ struct ResidentKernel {
   const SearchSpace* space = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   const KernelDefinition* definition = nullptr;
+  std::unique_ptr<TensorMapCache> tensor_maps;  // Null if the kernel takes none.
   /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
   /// hit of compiled code asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;

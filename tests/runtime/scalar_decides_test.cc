@@ -84,17 +84,16 @@ TEST_F(ScalarDecidesTest, ABucketAndAWarmUpByShapeTakeIt) {
 TEST_F(ScalarDecidesTest, WhatHasNoValueIsTheLaunchsErrorInWords) {
   TunedKernel kernel = Create(Definition());
   EXPECT_EQ(Run(kernel, 64), Expected(1, 64));
-  DeviceBuffer x = Floats({1}), y = Floats({1});
+  DeviceBuffer x = Floats(std::vector<float>(100, 0)), y = Floats(std::vector<float>(100, 0));
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{-5}), StatusCode::kInvalidArgument,
                "ceil_div(length=-5, TILE=64) divides a negative number");
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{0}), StatusCode::kInvalidArgument,
                "grid (0, 1, 1)");
-  EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{1})) << "an error of one call";
-  x = Floats(std::vector<float>(100, 0));
+  EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{1}));  // It was one call's error.
   TensorView none = View(x);
   none.shape[0] = 0;
   none.bytes = 0;
-  EXPECT_OK(kernel.Launch(stream_->get(), none, none, std::int32_t{-5})) << "nothing to launch, whatever the grid";
+  EXPECT_OK(kernel.Launch(stream_->get(), none, none, std::int32_t{-5}));  // Nothing to launch, whatever the grid.
 }
 
 TEST_F(ScalarDecidesTest, ADerivedValueMustFit) {
@@ -104,6 +103,7 @@ TEST_F(ScalarDecidesTest, ADerivedValueMustFit) {
   definition.Parameters(parameters);
   TunedKernel kernel = Create(definition);
   DeviceBuffer x = Floats({1}), y = Floats({1});
+  ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{3}));
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(x), View(y), std::int32_t{3000000}), StatusCode::kInvalidArgument,
                "length=3000000 * 1000 is 3000000000, which is no int32");
 }
