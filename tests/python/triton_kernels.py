@@ -124,7 +124,7 @@ def dropout(x, y, n, p, seed, BLOCK: tl.constexpr):
 
 
 dropout_bundle = Declaration(
-    dims=["N"], axes={"BLOCK": [1024]}, grid=BY_BLOCK,
+    dims=["N"], axes={"BLOCK": [1024]}, grid=BY_BLOCK, divisible={"seed": 16},
     parameters=[tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N"),
                 scalar("p", "float32", warmup=0.5), scalar("seed", "int32", warmup=1)])
 

@@ -12,6 +12,7 @@ from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_artifacts import Artifacts, CompileError
 from tuneonce.export.triton_kernel import TritonKernel, note
+from tuneonce.export.triton_scratch import with_scratch
 
 
 def check_tile_ir() -> None:
@@ -49,4 +50,5 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         else:
             variants += [{**each.variant(folder, source, suffix), "targets": each.targets(capabilities)}
                          for each, suffix in ((usual, ""), (general, "any"))]
-    return kernel_of.declaration, variants
+    scratch = max(each.scratch_bytes for pair in pairs for each in pair)
+    return (with_scratch(kernel_of.declaration, scratch) if scratch else kernel_of.declaration), variants

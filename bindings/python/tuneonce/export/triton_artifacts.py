@@ -10,6 +10,7 @@ from triton.compiler import ASTSource
 from tuneonce.export import config_list
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_kernel import OPTIONS, TritonKernel
+from tuneonce.export.triton_scratch import SCRATCH
 from tuneonce.export.triton_specialization import Specialization
 
 # Triton's names of the manifest's dtypes.
@@ -86,6 +87,11 @@ class Artifacts:
     def has_code_of(self, other: "Artifacts") -> bool:
         return [c.asm["ptx"] for _, c in self._code] == [c.asm["ptx"] for _, c in other._code]
 
+    @property
+    def scratch_bytes(self) -> int:
+        """Global scratch of one program, at most."""
+        return max(c.metadata.global_scratch_size * c.metadata.num_ctas for _, c in self._code)
+
     def targets(self, capabilities: Sequence[int]) -> Dict[str, int]:
         """Which devices run it, if there is code for `capabilities`."""
         most = self._capability
@@ -97,6 +103,7 @@ class Artifacts:
         """Writes its files. Returns the manifest's variant but for its targets, its name with `suffix`."""
         declaration = self._kernel.declaration
         suffixes = [*(f"{dim}{extent}" for dim, extent in self._extents.items()), *([suffix] if suffix else [])]
+        taken = [p.get("name", p.get("dim")) for p in self._taken if not self._specialization.is_one(p)]
         artifacts = []
         for number, (config, compiled) in enumerate(self._code):
             values = "x".join(str(v) for v in config.values())
@@ -109,8 +116,10 @@ class Artifacts:
             artifact = {"config": config, "file": file.name, "symbol": metadata.name, "block": 32 * metadata.num_warps,
                         "shared_memory": metadata.shared}
             artifacts.append({**artifact, "cluster": metadata.num_ctas} if metadata.num_ctas > 1 else artifact)
+        if self.scratch_bytes > 0:
+            taken.append(SCRATCH)
         result = {"name": "_".join([f"triton_sm{self._capability}", *suffixes]), "source": source, "convention": "triton",
-                  "parameters": [p.get("name", p.get("dim")) for p in self._taken if not self._specialization.is_one(p)],
+                  "parameters": taken,
                   "grid": declaration.grids.get("triton", declaration.grid),
                   "assumptions": self._specialization.assumptions(self._taken), "artifacts": artifacts}
         return {**result, "backend": "triton"} if "backend" in declaration.axes else result
@@ -123,13 +132,8 @@ def said(error: Exception) -> str:
 
 
 def check_launchable(compiled: Any, where: str) -> Any:
-    """`compiled`, if a launch needs nothing that a bundle cannot say. Of the scratch pointers behind its parameters, those of
-    size 0 are null."""
+    """`compiled`, if a launch needs nothing that a bundle cannot say."""
     metadata = compiled.metadata
-    if metadata.global_scratch_size > 0:
-        raise DeclarationError(f"{where}: it needs {metadata.global_scratch_size} bytes of global scratch per program "
-                               "(tl.make_tensor_descriptor does), which bundles do not have: export a form of it that loads by "
-                               "pointers")
     if getattr(metadata, "profile_scratch_size", 0) > 0:
         raise DeclarationError(f"{where}: it is instrumented for a profiler: switch that off")
     if getattr(metadata, "launch_cooperative_grid", False):
