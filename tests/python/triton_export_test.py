@@ -84,6 +84,12 @@ def test_extents_of_outer_dimensions_are_left_open():
     assert assume(layer_norm, "extent_divisible_by") == {("x", 1): 16}, "M is the innermost of `mean`, but not of x"
 
 
+def test_one_stride_of_several_tensors_is_the_extent_of_their_rows():
+    usual, general = Export("layer_norm").variants.values()
+    assert "x_stride" in usual["parameters"] and not assume(usual, "stride_divisible_by")
+    assert re.search(r"ld.global[.\w]*.v4", Export("layer_norm").code()), "its divisibility is known"
+
+
 def test_what_the_example_does_not_have_is_not_assumed():
     export = Export("small")
     assert not assume(export.variants["triton_sm90"], "extent_divisible_by"), export.error
