@@ -40,7 +40,7 @@ def _check_dims(declaration: Any) -> None:
         if dim not in bound:
             raise DeclarationError(f"no tensor has the dim '{dim}': nothing would say its extent")
     for dim in declaration.divisible:
-        if dim not in declaration.dims:
+        if dim not in declaration.dims and not any(p["kind"] == "scalar" and p["name"] == dim for p in declaration.parameters):
             raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
     tensors = [p["name"] for p in declaration.tensors()]
     for name in declaration.alignments:
@@ -81,7 +81,7 @@ def _check_constants(declaration: Any) -> None:
         if isinstance(constant, constants.ConstantOf) and constant.dim not in [*declaration.dims, *scalars]:
             raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim or scalar; there are: "
                                    f"{_listed([*declaration.dims, *scalars])}")
-        if isinstance(constant, (list, dict, str)):
+        if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
     if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):
         raise DeclarationError("an axis 'backend' names one variant, and constants that are extents make one per extent: "
