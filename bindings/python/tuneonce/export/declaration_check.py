@@ -83,9 +83,6 @@ def _check_constants(declaration: Any) -> None:
                                    f"{_listed([*declaration.dims, *scalars])}")
         if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
-    if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):
-        raise DeclarationError("an axis 'backend' names one variant, and constants that are extents make one per extent: "
-                               "leave the axis out, and the first variant that suits is taken")
     constants.extents(declaration.constants)
 
 

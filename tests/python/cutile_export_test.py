@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cuTile exporter makes of kernels as they are found: export_cutile_test.py [NAME ...]. Needs tuneonce and cuda-tile on
+"""What the cuTile exporter makes of kernels as they are found: cutile_export_test.py [NAME ...]. Needs tuneonce and cuda-tile on
 PYTHONPATH, and no GPU."""
 import json
 import pathlib
@@ -82,6 +82,9 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
             assert assumed == [{"tensor": "x", "dimension": 1, "extent": extent}], assumed
             assert len(each.variants[name]["artifacts"]) == 2
     assert each.code("tile_N96") != each.code("tile_N128")
+    raced = accepted(exported("constants={'WIDTH': ConstantOf('N', [96, 128])}, axes={'TILE': [64], 'backend': ['tile']}, divisible={'M': 8}",
+                              "x, WIDTH: ct.Constant[int], y, TILE: ct.Constant[int]", "tile = tile * WIDTH"))
+    assert [v["backend"] for v in raced.variants.values()] == ["tile"] * 4
 
 
 def test_a_constant_may_follow_from_an_extent_or_from_a_scalar_that_the_caller_passes():
