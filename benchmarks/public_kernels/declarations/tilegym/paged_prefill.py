@@ -12,4 +12,4 @@ bundle = Declaration(
     constants={"PAGE_SIZE": ConstantOf("PS", [64]), "N_KV_HEADS": ConstantOf("G", [8]), "BLOCK_D": ConstantOf("D", [128]),
                "QUERY_GROUP_SIZE": ConstantOf("H", [32], lambda h: h // 8), **FIXED},
     configs=[dict(BLOCK_M=128, BLOCK_N=n, LOAD_BLOCK_N=min(n, 64), occupancy=1) for n in (32, 64, 128)],
-    divisible={"T": 16}, grid={"pattern": "fixed", "blocks": ["B", "H", {"ceil_div": [{"floor_div": ["T", "B"]}, "BLOCK_M"]}]})
+    divisible={"T": 16, "P": 16, "E": 16}, grid={"pattern": "fixed", "blocks": ["B", "H", {"ceil_div": [{"floor_div": ["T", "B"]}, "BLOCK_M"]}]})
