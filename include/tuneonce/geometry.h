@@ -63,9 +63,10 @@ class TUNEONCE_API GeometryFn {
   /// function says it all takes nothing.
   void Default(const GeometryFn& other);
 
-  /// Errors: InvalidArgument for an unknown dim, a constant that no launch can have, or terms beside a function, which
+  /// Errors: InvalidArgument for an unknown name, a constant that no launch can have, or terms beside a function, which
   /// says it all.
-  Status Resolve(const std::vector<std::string>& dim_names);
+  Status Resolve(const TermNames& names);
+  Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
   Geometry operator()(const Config& config, const Problem& problem) const;
   /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
   Status Check(const Config& config, const Problem& problem) const;

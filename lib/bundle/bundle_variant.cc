@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bundle/bundle_geometry.h"
 #include "bundle/bundle_options.h"
+#include "bundle/bundle_targets.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -15,8 +16,8 @@ namespace {
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
 constexpr std::size_t kMostAssumptions = 1024;
 constexpr std::size_t kMostOptions = 256;
-/// Beyond any capability: 90 is 9.0.
-constexpr std::int64_t kMostCapability = 10000;
+/// Of one cluster (Geometry::IsLaunchable).
+constexpr std::int64_t kMostClusterBlocks = 16;
 
 Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind kind) {
   const ManifestNode* node = variant.Find("convention");
@@ -30,25 +31,39 @@ Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind
   return node->Error("expected plain, cutile_python_v1 or triton, got '" + convention + "'");
 }
 
-/// {"min_capability": 80, "max_capability": 129}.
-Status ReadTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
-  variant->runs_on = kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
-  const ManifestNode* targets = node.Find("targets");
-  if (targets == nullptr) return Status();
-  TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
-  std::int64_t from = 0, to = kMostCapability;
-  if (const ManifestNode* least = targets->Find("min_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(from, least->Int());
+Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
+  const ManifestNode* given = node.Find("targets");
+  if (given != nullptr && given->kind() == ManifestNode::Kind::kString) {
+    return given->Error("a variant's source says whether it is for the CPU device: give capabilities");
   }
-  if (const ManifestNode* most = targets->Find("max_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
-  }
-  if (from < 0 || to < from || to > kMostCapability) {
-    return targets->Error(absl::StrCat("no capability is within ", from, " to ", to, "; 9.0 is 90"));
-  }
-  if (kind == SourceKind::kHostCpp) return targets->Error("the CPU device has no compute capability");
-  variant->runs_on = CapabilityRange(static_cast<int>(from), static_cast<int>(to));
+  TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
+  if (targets && kind == SourceKind::kHostCpp) return given->Error("the CPU device has no compute capability");
+  variant->runs_on = targets ? targets : kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
   return Status();
+}
+
+/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}.
+Status ReadScalarAssumption(const ManifestNode& node, Variant* variant) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by"}));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string scalar, node.Find("scalar")->String());
+  std::size_t before = variant->assumptions.size();
+  if (const ManifestNode* is = node.Find("is")) {
+    if (is->kind() == ManifestNode::Kind::kTruth) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool value, is->Bool());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    } else if (is->kind() == ManifestNode::Kind::kInt) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, is->Int());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(double value, is->Number());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    }
+  }
+  if (const ManifestNode* divisor = node.Find("divisible_by")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, divisor->Int());
+    variant->assumptions.push_back(ScalarDivisibleBy(scalar, value));
+  }
+  return variant->assumptions.size() == before ? node.Error("it assumes nothing") : Status();
 }
 
 Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
@@ -56,13 +71,17 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
   if (assumptions == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
   for (const ManifestNode& each : *list) {
+    if (each.Find("scalar") != nullptr) {
+      TUNEONCE_RETURN_IF_ERROR(ReadScalarAssumption(each, variant));
+      continue;
+    }
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
-                                               "stride_divisible_by", "extent_divisible_by", "no_overlap"}));
+                                               "stride_divisible_by", "extent", "extent_divisible_by", "no_overlap"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     int dimension = 0;
     bool is_of_dimension = each.Find("stride") != nullptr || each.Find("stride_divisible_by") != nullptr ||
-                           each.Find("extent_divisible_by") != nullptr;
+                           each.Find("extent") != nullptr || each.Find("extent_divisible_by") != nullptr;
     const ManifestNode* dimension_node = each.Find("dimension");
     if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
     if (is_of_dimension) {
@@ -82,6 +101,7 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
     TUNEONCE_RETURN_IF_ERROR(add("stride", [&](std::int64_t v) { return StrideIs(tensor, dimension, v); }));
     TUNEONCE_RETURN_IF_ERROR(
         add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
+    TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
     TUNEONCE_RETURN_IF_ERROR(
         add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
     if (const ManifestNode* contiguous_node = each.Find("contiguous")) {
@@ -107,7 +127,7 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
 
 Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
                                     BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory", "cluster"}));
   BundleArtifact artifact;
   if (const ManifestNode* config = node.Find("config")) {
     TUNEONCE_ASSIGN_OR_RETURN(artifact.pattern, space.ReadPattern(*config, /*whole=*/false));
@@ -125,6 +145,10 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   };
   TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.block));
   TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.shared_memory));
+  TUNEONCE_RETURN_IF_ERROR(read_size("cluster", 1, &artifact.cluster));
+  if (artifact.cluster > kMostClusterBlocks) {
+    return node.Find("cluster")->Error(absl::StrCat("at most ", kMostClusterBlocks, " blocks are possible"));
+  }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string file, file_node->String());
   Result<std::shared_ptr<const std::string>> content = files->Read(file);
@@ -176,12 +200,15 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
 }  // namespace
 
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "source", "convention", "targets", "grid", "block", "cluster",
-                                             "shared_memory", "programmatic_launch", "parameters", "assumptions",
-                                             "symbol", "artifacts", "defines", "options"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block",
+                                             "cluster", "shared_memory", "programmatic_launch", "parameters",
+                                             "assumptions", "symbol", "artifacts", "defines", "options"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());
+  if (const ManifestNode* backend = node.Find("backend")) {
+    TUNEONCE_ASSIGN_OR_RETURN(variant.backend, backend->String());
+  }
   auto artifacts = std::make_shared<BundleArtifacts>();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());
@@ -189,7 +216,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   if (!kind) return source_node->Error("expected tile_ir, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
   artifacts->kind = *kind;
   TUNEONCE_ASSIGN_OR_RETURN(variant.convention, ReadConvention(node, *kind));
-  TUNEONCE_RETURN_IF_ERROR(ReadTargets(node, *kind, &variant));
+  TUNEONCE_RETURN_IF_ERROR(ReadVariantTargets(node, *kind, &variant));
   if (const ManifestNode* names = node.Find("parameters")) {
     TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
   }
@@ -204,7 +231,11 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     });
   }
   variant.geometry = std::move(geometry);
-  if (*kind != SourceKind::kTileIr) variant.hints = [](const Config&) { return Hints(); };
+  if (*kind != SourceKind::kTileIr) {
+    variant.hints = [](const Config&) { return Hints(); };
+  } else {  // What the kernel's author set, and is no axis, stays in the bytecode.
+    variant.hints = [](const Config& config) { return Hints::OfConfig(config).Set(Hints::Update::kMerge); };
+  }
   variant.source = [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); };
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }

@@ -151,8 +151,8 @@ SearchSpace& SearchSpace::AddTargetFilter(const std::string& name,
   return *this;
 }
 
-SearchSpace& SearchSpace::AddGuard(const std::string& name, std::function<bool(const Config&, const Dims&)> holds) {
-  guards_.push_back(Guard{name, std::move(holds)});
+SearchSpace& SearchSpace::Add(Guard guard) {
+  guards_.push_back(std::move(guard));
   return *this;
 }
 
@@ -161,20 +161,37 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   return *this;
 }
 
-SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) { return SetBaselines({std::move(values)}); }
+SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
+  return SetBaselinesByTarget({{std::move(values), nullptr}});
+}
 
 SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
+  std::vector<Baseline> baselines;
+  for (const std::vector<AxisAssignment>& values : list) baselines.push_back({values, nullptr});
+  return SetBaselinesByTarget(std::move(baselines));
+}
+
+SearchSpace& SearchSpace::SetBaselinesByTarget(std::vector<Baseline> list) {
   baselines_.clear();
-  for (const std::vector<AxisAssignment>& values : list) {
-    if (std::optional<Config> baseline = MakeConfig("baseline", values)) baselines_.push_back(*std::move(baseline));
+  for (Baseline& baseline : list) {
+    if (std::optional<Config> config = MakeConfig("baseline", baseline.values)) {
+      baselines_.push_back({*std::move(config), std::move(baseline.targets)});
+    }
   }
   return *this;
 }
 
-Result<std::optional<Config>> SearchSpace::BaselineFor(const Dims& dims) const {
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, dims));
-    if (failing.empty()) return std::optional<Config>(baseline);
+std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
+  auto first = std::find_if(baselines_.begin(), baselines_.end(),
+                            [&](const TargetBaseline& baseline) { return baseline.CountsOn(target); });
+  return first == baselines_.end() ? std::nullopt : std::optional<Config>(first->config);
+}
+
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(problem.target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
+    if (failing.empty()) return std::optional<Config>(baseline.config);
   }
   return std::optional<Config>();
 }
@@ -239,17 +256,17 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
   return std::string();
 }
 
-Result<std::string> SearchSpace::FailingGuard(const Config& config, const Dims& dims) const {
+Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
   for (const Guard& guard : guards_) {
     TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
+        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
     if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
   return std::string();
 }
 
-Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
   if (failing.empty()) return Status();
   return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
 }
@@ -262,19 +279,20 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
     return InvalidArgumentError(
         absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline, target));
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline.config, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
   }
   return Status();
 }
 
-Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const {
+Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
   std::vector<Config> fit;
   for (Config& config : *configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
     if (failing.empty()) {
       fit.push_back(std::move(config));
     } else {
@@ -285,11 +303,12 @@ Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Dr
   return Status();
 }
 
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                                   const Drops& drops) const {
   if (!configs.empty()) return configs;
   if (stand_in_) return std::vector<Config>{*stand_in_};
-  if (dims != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *dims));
+  std::optional<Config> first = BaselineOn(target);
+  if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most =
       std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
@@ -299,7 +318,7 @@ Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, c
       "; relax it, or set a baseline or a stand-in"));
 }
 
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
   TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   std::vector<Config> configs;
   Drops drops;
@@ -319,23 +338,23 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
       ++drops[dropped];
     }
   }
-  if (dims != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*dims, &configs, &drops));
+  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
                                              max_configs_, " are allowed: narrow it, or call AllowConfigs(",
                                              configs.size(), ")"));
   }
-  return NotEmpty(std::move(configs), target, dims, drops);
+  return NotEmpty(std::move(configs), target, problem, drops);
 }
 
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
-                                                 const Dims& dims) const {
+                                                 const Problem& problem) const {
   if (!has_guards()) return configs;
   Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(dims, &configs, &drops));
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &dims, drops);
+  return NotEmpty(std::move(configs), target, &problem, drops);
 }
 
 Status SearchSpace::TakeMisuse() const {
@@ -353,7 +372,9 @@ std::string SearchSpace::ToString() const {
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);
   for (const Filter& filter : filters_) absl::StrAppend(&text, "; target filter ", filter.name);
   for (const Guard& guard : guards_) absl::StrAppend(&text, "; guard ", guard.name);
-  for (const Config& baseline : baselines_) absl::StrAppend(&text, "; baseline {", baseline.ToString(), "}");
+  for (const TargetBaseline& baseline : baselines_) {
+    absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
+  }
   if (stand_in_) absl::StrAppend(&text, "; stand-in {", stand_in_->ToString(), "}");
   return text;
 }

@@ -12,7 +12,7 @@ Status CallLauncher(const KernelDefinition& definition, const Variant& variant, 
     return absl::StrCat("kernel '", definition.name(), "': the launcher",
                         variant.name.empty() ? "" : " of variant '" + variant.name + "'");
   };
-  CallArguments arguments(definition, call.problem, call.values.data(), workspaces);
+  CallArguments arguments(definition, call.problem, call.problem.values.data(), workspaces);
   Status launched;
   try {  // Not a callback that must not launch: it may launch kernels that tune themselves.
     launched = variant.launcher(stream, config, arguments);

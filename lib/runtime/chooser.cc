@@ -162,7 +162,7 @@ Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) co
 Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
                                         TrialMemory memory) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem.dims));
+                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
   return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, to_.policy.search,
                     std::move(memory));
 }
@@ -257,11 +257,11 @@ Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem.dims));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
   if (baseline) return *baseline;
   Config config = space.stand_in() ? *space.stand_in() : configs.front();
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem.dims));  // The stand-in's.
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
   return config;
 }
 

@@ -29,7 +29,7 @@ class HitTable {
     bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
     bool is_provisional;    ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
 
-    [[gnu::always_inline]] bool Suits(const BoundCall& call) const {
+    [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
       return !is_provisional && kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
     }

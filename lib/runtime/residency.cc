@@ -63,16 +63,12 @@ Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& devic
 
 Status Residency::CheckAssumptions(const BoundCall& call) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
-  Status first;
-  for (const auto& [variant, state] : device->variants) {
-    Status suits = state.assumptions.Verify(call);
-    if (suits.ok()) return suits;
-    if (first.ok()) first = std::move(suits);
-  }
-  return first;
+  std::vector<const AssumptionChecks*> any;
+  for (const auto& [variant, state] : device->variants) any.push_back(&state.assumptions);
+  return AssumptionChecks::VerifyAny(any, call);
 }
 
-Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {
+Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentKey* key) {
   // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
   for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
@@ -85,11 +81,12 @@ Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, Res
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  bool is_fixed = !loaded.variant->launcher && binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
-                  definition_.space().CheckGuards(config, call.problem.dims).ok();
-  if (!is_fixed) return std::nullopt;
+  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call)) return std::nullopt;
+  // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
+  const Problem decided = definition_.DecidedByKey(call.problem);
+  if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;
   Result<Geometry> computed =
-      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, call.problem); });
+      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, decided); });
   return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
 }
 
@@ -113,6 +110,9 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->function = loaded->function;
     if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
+    if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
+      resident->tensor_maps = std::make_unique<TensorMapCache>(maps);
+    }
     if (geometry) {
       resident->setup.emplace(*geometry);
       resident->setup_geometry = geometry;

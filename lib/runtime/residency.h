@@ -59,13 +59,13 @@ class Residency {
   [[gnu::always_inline]] const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
   /// The loaded stand-in of the call, as variants' assumptions and configs' guards differ; or null, and in `key` what
   /// to load it under.
-  Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
+  Result<const HitTable::Entry*> FindStandIn(BoundCall& call, ResidentKey* key);
   /// True if `stand_in`, one of the call's key, suits the call and is the baseline at its dims, if there is one: which
   /// shape of a bucket came first does not decide what the others run.
-  bool StandsInFor(const BoundCall& call, const HitTable::Entry& stand_in) const {
-    if (!stand_in.Suits(call)) return false;
+  bool StandsInFor(BoundCall& call, const HitTable::Entry& stand_in) const {
+    if (!stand_in.Suits(call)) return false;  // It sets the target, where there are guards.
     if (stand_in.is_prepared || !definition_.space().has_guards()) return true;
-    const Config* baseline = definition_.space().FittingBaseline(call.problem.dims);
+    const Config* baseline = definition_.space().FittingBaseline(call.problem);
     return baseline == nullptr || stand_in.kernel->config == *baseline;
   }
   /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's

@@ -15,6 +15,7 @@
 #include "launch/assumption.h"
 #include "launch/launch.h"
 #include "launch/parameter_block.h"
+#include "launch/tensor_map_cache.h"
 #include "search/candidate.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
@@ -38,15 +39,17 @@ struct ResidentKernel {
   const SearchSpace* space = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   const KernelDefinition* definition = nullptr;
+  std::unique_ptr<TensorMapCache> tensor_maps;  // Null if the kernel takes none.
   /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
   /// hit of compiled code asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
-  /// True if the config may run for the call's dims.
-  bool GuardsHold(const BoundCall& call) const {
+  /// True if the config may run for the call's dims and scalars. Sets the call's target.
+  bool GuardsHold(BoundCall& call) const {
     if (!space->has_guards()) return true;
+    call.problem.target = target;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
+    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }

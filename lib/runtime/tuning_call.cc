@@ -92,7 +92,7 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
     }
     view.data = block.buffer.data();
     views_.push_back(view);
-    call_.values[i] = &views_.back();
+    call_.problem.values[i] = &views_.back();
     blocks_.push_back(std::move(block));
   }
   return Status();

@@ -134,9 +134,9 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
       if (arguments[i].memory().data == nullptr) {
         return InvalidArgumentError(absl::StrCat("argument ", i + 1, " is a null pointer"));
       }
-      list.call.values[i] = &arguments[i].memory();
+      list.call.problem.values[i] = &arguments[i].memory();
     } else {
-      list.call.values[i] = arguments[i].scalar();
+      list.call.problem.values[i] = arguments[i].scalar();
     }
   }
   return list;
@@ -174,8 +174,9 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space.baseline(), target, stream,
-                                                             std::move(planned), options, std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                            RunSearch(kernel, space.BaselineOn(target), target, stream, std::move(planned), options,
+                                      std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -202,7 +203,7 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition->space().Enumerate(call.problem.target, &call.problem.dims));
+                            definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   return SearchCall(std::move(definition), stream, call, configs, options, std::move(memory));
 }
@@ -218,7 +219,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
     TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), baseline, target, stream,
                                                              std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));

@@ -194,7 +194,7 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   const std::vector<Parameter>& parameters = candidate.definition->parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {  // Scalars are each candidate's own.
     if (parameters[i].kind == ParameterKind::kTensor) {
-      trial->call.values[i] = trial->tensors().trial_call().values[i];
+      trial->call.problem.values[i] = trial->tensors().trial_call().problem.values[i];
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(trial->layout, LayoutOf(candidate));
@@ -230,7 +230,8 @@ Status InProcessRunner::Bind(Trial& trial) {
     for (std::size_t i = 0; i < trial.addresses.size(); ++i) trial.addresses[i] = workspaces_->pieces()[i].address;
   }
   TUNEONCE_RETURN_IF_ERROR(CallUser("a derived parameter's function", [&] {
-    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block);
+    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block,
+                              &stream_.api());
   }));
   trial.prepared = nullptr;
   trial.placing = placing_;

@@ -72,7 +72,7 @@ Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundC
 
 std::size_t TrialTensors::Move(const BoundCall& call, std::size_t parameter) {
   moved_.push_back(call.tensor(parameter));
-  trial_call_.values[parameter] = &moved_.back();
+  trial_call_.problem.values[parameter] = &moved_.back();
   return moved_.size() - 1;
 }
 

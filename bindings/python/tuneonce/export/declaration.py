@@ -2,7 +2,49 @@
 import dataclasses
 import itertools
 import pathlib
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+from tuneonce.export import config_list, constants as constant_values
+from tuneonce.export.declaration_check import check_axes, check_declaration
+from tuneonce.export.declaration_error import DeclarationError
+
+
+# A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
+Term = Union[int, str, Dict[str, Any], List[Any]]
+
+
+def ceil_div(a: Term, b: Term) -> Term:
+    return {"ceil_div": [a, b]}
+
+
+def floor_div(a: Term, b: Term) -> Term:
+    return {"floor_div": [a, b]}
+
+
+def add(*terms: Term) -> Term:
+    return {"sum": list(terms)}
+
+
+def product(*terms: Term) -> Term:
+    return {"product": list(terms)}
+
+
+def least(*terms: Term) -> Term:
+    return {"min": list(terms)}
+
+
+def greatest(*terms: Term) -> Term:
+    return {"max": list(terms)}
+
+
+def num_sms() -> Term:
+    """Multiprocessors of the device that is launched on."""
+    return {"device": "num_sms"}
+
+
+def blocks(*terms: Term) -> Dict[str, Any]:
+    """The grid of as many blocks as one to three terms say: blocks(product(ceil_div("M", "TM"), ceil_div("N", "TN")))."""
+    return {"pattern": "fixed", "blocks": list(terms)}
 
 
 def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
@@ -41,8 +83,14 @@ def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optiona
             "dimension": dimension, "dtype": dtype}
 
 
-class DeclarationError(ValueError):
-    """What is wrong with a declaration, in one line."""
+def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
+    """The value of a term, for kernels that take it as a parameter; the caller does not pass it."""
+    return {"name": name, "kind": "derived", "value": value, "dtype": dtype}
+
+
+def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]:
+    """Scratch memory of so many elements, contents undefined; the caller does not pass it."""
+    return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
 
 
 def check_grid(grid: Dict[str, Any]) -> None:
@@ -63,8 +111,14 @@ class Declaration:
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
         names ("tile", "triton") makes them race instead of standing in for each other.
-    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages.
-    configs: the structural configs to export, if not all combinations: one value per structural axis each.
+    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
+        maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
+        first is the baseline.
+    constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
+        other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
+        are left out (None), and options that are the same for all configs.
+    configs: the configs, if not all combinations: dicts, or objects with a value per axis as attributes. Without `axes` and
+        `hint_axes` these are those of the configs. Hints that they name are coupled with them, others are combined.
     grid: for all variants; `grids` by variant name overrides it.
     cpu: file (beside the kernel's) with the C++ kernel for the CPU device, of the same symbol.
     parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims and strides for Tile IR,
@@ -72,16 +126,19 @@ class Declaration:
     alias_groups: sets of tensors that may overlap; all others are assumed not to overlap with one that is written.
     divisible: what extents of dims are divisible by where they are: Tile IR is exported twice then, the variant `tile`
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
-        they are, and are up to a third faster for it.
-    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too.
+        they are, and are up to a third faster for it. Triton: of whole scalars, too.
+    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too; `alignments` by tensor
+        overrides it.
+    baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
+    targets_of, options_of: by variant name, its `targets` and compiler `options`.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
     grid: Dict[str, Any]
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
-    hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
-    configs: Optional[Sequence[Dict[str, int]]] = None
-    baseline: Optional[Dict[str, int]] = None
+    hint_axes: Dict[str, Sequence[Optional[int]]] = dataclasses.field(default_factory=dict)
+    configs: Optional[Iterable[Any]] = None
+    baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
     key: Optional[List[Dict[str, str]]] = None
     guards: Sequence[Dict[str, Any]] = ()
@@ -91,14 +148,55 @@ class Declaration:
     alias_groups: Sequence[Sequence[str]] = ()
     divisible: Dict[str, int] = dataclasses.field(default_factory=dict)
     alignment: int = 16
+    alignments: Dict[str, int] = dataclasses.field(default_factory=dict)
     tolerance: Optional[Dict[str, float]] = None
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
+    constants: Dict[str, constant_values.Constant] = dataclasses.field(default_factory=dict)
+    unordered: bool = False
+    stand_in: Optional[Dict[str, Any]] = None
+    target_filters: Sequence[Dict[str, Any]] = ()
+    targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
+    options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
             check_grid(grid)
+        self._read_configs()
+        check_axes(self)
+        self._settle_truths()
+        check_declaration(self)
+
+    def _settle_truths(self) -> None:
+        """An axis of one truth value is a constant; one of two has them in the manifest's order."""
+        truths = {n: sorted(set(v)) for n, v in self.axes.items() if {type(each) for each in v} == {bool}}
+        fixed = {n: v[0] for n, v in truths.items() if len(v) == 1}
+        self.constants = {**fixed, **self.constants}
+        self.axes = {n: truths.get(n, v) for n, v in self.axes.items() if n not in fixed}
+        for config in [*(self.configs or ()), *self.single_configs()]:
+            for name in fixed:
+                config.pop(name, None)
+
+    def single_configs(self) -> List[Dict[str, Any]]:
+        """The baselines and the stand-in."""
+        baselines = self.baseline if isinstance(self.baseline, list) else [self.baseline]
+        return [c.get("config", c) for c in [*baselines, self.stand_in] if c is not None]
+
+    def _read_configs(self) -> None:
+        """Configs and baseline as dicts, and the axes that only they name."""
+        def plain(config: Any) -> Any:
+            return None if config is None else config_list.plain([config])[0]
+        if isinstance(self.baseline, list):
+            self.baseline = [{**each, "config": plain(each["config"])} if "config" in each else plain(each) for each in self.baseline]
+        else:
+            self.baseline = plain(self.baseline)
+        self.stand_in = plain(self.stand_in)
+        if self.configs is not None:
+            self.configs = config_list.plain(self.configs)
+            self.axes = self.axes or config_list.axes_of(self.configs, hints=False)
+            self.hint_axes = {**config_list.axes_of(self.configs, hints=True), **self.hint_axes}
+        self.hint_axes = {n: [config_list.hint_value(n, v) for v in values] for n, values in self.hint_axes.items()}
 
     def check_names(self, kernel: str, arguments: Sequence[str], taken: Sequence[str]) -> None:
         """Raises DeclarationError unless the kernel's parameters but its constants, `arguments`, are those declared, `taken`, in
@@ -109,6 +207,14 @@ class Declaration:
 
     def structural_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """One dict per artifact. `backend`: only that variant's, without the axis `backend`."""
+        configs: List[Dict[str, Any]] = []
+        for config in self._listed(backend):
+            structural = {n: v for n, v in config.items() if n in self.axes}
+            if structural not in configs:
+                configs.append(structural)
+        return configs
+
+    def _listed(self, backend: Optional[str]) -> List[Dict[str, Any]]:
         configs = self.configs
         if configs is None:
             configs = [dict(zip(self.axes, values)) for values in itertools.product(*self.axes.values())]
@@ -117,18 +223,31 @@ class Declaration:
         return [{n: v for n, v in c.items() if n != "backend"} for c in configs if c["backend"] == backend]
 
     def all_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
-        """Structural configs with every combination of the hint axes."""
-        hints = [dict(zip(self.hint_axes, values)) for values in itertools.product(*self.hint_axes.values())]
-        return [{**config, **hint} for config in self.structural_configs(backend) for hint in hints]
+        """All configs: those listed, or all structural ones, with every combination of the hint axes that they do not name."""
+        coupled = self.configs[0] if self.configs else {}
+        free = {n: v for n, v in self.hint_axes.items() if n not in coupled}
+        hints = [dict(zip(free, values)) for values in itertools.product(*free.values())]
+        return [{**config, **hint} for config in self._listed(backend) for hint in hints]
 
     def tensors(self) -> List[Dict[str, Any]]:
         return [p for p in self.parameters if p["kind"] == "tensor"]
+
+    def parameter(self, name: str) -> Dict[str, Any]:
+        """By its name, in whatever case: a kernel's `n` may be the dim `N`."""
+        return next(p for p in self.parameters if p.get("name", p.get("dim")).lower() == name.lower())
+
+    def place_of(self, dim: str) -> Tuple[str, int]:
+        """A tensor and its dimension whose extent a dim is."""
+        return next((t["name"], t["dims"].index(dim)) for t in self.tensors() if dim in t["dims"])
 
     def names_of(self, variant: str, with_dims: bool) -> List[str]:
         """Names of the parameters that a variant's kernel takes."""
         if variant in self.parameters_of:
             return list(self.parameters_of[variant])
         return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar")]
+
+    def alignment_of(self, name: str) -> int:
+        return self.alignments.get(name, self.alignment)
 
     def alias_group_of(self, name: str) -> int:
         """A number per alias group; -1 for a tensor in none."""
@@ -137,24 +256,29 @@ class Declaration:
                 return number
         return -1
 
-    def assumptions(self, divisible: bool = False, strides: bool = True) -> List[Dict[str, Any]]:
-        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; with `strides`,
-        contiguous along the last dimension, and other strides divisible by what `alignment` is of."""
+    def assumptions(self, divisible: bool = False) -> List[Dict[str, Any]]:
+        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; contiguous along the last
+        dimension, and other strides divisible by what `alignment` is of."""
         result: List[Dict[str, Any]] = []
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
-            row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
-            result.append({"tensor": name, "aligned": self.alignment})
-            if not strides:
-                continue
+            row_divisor = max(1, self.alignment_of(name) // DTYPE_BYTES[each["dtype"]])
+            result.append({"tensor": name, "aligned": self.alignment_of(name)})
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
         for name, divisor in self.divisible.items() if divisible else ():
-            each, dimension = next((t, t["dims"].index(name)) for t in tensors if name in t["dims"])
-            result.append({"tensor": each["name"], "dimension": dimension, "extent_divisible_by": divisor})
-        for a, b in itertools.combinations(tensors, 2):
+            if name not in self.dims:
+                continue  # A scalar: Triton only.
+            tensor_name, dimension = self.place_of(name)
+            result.append({"tensor": tensor_name, "dimension": dimension, "extent_divisible_by": divisor})
+        return result + self.no_overlaps()
+
+    def no_overlaps(self) -> List[Dict[str, Any]]:
+        """What `alias_groups` says, in the manifest's words."""
+        result: List[Dict[str, Any]] = []
+        for a, b in itertools.combinations(self.tensors(), 2):
             written = a["access"] != "in" or b["access"] != "in"
             group = self.alias_group_of(a["name"])
             if written and (group < 0 or group != self.alias_group_of(b["name"])):
@@ -172,10 +296,17 @@ class Declaration:
         if self.configs is not None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "tolerance": self.tolerance, "work": self.work, "example": self.example}
+                    "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
+                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "example": self.example}
         result.update({field: value for field, value in optional.items() if value is not None})
-        result["variants"] = list(variants)
+        result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
+
+    def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
+        """`variant` with what `targets_of` and `options_of` say of it."""
+        name = variant["name"]
+        chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name)}
+        return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
         """The variant for the CPU device; `source` was copied into the bundle."""
