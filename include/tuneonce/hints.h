@@ -29,6 +29,9 @@ class HintValue {
   std::int64_t value_ = 0;
 };
 
+/// A hint axis's value for "not set": what the compiler does by itself. Below the range of every hint.
+inline constexpr std::int64_t kHintNotSet = 0;
+
 /// Values of compiler hints by name: {"occupancy", 2}.
 using HintValues = std::map<std::string, HintValue>;
 
@@ -52,7 +55,8 @@ class TUNEONCE_API Hints {
   /// For all targets.
   Hints(HintValues values) : Hints(ByTarget<HintValues>(std::move(values))) {}  // NOLINT(google-explicit-constructor)
   explicit Hints(ByTarget<HintValues> values) : values_(std::move(values)) {}
-  /// The values of the config's hint axes, for all targets: what is used where no hints function is given.
+  /// The values of the config's hint axes but those that are kHintNotSet, for all targets: what is used where no hints
+  /// function is given.
   static Hints OfConfig(const Config& config);
 
   /// Default: kReplace.

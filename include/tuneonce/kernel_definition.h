@@ -46,6 +46,7 @@ struct Assumption {
     kAligned,
     kStrideIs,
     kStrideDivisibleBy,
+    kExtentIs,
     kExtentDivisibleBy,
     kNoOverlap,
     kContiguous,
@@ -58,7 +59,7 @@ struct Assumption {
   Kind kind = Kind::kAligned;
   std::string tensor;
   int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap and kContiguous.
-  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides and divisors.
+  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides, extents and divisors.
   std::string other;       ///< kNoOverlap: the other tensor.
 };
 /// The tensor's address is a multiple of `bytes`.
@@ -71,6 +72,10 @@ inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t eleme
 }
 inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
+}
+/// The extent of a dimension is this: for code that has it as a constant. Variants for other extents may stand beside it.
+inline Assumption ExtentIs(std::string tensor, int dimension, std::int64_t elements) {
+  return Assumption{Assumption::Kind::kExtentIs, std::move(tensor), dimension, elements, ""};
 }
 inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kExtentDivisibleBy, std::move(tensor), dimension, divisor, ""};

@@ -56,12 +56,12 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
   for (const ManifestNode& each : *list) {
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
-                                               "stride_divisible_by", "extent_divisible_by", "no_overlap"}));
+                                               "stride_divisible_by", "extent", "extent_divisible_by", "no_overlap"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
     int dimension = 0;
     bool is_of_dimension = each.Find("stride") != nullptr || each.Find("stride_divisible_by") != nullptr ||
-                           each.Find("extent_divisible_by") != nullptr;
+                           each.Find("extent") != nullptr || each.Find("extent_divisible_by") != nullptr;
     const ManifestNode* dimension_node = each.Find("dimension");
     if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
     if (is_of_dimension) {
@@ -81,6 +81,7 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
     TUNEONCE_RETURN_IF_ERROR(add("stride", [&](std::int64_t v) { return StrideIs(tensor, dimension, v); }));
     TUNEONCE_RETURN_IF_ERROR(
         add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
+    TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
     TUNEONCE_RETURN_IF_ERROR(
         add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
     if (const ManifestNode* contiguous_node = each.Find("contiguous")) {
@@ -203,7 +204,11 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     });
   }
   variant.geometry = std::move(geometry);
-  if (*kind != SourceKind::kTileIr) variant.hints = [](const Config&) { return Hints(); };
+  if (*kind != SourceKind::kTileIr) {
+    variant.hints = [](const Config&) { return Hints(); };
+  } else {  // What the kernel's author set, and is no axis, stays in the bytecode.
+    variant.hints = [](const Config& config) { return Hints::OfConfig(config).Set(Hints::Update::kMerge); };
+  }
   variant.source = [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); };
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }

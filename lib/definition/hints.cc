@@ -50,7 +50,8 @@ Hints Hints::OfConfig(const Config& config) {
   HintValues values;
   for (std::size_t i = 0; i < config.values().size(); ++i) {
     if (config.Kind(i) != AxisKind::kHint) continue;
-    values[config.AxisName(i)] = std::get<std::int64_t>(config.values()[i]);
+    auto value = std::get<std::int64_t>(config.values()[i]);
+    if (value != kHintNotSet) values[config.AxisName(i)] = value;
   }
   return values.empty() ? Hints() : Hints(std::move(values));
 }

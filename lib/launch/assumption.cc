@@ -82,8 +82,9 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
 
 void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
-  bool is_of_extent =
-      check.kind == Assumption::Kind::kExtentDivisibleBy || check.kind == Assumption::Kind::kExtentFitsInt32;
+  bool is_of_extent = check.kind == Assumption::Kind::kExtentIs ||
+                      check.kind == Assumption::Kind::kExtentDivisibleBy ||
+                      check.kind == Assumption::Kind::kExtentFitsInt32;
   (is_of_extent ? extents_ : others_).Add(check);
 }
 
@@ -139,6 +140,8 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
     case Assumption::Kind::kStrideDivisibleBy:
       return multiple(stride);
+    case Assumption::Kind::kExtentIs:
+      return masked(extent, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
     case Assumption::Kind::kExtentDivisibleBy:
       return multiple(extent);
     case Assumption::Kind::kStrideFitsInt32:
@@ -179,6 +182,8 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
     case Assumption::Kind::kStrideDivisibleBy:
       return tensor.strides[dimension] % value == 0;
+    case Assumption::Kind::kExtentIs:
+      return tensor.shape[dimension] == value;
     case Assumption::Kind::kExtentDivisibleBy:
       return tensor.shape[dimension] % value == 0;
     case Assumption::Kind::kStrideFitsInt32:
@@ -219,58 +224,6 @@ Status AssumptionChecks::Verify(const BoundCall& call) const {
     }
   }
   return Status();
-}
-
-std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
-  Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
-  return absl::StrCat(
-      "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
-      tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
-      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
-      "that takes this stride (StrideValue)");
-}
-
-Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
-  const TensorView& tensor = call.tensor(check.parameter);
-  auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
-  std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
-  std::string what;
-  switch (check.kind) {
-    case Assumption::Kind::kAligned:
-      what = absl::StrCat(name(check.parameter), " is not aligned to ", check.value, " bytes: it is at 0x",
-                          absl::Hex(reinterpret_cast<std::uintptr_t>(tensor.data)));
-      break;
-    case Assumption::Kind::kStrideIs:
-      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", not ", check.value,
-                          check.value == 1 ? " (the tensor is not contiguous there)" : "");
-      break;
-    case Assumption::Kind::kStrideDivisibleBy:
-      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which ", check.value,
-                          " does not divide");
-      break;
-    case Assumption::Kind::kExtentDivisibleBy:
-      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
-                          " does not divide");
-      break;
-    case Assumption::Kind::kStrideFitsInt32:
-    case Assumption::Kind::kStrideNotNegative:
-      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension],
-                          ParameterLayout::Narrowed::Fits(tensor.strides[check.dimension])
-                              ? ", which is negative: pass a copy"
-                              : ", which does not fit an int32");
-      break;
-    case Assumption::Kind::kContiguous:
-      what = NotContiguous(check, tensor);
-      break;
-    case Assumption::Kind::kExtentFitsInt32:
-      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");
-      break;
-    case Assumption::Kind::kNoOverlap:
-      what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");
-      break;
-  }
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
-                                           "' was compiled for other arguments: ", what));
 }
 
 Status ValidateForLaunch(KernelDefinition& definition) {

@@ -30,6 +30,9 @@ class TUNEONCE_API AssumptionChecks {
   bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
+  /// The same for code of which several forms exist: OK if one of `any` suits. Else names what the nearest was compiled
+  /// for; where none has the right constant extents, the dim and all extents that there are.
+  static Status VerifyAny(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
 
  private:
   static bool Overlap(const TensorView& a, const TensorView& b) {
@@ -119,6 +122,9 @@ class TUNEONCE_API AssumptionChecks {
   };
 
   void Add(Check check);
+  /// The first kExtentIs that does not hold.
+  const Check* WrongExtent(const BoundCall& call) const;
+  const std::string& DimOf(const Check& check) const;
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;

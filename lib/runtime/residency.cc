@@ -62,13 +62,9 @@ Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& devic
 
 Status Residency::CheckAssumptions(const BoundCall& call) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, CurrentDevice());
-  Status first;
-  for (const auto& [variant, state] : device->variants) {
-    Status suits = state.assumptions.Verify(call);
-    if (suits.ok()) return suits;
-    if (first.ok()) first = std::move(suits);
-  }
-  return first;
+  std::vector<const AssumptionChecks*> any;
+  for (const auto& [variant, state] : device->variants) any.push_back(&state.assumptions);
+  return AssumptionChecks::VerifyAny(any, call);
 }
 
 Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {

@@ -20,9 +20,10 @@ TEST(HintsTest, AHintIsAWholeNumber) {
 TEST(HintsTest, HintAxesBecomeHints) {
   SearchSpace space;
   space.AddAxis("TILE", {64});
-  space.AddHintAxis("occupancy", {2});
-  Config config = space.Enumerate(Target())->front();
-  EXPECT_EQ(Hints::OfConfig(config).ToString(Target()), "occupancy=2");
+  space.AddHintAxis("occupancy", {2, kHintNotSet});
+  std::vector<Config> configs = *space.Enumerate(Target());
+  EXPECT_EQ(Hints::OfConfig(configs[0]).ToString(Target()), "occupancy=2");
+  EXPECT_TRUE(Hints::OfConfig(configs[1]).empty());
   EXPECT_TRUE(Hints().empty());
   EXPECT_EQ(Hints().ToString(Sm(90)), "");
 }

@@ -25,7 +25,7 @@ class AssumptionTest : public testing::CpuDeviceTest {
     policy_.observer = listener_;
   }
   /// y = 2 x: `fast` for whatever is assumed, `general` behind it if wanted.
-  TunedKernel Create(std::vector<Assumption> assumptions, bool with_general) {
+  static KernelDefinition Definition(std::vector<Assumption> assumptions, bool with_general) {
     KernelDefinition definition("doubled");
     definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")});
     Variant fast;
@@ -45,7 +45,10 @@ class AssumptionTest : public testing::CpuDeviceTest {
       general.assumptions.clear();
       definition.AddVariant(general);
     }
-    Result<TunedKernel> kernel = TunedKernel::Create(definition, policy_);
+    return definition;
+  }
+  TunedKernel Create(std::vector<Assumption> assumptions, bool with_general) {
+    Result<TunedKernel> kernel = TunedKernel::Create(Definition(std::move(assumptions), with_general), policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }
@@ -67,6 +70,22 @@ TEST_F(AssumptionTest, ExtentsDecideTheVariantAndTheChoiceIsStored) {
   EXPECT_EQ(listener_->variant, "general");
   EXPECT_EQ(policy_.store->List()->size(), 2u);
   EXPECT_EQ(listener_->warning, "");
+}
+
+TEST_F(AssumptionTest, AConstantExtentIsNotChosenButFits) {
+  KernelDefinition definition = Definition({ExtentIs("x", 0, 160)}, /*with_general=*/false);
+  Variant other = definition.variants().front();
+  other.name = "other";
+  other.assumptions = {Aligned("x", 4), ExtentIs("x", 0, 96)};
+  TunedKernel kernel = *TunedKernel::Create(definition.AddVariant(other), policy_);
+  DeviceBuffer x = Floats(std::vector<float>(160, 1)), y = Floats(std::vector<float>(160, 0));
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 160), At(y, 160)));
+  EXPECT_EQ(listener_->variant, "fast");
+  ASSERT_OK(kernel.Launch(stream_->get(), At(x, 96), At(y, 96)));
+  EXPECT_EQ(listener_->variant, "other");
+  EXPECT_ERROR(kernel.Launch(stream_->get(), At(x, 100), At(y, 100)), StatusCode::kInvalidArgument,
+               "was compiled for N = 96, 160, not 100 (dimension 0 of 'x')");
+  EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
 TEST_F(AssumptionTest, AChoiceWithoutAVariantThatOtherLaunchesSuitIsNotStored) {

@@ -6,6 +6,8 @@
 Needed at build time only, without a GPU. A kernel `k` is exported as its declaration `k_bundle` in the same file says: a
 `Declaration`. Both exporters may write into one bundle, whose variants then stand in for each other, or race.
 """
-from tuneonce.export.declaration import Declaration, DeclarationError, dim, scalar, stride, tensor
+from tuneonce.export.constants import ConstantOf
+from tuneonce.export.declaration import Declaration, dim, scalar, stride, tensor
+from tuneonce.export.declaration_error import DeclarationError
 
-__all__ = ["Declaration", "DeclarationError", "dim", "scalar", "stride", "tensor"]
+__all__ = ["ConstantOf", "Declaration", "DeclarationError", "dim", "scalar", "stride", "tensor"]

@@ -1,32 +1,13 @@
 """python -m tuneonce.export: see the package's docstring."""
 import argparse
-import importlib.util
 import json
 import pathlib
 import shutil
-import sys
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List
 
-from tuneonce.export.declaration import Declaration, DeclarationError
-
-
-def load(spec: str) -> Tuple[Any, str, Declaration, pathlib.Path]:
-    """From FILE.py:kernel to the kernel, its name, its declaration, and the file."""
-    path_text, _, name = spec.rpartition(":")
-    path = pathlib.Path(path_text)
-    if not path_text or not path.is_file():
-        raise SystemExit(f"'{spec}' is not FILE.py:kernel, or there is no such file")
-    sys.path.insert(0, str(path.parent))
-    module_spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(module_spec)
-    module_spec.loader.exec_module(module)
-    if not hasattr(module, name):
-        raise SystemExit(f"{path} has no '{name}'")
-    declaration = getattr(module, name + "_bundle", None)
-    if not isinstance(declaration, Declaration):
-        raise SystemExit(f"{path} does not say how to export '{name}': "
-                         f"give it {name}_bundle = tuneonce.export.Declaration(...)")
-    return getattr(module, name), name, declaration, path
+from tuneonce.export import kernel_spec, stub_modules
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration_error import DeclarationError
 
 
 def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathlib.Path,
@@ -40,9 +21,9 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
     if before is not None:
         known = json.loads(before)
         replaced = {"cpu", *(v["name"] for v in exported)}
-        variants = [v for v in known["variants"] if v["name"] not in replaced] + variants
-        order = {"tile": 0, "tile_any": 1, "triton": 2}
-        variants.sort(key=lambda v: order.get(v["name"], 3))
+        again = {v["source"] for v in exported} & {"tile_ir"}  # Whatever extents it was exported for before.
+        variants = [v for v in known["variants"] if v["name"] not in replaced and v["source"] not in again] + variants
+        variants.sort(key=lambda v: {"tile_ir": 0, "ptx": 1}.get(v["source"], 2))
     if declaration.cpu is not None:
         source = file.parent / declaration.cpu
         if source.resolve().parent != folder.resolve():
@@ -75,12 +56,18 @@ def to_json(fields: Dict[str, Any], indent: str = "") -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tuneonce.export", description=__doc__)
     parser.add_argument("language", choices=["cutile", "triton"])
-    parser.add_argument("kernels", nargs="+", metavar="FILE.py:kernel")
+    parser.add_argument("kernels", nargs="+", metavar="KERNEL",
+                        help="FILE.py:kernel or package.module:kernel")
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True,
                         help="the bundle's folder; with several kernels, each gets OUT/KERNEL")
     parser.add_argument("--bytecode-version", default="13.3", help="cuTile: of the Tile IR (default: 13.3)")
     parser.add_argument("--capability", type=int, default=90, help="Triton: compute capability (default: 90)")
+    parser.add_argument("--declaration", type=pathlib.Path, metavar="FILE.py",
+                        help="the file that has the Declaration, KERNEL_bundle or bundle (default: the kernel's file)")
+    parser.add_argument("--stub", action="append", default=[], metavar="MODULE",
+                        help="a module that is not installed, and that the kernel's file only names when it is imported")
     arguments = parser.parse_args()
+    stub_modules.install(arguments.stub)
     for spec in arguments.kernels:
         try:
             export_one(spec, arguments)
@@ -89,7 +76,7 @@ def main() -> None:
 
 
 def export_one(spec: str, arguments: argparse.Namespace) -> None:
-    kernel, name, declaration, file = load(spec)
+    kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
     folder.mkdir(parents=True, exist_ok=True)
     if arguments.language == "cutile":

@@ -1,64 +1,124 @@
 """From a cuTile kernel to Tile IR bytecode, one file per structural config (PyPI: cuda-tile)."""
-import inspect
+import dataclasses
+import math
 import pathlib
 from typing import Any, Dict, List
 
+from tuneonce.export import constants
+from tuneonce.export.cutile_kernel import CutileKernel
 from tuneonce.export.declaration import DTYPE_BYTES, Declaration
+from tuneonce.export.declaration_error import DeclarationError
+
+# cuTile's names of the manifest's dtypes, where they differ.
+TYPES = {"bool": "bool_", "float8_e4m3": "float8_e4m3fn"}
+# What cuTile's own launches look whether it divides an extent.
+EXTENT_DIVISOR = 16
 
 
-def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisible: bool = False) -> Any:
-    """What Declaration.assumptions says of a tensor, in cuTile's words."""
+def dtype_of(name: str) -> Any:
+    import cuda.tile as ct
+    return getattr(ct, TYPES.get(name, name))
+
+
+def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisible: bool = False,
+                     extents: Dict[str, int] = {}) -> Any:  # Not changed here.
+    """What Declaration.assumptions, and extents that are constants, say of a tensor, in cuTile's words."""
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
-    dtype, rank = getattr(ct, parameter["dtype"]), len(parameter["dims"])
+    rank = len(parameter["dims"])
     row_divisor = max(1, declaration.alignment // DTYPE_BYTES[parameter["dtype"]])
     group = declaration.alias_group_of(parameter["name"])
-    return ArrayConstraint(dtype, rank, index_dtype=ct.int32, stride_lower_bound_incl=0,
+    divisors = {**(declaration.divisible if divisible else {}),
+                **{d: math.gcd(n, EXTENT_DIVISOR) for d, n in extents.items()}}
+    return ArrayConstraint(dtype_of(parameter["dtype"]), rank, index_dtype=ct.int32, stride_lower_bound_incl=0,
                            alias_groups=() if group < 0 else (f"group{group}",), may_alias_internally=False,
                            stride_constant=[None] * (rank - 1) + [1],
                            stride_divisible_by=[row_divisor] * (rank - 1) + [1],
-                           shape_divisible_by=[declaration.divisible.get(d, 1) if divisible else 1
-                                               for d in parameter["dims"]],
+                           shape_divisible_by=[divisors.get(d, 1) for d in parameter["dims"]],
                            base_addr_divisible_by=declaration.alignment)
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,
            bytecode_version: str) -> List[Dict[str, Any]]:
-    """Writes the bytecode into `folder`. Returns the manifest's variants, the preferred one first."""
-    if not declaration.divisible:
-        return [export_variant(kernel, name, declaration, folder, bytecode_version, "tile", divisible=False)]
-    return [export_variant(kernel, name, declaration, folder, bytecode_version, variant, divisible)
-            for variant, divisible in (("tile", True), ("tile_any", False))]
+    """Writes the bytecode into `folder`. Returns the manifest's variants: for each of the extents that are constants the
+    preferred one first."""
+    cutile_kernel = CutileKernel(kernel, name)
+    cutile_kernel.check(declaration)
+    variants = []
+    for extents in constants.extents(declaration.constants):
+        # What divides a constant is known.
+        divisible = {d: n for d, n in declaration.divisible.items() if d not in extents}
+        of_extents = dataclasses.replace(declaration, divisible=divisible)
+        for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
+            variants.append(Export(cutile_kernel, of_extents, variant, is_divisible, extents).write(folder, bytecode_version))
+    return variants
 
 
-def export_variant(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, bytecode_version: str,
-                   variant: str, divisible: bool) -> Dict[str, Any]:
-    import cuda.tile as ct
-    from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature, ScalarConstraint,
-                                       export_kernel)
-    by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
-    taken = declaration.names_of("tile", with_dims=False)
-    function = getattr(kernel, "_pyfunc", None) or getattr(kernel, "__wrapped__", kernel)
-    names = list(inspect.signature(function).parameters)
-    declaration.check_names(name, [n for n in names if n not in declaration.axes], taken)
-    artifacts: List[Dict[str, Any]] = []
-    for config in declaration.structural_configs("tile"):
-        constraints = []
-        declared = iter(taken)
-        for argument in names:  # In the kernel's order: constants may stand anywhere.
-            parameter = None if argument in declaration.axes else by_name[next(declared)]
-            if parameter is None:
-                constraints.append(ConstantConstraint(config[argument]))
-            elif parameter["kind"] == "tensor":
-                constraints.append(array_constraint(declaration, parameter, divisible))
-            else:
-                constraints.append(ScalarConstraint(getattr(ct, parameter["dtype"])))
-        signature = KernelSignature(constraints, CallingConvention.cutile_python_v1(), symbol=name)
-        infix = ".any" if variant == "tile_any" else ""
-        file = folder / f"{name}.{'x'.join(str(v) for v in config.values())}{infix}.tileir"
-        export_kernel(kernel, [signature], str(file), output_format="tileir_bytecode",
-                      bytecode_version=bytecode_version)
-        artifacts.append({"config": config, "file": file.name})
-    return {"name": variant, "source": "tile_ir", "symbol": name, "parameters": taken,
-            "grid": declaration.grids.get("tile", declaration.grid), "assumptions": declaration.assumptions(divisible),
-            "artifacts": artifacts}
+@dataclasses.dataclass
+class Export:
+    """One variant. `extents`: those that are constants of it, by dim."""
+    kernel: CutileKernel
+    declaration: Declaration
+    variant: str
+    divisible: bool
+    extents: Dict[str, int]
+
+    @property
+    def suffix(self) -> str:
+        return "".join(f"_{dim}{extent}" for dim, extent in self.extents.items())
+
+    def assumptions(self) -> List[Dict[str, Any]]:
+        result = self.declaration.assumptions(self.divisible)
+        for dim, extent in self.extents.items():
+            name, dimension = self.declaration.place_of(dim)
+            result.append({"tensor": name, "dimension": dimension, "extent": extent})
+        return result
+
+    def constraint(self, argument: str, values: Dict[str, Any]) -> Any:
+        """What a kernel's parameter is compiled for."""
+        from cuda.tile.compilation import ScalarConstraint
+        if argument in values:
+            return values[argument]
+        parameter = self.declaration.parameter(argument)
+        if parameter["kind"] == "tensor":
+            return array_constraint(self.declaration, parameter, self.divisible, self.extents)
+        return ScalarConstraint(dtype_of(parameter["dtype"]))
+
+    def write_config(self, config: Dict[str, Any], file: pathlib.Path, bytecode_version: str) -> None:
+        from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
+        values = constants.values_at(self.declaration.constants, config, self.extents)
+        values = {n: v for n, v in values.items() if n in self.kernel.names and (n in config or n in self.declaration.constants)}
+        for name, value in values.items():
+            if not is_constant(value):
+                raise DeclarationError(f"constant '{name}' of kernel '{self.kernel.name}' is {value!r}; cuTile's constants are "
+                                       "whole numbers, floats, truth values and tuples of them")
+        has_tuple = any(isinstance(v, tuple) for v in values.values())  # The same but for them.
+        convention = CallingConvention.cutile_python_v2() if has_tuple else CallingConvention.cutile_python_v1()
+        try:
+            signature = KernelSignature([self.constraint(n, values) for n in self.kernel.names], convention,
+                                        symbol=self.kernel.name)
+            export_kernel(self.kernel.without_hints(self.declaration.hint_axes), [signature], str(file),
+                          output_format="tileir_bytecode", bytecode_version=bytecode_version)
+        except Exception as error:  # cuTile's, in its words; a declaration's mistakes were found before.
+            raise DeclarationError(f"cuTile does not compile kernel '{self.kernel.name}' with {values}: "
+                                   f"{self.kernel.in_one_line(error)}") from error
+
+    def write(self, folder: pathlib.Path, bytecode_version: str) -> Dict[str, Any]:
+        infix = (".any" if self.variant == "tile_any" else "") + self.suffix.replace("_", ".")
+        artifacts = []
+        for config in self.declaration.structural_configs("tile"):
+            values = ["x".join(str(v) for v in config.values())] if config else []
+            file = folder / (".".join([self.kernel.name, *values]) + infix + ".tileir")
+            self.write_config(config, file, bytecode_version)
+            artifacts.append({"config": config, "file": file.name})
+        result = {"name": self.variant + self.suffix, "source": "tile_ir", "symbol": self.kernel.name,
+                  "parameters": self.kernel.taken(self.declaration),
+                  "grid": self.declaration.grids.get("tile", self.declaration.grid), "assumptions": self.assumptions(),
+                  "artifacts": artifacts}
+        options = self.kernel.options()
+        return {**result, "options": options} if options else result
+
+
+def is_constant(value: Any) -> bool:
+    return all(map(is_constant, value)) if isinstance(value, tuple) else isinstance(value, (bool, int, float))
+

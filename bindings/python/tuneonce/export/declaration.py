@@ -2,7 +2,11 @@
 import dataclasses
 import itertools
 import pathlib
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+
+from tuneonce.export import config_list, constants as constant_values
+from tuneonce.export.declaration_check import check_axes, check_declaration
+from tuneonce.export.declaration_error import DeclarationError
 
 
 def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
@@ -41,10 +45,6 @@ def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optiona
             "dimension": dimension, "dtype": dtype}
 
 
-class DeclarationError(ValueError):
-    """What is wrong with a declaration, in one line."""
-
-
 def check_grid(grid: Dict[str, Any]) -> None:
     """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
     try:
@@ -63,8 +63,12 @@ class Declaration:
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
         names ("tile", "triton") makes them race instead of standing in for each other.
-    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages.
-    configs: the structural configs to export, if not all combinations: one value per structural axis each.
+    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages. None
+        is a hint that is not set.
+    constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
+        other constants and the extents that are constants. An axis of one truth value is one, too.
+    configs: the configs, if not all combinations: dicts, or objects with a value per axis as attributes. Without `axes` and
+        `hint_axes` these are those of the configs. Hints that they name are coupled with them, others are combined.
     grid: for all variants; `grids` by variant name overrides it.
     cpu: file (beside the kernel's) with the C++ kernel for the CPU device, of the same symbol.
     parameters_of: by variant name, the names of the parameters that its kernel takes; default: all but dims and strides for Tile IR,
@@ -79,9 +83,9 @@ class Declaration:
     parameters: Sequence[Dict[str, Any]]
     grid: Dict[str, Any]
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
-    hint_axes: Dict[str, Sequence[int]] = dataclasses.field(default_factory=dict)
-    configs: Optional[Sequence[Dict[str, int]]] = None
-    baseline: Optional[Dict[str, int]] = None
+    hint_axes: Dict[str, Sequence[Optional[int]]] = dataclasses.field(default_factory=dict)
+    configs: Optional[Iterable[Any]] = None
+    baseline: Optional[Any] = None
     version: str = "1"
     key: Optional[List[Dict[str, str]]] = None
     guards: Sequence[Dict[str, Any]] = ()
@@ -95,10 +99,35 @@ class Declaration:
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
+    constants: Dict[str, constant_values.Constant] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
             check_grid(grid)
+        self._read_configs()
+        check_axes(self)
+        self._settle_truths()
+        check_declaration(self)
+
+    def _settle_truths(self) -> None:
+        """An axis of one truth value is a constant; one of two has them in the manifest's order."""
+        truths = {n: sorted(set(v)) for n, v in self.axes.items() if {type(each) for each in v} == {bool}}
+        fixed = {n: v[0] for n, v in truths.items() if len(v) == 1}
+        self.constants = {**fixed, **self.constants}
+        self.axes = {n: truths.get(n, v) for n, v in self.axes.items() if n not in fixed}
+        for config in [*(self.configs or ()), *([self.baseline] if self.baseline is not None else ())]:
+            for name in fixed:
+                config.pop(name, None)
+
+    def _read_configs(self) -> None:
+        """Configs and baseline as dicts, and the axes that only they name."""
+        if self.baseline is not None:
+            self.baseline = config_list.plain([self.baseline])[0]
+        if self.configs is not None:
+            self.configs = config_list.plain(self.configs)
+            self.axes = self.axes or config_list.axes_of(self.configs, hints=False)
+            self.hint_axes = {**config_list.axes_of(self.configs, hints=True), **self.hint_axes}
+        self.hint_axes = {n: [config_list.hint_value(n, v) for v in values] for n, values in self.hint_axes.items()}
 
     def check_names(self, kernel: str, arguments: Sequence[str], taken: Sequence[str]) -> None:
         """Raises DeclarationError unless the kernel's parameters but its constants, `arguments`, are those declared, `taken`, in
@@ -109,6 +138,14 @@ class Declaration:
 
     def structural_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
         """One dict per artifact. `backend`: only that variant's, without the axis `backend`."""
+        configs: List[Dict[str, Any]] = []
+        for config in self._listed(backend):
+            structural = {n: v for n, v in config.items() if n in self.axes}
+            if structural not in configs:
+                configs.append(structural)
+        return configs
+
+    def _listed(self, backend: Optional[str]) -> List[Dict[str, Any]]:
         configs = self.configs
         if configs is None:
             configs = [dict(zip(self.axes, values)) for values in itertools.product(*self.axes.values())]
@@ -117,12 +154,22 @@ class Declaration:
         return [{n: v for n, v in c.items() if n != "backend"} for c in configs if c["backend"] == backend]
 
     def all_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
-        """Structural configs with every combination of the hint axes."""
-        hints = [dict(zip(self.hint_axes, values)) for values in itertools.product(*self.hint_axes.values())]
-        return [{**config, **hint} for config in self.structural_configs(backend) for hint in hints]
+        """All configs: those listed, or all structural ones, with every combination of the hint axes that they do not name."""
+        coupled = self.configs[0] if self.configs else {}
+        free = {n: v for n, v in self.hint_axes.items() if n not in coupled}
+        hints = [dict(zip(free, values)) for values in itertools.product(*free.values())]
+        return [{**config, **hint} for config in self._listed(backend) for hint in hints]
 
     def tensors(self) -> List[Dict[str, Any]]:
         return [p for p in self.parameters if p["kind"] == "tensor"]
+
+    def parameter(self, name: str) -> Dict[str, Any]:
+        """By its name, in whatever case: a kernel's `n` may be the dim `N`."""
+        return next(p for p in self.parameters if p.get("name", p.get("dim")).lower() == name.lower())
+
+    def place_of(self, dim: str) -> Tuple[str, int]:
+        """A tensor and its dimension whose extent a dim is."""
+        return next((t["name"], t["dims"].index(dim)) for t in self.tensors() if dim in t["dims"])
 
     def names_of(self, variant: str, with_dims: bool) -> List[str]:
         """Names of the parameters that a variant's kernel takes."""
@@ -152,8 +199,8 @@ class Declaration:
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
         for name, divisor in self.divisible.items() if divisible else ():
-            each, dimension = next((t, t["dims"].index(name)) for t in tensors if name in t["dims"])
-            result.append({"tensor": each["name"], "dimension": dimension, "extent_divisible_by": divisor})
+            tensor_name, dimension = self.place_of(name)
+            result.append({"tensor": tensor_name, "dimension": dimension, "extent_divisible_by": divisor})
         for a, b in itertools.combinations(tensors, 2):
             written = a["access"] != "in" or b["access"] != "in"
             group = self.alias_group_of(a["name"])

@@ -1,0 +1,93 @@
+"""What can be wrong with a declaration before its kernel is looked at."""
+from typing import Any, Iterable
+
+from tuneonce.export import config_list, constants
+from tuneonce.export.declaration_error import DeclarationError
+
+# Most configs of a search space unless it says otherwise: SearchSpace::kDefaultMaxConfigs.
+DEFAULT_MAX_CONFIGS = 30
+
+
+def check_declaration(declaration: Any) -> None:
+    """Raises DeclarationError naming the first thing that is wrong."""
+    _check_dims(declaration)
+    _check_constants(declaration)
+    _check_size(declaration)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _check_dims(declaration: Any) -> None:
+    if isinstance(declaration.dims, str):
+        raise DeclarationError(f"dims is a list of names: [\"{declaration.dims}\"]")
+    bound = set()
+    for parameter in declaration.parameters:
+        if not isinstance(parameter, dict) or "kind" not in parameter:
+            raise DeclarationError(f"parameters has {parameter!r}: tensor(...), scalar(...), dim(...) and stride(...) make one")
+        dims = parameter.get("dims", [parameter["dim"]] if parameter["kind"] == "dim" else [])
+        for dim in dims:
+            if dim not in declaration.dims:
+                raise DeclarationError(f"parameter '{parameter.get('name', dim)}' has the dim '{dim}', which is not one of dims: "
+                                       f"{_listed(declaration.dims)}")
+        bound.update(dims if parameter["kind"] == "tensor" else ())
+    names = [p.get("name", p.get("dim")) for p in declaration.parameters]
+    for name in names:
+        if names.count(name) > 1:
+            raise DeclarationError(f"the parameter '{name}' is declared twice")
+    for dim in declaration.dims:
+        if dim not in bound:
+            raise DeclarationError(f"no tensor has the dim '{dim}': nothing would say its extent")
+    for dim in declaration.divisible:
+        if dim not in declaration.dims:
+            raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
+    tensors = [p["name"] for p in declaration.tensors()]
+    for group in declaration.alias_groups:
+        unknown = [name for name in group if name not in tensors]
+        if unknown or len(group) < 2:
+            raise DeclarationError(f"the alias group {list(group)} is not two or more tensors; there are: {_listed(tensors)}")
+
+
+def check_axes(declaration: Any) -> None:
+    """Raises DeclarationError for axes that are no lists of values, and for configs that are not made of them."""
+    axes = {**declaration.axes, **declaration.hint_axes}
+    for name, values in axes.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise DeclarationError(f"axis '{name}' has {values!r}; a list of values is expected, and a constant is no axis: "
+                                   f"constants={{'{name}': {values!r}}}")
+        if any(v is None for v in values):
+            raise DeclarationError(f"axis '{name}' has the value None; only a hint can be not set")
+    if declaration.configs is not None:
+        config_list.check_complete(declaration.configs, axes if _has_hints(declaration) else declaration.axes)
+    if declaration.baseline is not None:
+        for name in axes:
+            if name not in declaration.baseline:
+                raise DeclarationError(f"the baseline {declaration.baseline} has no value for axis '{name}'")
+
+
+def _has_hints(declaration: Any) -> bool:
+    return any(name in declaration.hint_axes for name in declaration.configs[0])
+
+
+def _check_constants(declaration: Any) -> None:
+    for name, constant in declaration.constants.items():
+        if name in declaration.axes:
+            raise DeclarationError(f"'{name}' is an axis and a constant; it is one of them")
+        if isinstance(constant, constants.ConstantOf) and constant.dim not in declaration.dims:
+            raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim; there are: "
+                                   f"{_listed(declaration.dims)}")
+        if isinstance(constant, (list, dict, str)):
+            raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
+    if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):
+        raise DeclarationError("an axis 'backend' names one variant, and constants that are extents make one per extent: "
+                               "leave the axis out, and the first variant that suits is taken")
+    constants.extents(declaration.constants)
+
+
+def _check_size(declaration: Any) -> None:
+    count = len(declaration.all_configs())
+    most = declaration.max_configs or DEFAULT_MAX_CONFIGS
+    if count > most:
+        raise DeclarationError(f"it has {count} configs, and {most} are allowed: list the good ones in configs, or say "
+                               f"max_configs={count} (each costs compile and GPU time at every new shape)")

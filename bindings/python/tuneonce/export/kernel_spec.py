@@ -1,0 +1,100 @@
+"""How a kernel and its declaration are found: FILE.py:kernel or package.module:kernel, and --declaration FILE.py."""
+import ast
+import importlib
+import importlib.util
+import pathlib
+import sys
+import traceback
+from typing import Any, Callable, Optional, Tuple
+
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration_error import DeclarationError
+
+
+def find(spec: str, declaration_file: Optional[pathlib.Path] = None) -> Tuple[Any, str, Declaration, pathlib.Path]:
+    """The kernel, its name, its declaration, and the declaration's file. Raises DeclarationError."""
+    place, _, name = spec.rpartition(":")
+    if not place or not name:
+        raise DeclarationError("FILE.py:kernel or package.module:kernel is expected")
+    if place.endswith(".py") or "/" in place:
+        file = pathlib.Path(place)
+        module = _imported_file(file)
+    else:
+        module = _imported(place, lambda: importlib.import_module(place))
+        file = pathlib.Path(getattr(module, "__file__", None) or place)
+    kernel = getattr(module, name, None)
+    if kernel is None:
+        raise DeclarationError(f"{place} has no '{name}'")
+    if declaration_file is not None:
+        return kernel, name, _declaration_in(_imported_file(declaration_file), declaration_file, name), declaration_file
+    declaration = getattr(module, name + "_bundle", None)
+    if not isinstance(declaration, Declaration):
+        raise DeclarationError(f"{place} does not say how to export '{name}': give it {name}_bundle = "
+                               "tuneonce.export.Declaration(...), or name the file that has one with --declaration")
+    return kernel, name, declaration, file
+
+
+def _declaration_in(module: Any, file: pathlib.Path, name: str) -> Declaration:
+    """The kernel's own (NAME_bundle), or `bundle`, or the only one that there is."""
+    every = {n: v for n, v in vars(module).items() if isinstance(v, Declaration)}
+    for wanted in (name + "_bundle", "bundle"):
+        if wanted in every:
+            return every[wanted]
+    if len(every) == 1:
+        return next(iter(every.values()))
+    raise DeclarationError(f"{file} has {'no Declaration' if not every else 'several Declarations: ' + ', '.join(every)}; "
+                           f"that of '{name}' is called {name}_bundle, or bundle")
+
+
+def _imported_file(file: pathlib.Path) -> Any:
+    """By its package's name where it is in one, so that its relative imports work."""
+    if not file.is_file():
+        raise DeclarationError(f"there is no file '{file}'")
+    file = file.resolve()
+    root = _package_root(file)
+    if root is not None:
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        dotted = ".".join(file.relative_to(root).with_suffix("").parts)
+        return _imported(str(file), lambda: importlib.import_module(dotted))
+    if str(file.parent) not in sys.path:
+        sys.path.insert(0, str(file.parent))
+
+    def run() -> Any:
+        name = file.stem if file.stem not in sys.modules else f"tuneonce_export_of_{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module  # Dataclasses and annotations look there.
+        spec.loader.exec_module(module)
+        return module
+    return _imported(str(file), run)
+
+
+def _package_root(file: pathlib.Path) -> Optional[pathlib.Path]:
+    """The folder from which `file` is imported by a dotted name; None for a file on its own."""
+    root = file.parent
+    while (root / "__init__.py").exists():
+        root = root.parent
+    if root != file.parent:
+        return root
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError:
+        return None  # Its import says it.
+    levels = max((n.level for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)), default=0)
+    return file.parents[levels] if levels else None
+
+
+def _imported(place: str, run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except DeclarationError:
+        raise
+    except ModuleNotFoundError as error:
+        raise DeclarationError(f"{place} needs the module '{error.name}', which is not installed; where it is only named when "
+                               f"the file is imported, --stub {(error.name or '').partition('.')[0]} stands in for it") from error
+    except Exception as error:  # The file's own code.
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join(str(error).split())
+        raise DeclarationError(f"{place} cannot be imported: {type(error).__name__}: {text} "
+                               f"({at.filename}:{at.lineno})") from error
