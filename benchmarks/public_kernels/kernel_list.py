@@ -1,0 +1,113 @@
+"""The list of public kernels: what kernels.json says of each, and where what is ours of it lies."""
+import ast
+import contextlib
+import dataclasses
+import importlib
+import importlib.util
+import json
+import pathlib
+import sys
+from typing import Any, Callable, Dict, List, Sequence
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@dataclasses.dataclass(frozen=True)
+class PublicKernel:
+    """A line of the list. root: the list's folder, beside which declarations and cases lie."""
+    name: str
+    package: str
+    language: str
+    version: str
+    file: str
+    line: int
+    kernel: str
+    family: str
+    shapes: Sequence[Dict[str, int]]
+    root: pathlib.Path
+
+    @property
+    def id(self) -> str:
+        return f"{self.package}/{self.name}"
+
+    @property
+    def declaration(self) -> pathlib.Path:
+        return self.root / "declarations" / self.package / f"{self.name}.py"
+
+    def source(self, packages: pathlib.Path) -> str:
+        """What the exporter is given: a module of an installed package, or a file of one that is none."""
+        path = packages / self.file
+        if is_module(self.file):
+            return f"{self.file[:-len('.py')].replace('/', '.')}:{self.kernel}"
+        return f"{path}:{self.kernel}"
+
+    def load(self, packages: pathlib.Path) -> Any:
+        """The kernel itself, imported as the exporter does."""
+        if is_module(self.file):
+            return getattr(importlib.import_module(self.file[:-len(".py")].replace("/", ".")), self.kernel)
+        path = packages / self.file
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, self.kernel)
+
+    def case(self, shape: Dict[str, int]) -> Any:
+        """A Case with the same contents each time."""
+        with contextlib.suppress(ImportError):
+            import torch
+            torch.manual_seed(0)
+        for folder in (str(HERE), str(self.root)):
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
+        make: Callable[[Dict[str, int]], Any] = getattr(importlib.import_module(f"cases.{self.package}"), self.name)
+        return make(shape)
+
+
+def is_module(file: str) -> bool:
+    return all(part.isidentifier() for part in file[:-len(".py")].split("/"))
+
+
+def read(path: pathlib.Path) -> List[PublicKernel]:
+    document = json.loads(path.read_text())
+    kernels = []
+    for line in document["kernels"]:
+        package = document["packages"][line["package"]]
+        kernels.append(PublicKernel(language=package["language"], version=package.get("pypi") or package.get("commit", ""),
+                                    root=path.resolve().parent, **line))
+    return kernels
+
+
+def chosen(kernels: Sequence[PublicKernel], patterns: Sequence[str]) -> List[PublicKernel]:
+    """Those of which one of the patterns is a part of PACKAGE/NAME; all without patterns. Raises ValueError for a pattern of none."""
+    for pattern in patterns:
+        if not any(pattern in kernel.id for kernel in kernels):
+            raise ValueError(f"no kernel of the list has '{pattern}' in its PACKAGE/NAME")
+    return [k for k in kernels if not patterns or any(pattern in k.id for pattern in patterns)]
+
+
+def lines_of(declaration: pathlib.Path) -> int:
+    """Lines of a declaration's statements: no imports, comments, docstrings and empty lines."""
+    text = declaration.read_text()
+    lines = set()
+    for node in ast.parse(text).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        lines.update(range(node.lineno, node.end_lineno + 1))
+    rows = text.split("\n")
+    return sum(1 for number in lines if rows[number - 1].strip() and not rows[number - 1].strip().startswith("#"))
+
+
+def definitions_of(source: str) -> str:
+    """A script without what it runs: its imports, functions, classes and assignments, each on its own lines, so that the
+    kernels in it stand as they are."""
+    rows = source.split("\n")
+    kept = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)):
+            if any("perf_report" in ast.unparse(d) for d in getattr(node, "decorator_list", ())):
+                continue
+            first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
+            kept.update(range(first, node.end_lineno + 1))
+    return "\n".join(row if number in kept else "" for number, row in enumerate(rows, 1)) + "\n"

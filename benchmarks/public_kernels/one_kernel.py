@@ -1,0 +1,110 @@
+"""One public kernel in a process of its own: exported, then measured. run.py starts it; what it found is the JSON in --result.
+
+one_kernel.py --list LIST --kernel PACKAGE/NAME --work FOLDER --result FILE [--device cuda] [--export-only]
+"""
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from typing import Any, Dict, Iterator
+
+from kernel_list import PublicKernel, lines_of, read
+
+REFUSAL = 300  # Characters of a refusal that are kept.
+
+
+def export(kernel: PublicKernel, work: pathlib.Path) -> Dict[str, Any]:
+    """Exports into WORK/bundles/PACKAGE/NAME, unless what lies there was made from this declaration."""
+    bundle = work / "bundles" / kernel.id
+    if not kernel.declaration.is_file():
+        return {"exported": False, "refusal": f"there is no declaration {kernel.declaration.relative_to(kernel.root)}"}
+    made_from = hashlib.sha256(kernel.declaration.read_bytes() + kernel.version.encode()).hexdigest()
+    result: Dict[str, Any] = {"declaration_lines": lines_of(kernel.declaration)}
+    stamp = bundle / "made_from"
+    if stamp.is_file() and stamp.read_text() == made_from:
+        return {**result, "exported": True, **contents_of(bundle)}
+    shutil.rmtree(bundle, ignore_errors=True)
+    bundle.parent.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-m", "tuneonce.export", kernel.language, kernel.source(work / "packages"),
+                           "--declaration", str(kernel.declaration), "-o", str(bundle)], capture_output=True, text=True, check=False)
+    result["export_s"] = time.monotonic() - start
+    if done.returncode != 0 or not (bundle / "manifest.json").is_file():
+        shutil.rmtree(bundle, ignore_errors=True)
+        return {**result, "exported": False, **refusal_of(done.stderr)}
+    stamp.write_text(made_from)
+    return {**result, "exported": True, **contents_of(bundle)}
+
+
+def contents_of(bundle: pathlib.Path) -> Dict[str, Any]:
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    return {"variants": [f"{v['name']} ({len(v['artifacts'])})" for v in manifest["variants"]]}
+
+
+def refusal_of(text: str) -> Dict[str, Any]:
+    """The last line; and whether more stood there, which is no refusal but an exception that nobody caught."""
+    lines = [line for line in text.strip().split("\n") if line.strip()] or ["it said nothing"]
+    return {"refusal": lines[-1].strip()[:REFUSAL], "is_traceback": any(line.startswith("Traceback") for line in lines)}
+
+
+@contextlib.contextmanager
+def alone(work: pathlib.Path) -> Iterator[None]:
+    """Only one process measures; the others may import and export meanwhile."""
+    with open(work / "device.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def measure(kernel: PublicKernel, work: pathlib.Path, device: str, save: Any) -> Dict[str, Any]:
+    from measuring import Measuring
+    result: Dict[str, Any] = {"shapes": []}
+    with tempfile.TemporaryDirectory() as scratch:
+        if device.startswith("cuda"):
+            import torch
+            torch.zeros(1, device=device)  # The context, which is nobody's to pay.
+        measuring = Measuring(kernel, work / "bundles" / kernel.id, work / "packages", pathlib.Path(scratch), device)
+        with alone(work):
+            start = time.monotonic()
+            for shape in kernel.shapes:
+                result["shapes"].append(measuring.shape(shape))
+                save(result)
+            result["regret"] = measuring.regret(kernel.shapes[-1])
+            result["alone_s"] = time.monotonic() - start
+    return result
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", type=pathlib.Path, required=True)
+    parser.add_argument("--kernel", required=True)
+    parser.add_argument("--work", type=pathlib.Path, required=True)
+    parser.add_argument("--result", type=pathlib.Path, required=True)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--export-only", action="store_true")
+    arguments = parser.parse_args()
+    kernel = next(k for k in read(arguments.list) if k.id == arguments.kernel)
+    result: Dict[str, Any] = {"kernel": kernel.id, "family": kernel.family, "language": kernel.language}
+
+    def save(more: Dict[str, Any]) -> None:  # As it comes: a crash leaves what was found before.
+        result.update(more)
+        arguments.result.write_text(json.dumps(result))
+
+    save(export(kernel, arguments.work))
+    if not arguments.export_only and result["exported"]:
+        try:
+            save(measure(kernel, arguments.work, arguments.device, save))
+        except Exception as error:
+            traceback.print_exc()
+            save({"failure": f"{type(error).__name__}: {error}".split("\n")[0][:REFUSAL]})
+
+
+if __name__ == "__main__":
+    main()
