@@ -5,12 +5,13 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 @dataclasses.dataclass
 class Case:
-    """arguments: by the kernel's own parameter names: tensors, scalars, and the constants that a config does not decide.
-    outputs: which of them the kernel writes. reference: what they must hold, by name; not a number where anything may stand; an
-        output that it does not name is not compared. Called before any launch.
+    """arguments: by the kernel's own parameter names: tensors, scalars, and the constants that no config decides.
+    outputs: which of them the kernel writes.
+    reference: what they must hold, by name; not a number where anything may stand. An output that it does not name is
+        compared with home's. Called before any launch.
     grid: from a config to the grid, as the package launches it.
-    configs: what the package searches on this GPU: constants of the kernel and compiler hints by name, None for no hint; or
-        its only config. None: the kernel searches by itself (triton.autotune).
+    configs: what the package searches on this GPU: the kernel's constants and compiler hints by name, None for no hint;
+        or its only config. None: the kernel searches by itself (triton.autotune).
     home: how to launch where that is neither cuTile's launch nor Triton's.
     tolerance: of the largest difference, as a part of the reference's largest value; default: by the output's type.
     """

@@ -22,8 +22,13 @@ class CutileHome:
         self.config = case.configs[0]
         if len(case.configs) > 1:
             with ct.compiler_timeout(30):
-                found = ct.tune.exhaustive_search(case.configs, torch.cuda.current_stream(), case.grid, self._kernel,
-                                                  lambda config: self._arguments(case, config), hints_of, quiet=True)
+                found = ct.tune.exhaustive_search(case.configs,
+                                                  torch.cuda.current_stream(),
+                                                  case.grid,
+                                                  self._kernel,
+                                                  lambda config: self._arguments(case, config),
+                                                  hints_of,
+                                                  quiet=True)
             self.config = found.best.config
         self.launcher(case)()
 

@@ -72,13 +72,16 @@ def read(path: pathlib.Path) -> List[PublicKernel]:
     kernels = []
     for line in document["kernels"]:
         package = document["packages"][line["package"]]
-        kernels.append(PublicKernel(language=package["language"], version=package.get("pypi") or package.get("commit", ""),
-                                    root=path.resolve().parent, **line))
+        kernels.append(
+            PublicKernel(language=package["language"],
+                         version=package.get("pypi") or package.get("commit", ""),
+                         root=path.resolve().parent,
+                         **line))
     return kernels
 
 
 def chosen(kernels: Sequence[PublicKernel], patterns: Sequence[str]) -> List[PublicKernel]:
-    """Those of which one of the patterns is a part of PACKAGE/NAME; all without patterns. Raises ValueError for a pattern of none."""
+    """Those that have one of the patterns in PACKAGE/NAME; all without. Raises ValueError for a pattern of no kernel."""
     for pattern in patterns:
         if not any(pattern in kernel.id for kernel in kernels):
             raise ValueError(f"no kernel of the list has '{pattern}' in its PACKAGE/NAME")
@@ -100,8 +103,8 @@ def lines_of(declaration: pathlib.Path) -> int:
 
 
 def definitions_of(source: str) -> str:
-    """A script without what it runs: its imports, functions, classes and assignments, each on its own lines, so that the
-    kernels in it stand as they are."""
+    """A script without what it runs: its imports, functions, classes and assignments, each on its own lines, so that
+    the kernels in it stand as they are."""
     rows = source.split("\n")
     kept = set()
     for node in ast.parse(source).body:

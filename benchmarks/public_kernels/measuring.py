@@ -19,7 +19,8 @@ TOLERANCES = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-3, "float64": 1e-
 class Measuring:
     """Measures one kernel. Owns our tuned kernel and its store, which lies in `scratch`. One thread."""
 
-    def __init__(self, kernel: PublicKernel, bundle: pathlib.Path, packages: pathlib.Path, scratch: pathlib.Path, device: str):
+    def __init__(self, kernel: PublicKernel, bundle: pathlib.Path, packages: pathlib.Path, scratch: pathlib.Path,
+                 device: str):
         import tuneonce
         self._kernel, self._bundle, self._scratch, self._device = kernel, bundle, scratch, device
         self._parameters = list(tuneonce.Bundle(bundle).parameters)
@@ -62,8 +63,14 @@ class Measuring:
         pairs: List[Tuple[float, float]] = []
         timer = ""
         for _ in range(SAMPLES + 1):
-            found = tuneonce.exhaustive_search(list(calls), stream_of(self._device), None, lambda config: calls[config],
-                                               lambda config: (), device=self._device, quiet=True, max_rounds=ROUNDS)
+            found = tuneonce.exhaustive_search(list(calls),
+                                               stream_of(self._device),
+                                               None,
+                                               lambda config: calls[config],
+                                               lambda config: (),
+                                               device=self._device,
+                                               quiet=True,
+                                               max_rounds=ROUNDS)
             if found.failures:
                 raise RuntimeError(f"{found.failures[0].config} could not be launched: {found.failures[0].error}")
             times = {success.config: success.mean_us for success in found.successes}
@@ -71,12 +78,13 @@ class Measuring:
             timer = found.timer
         pairs = pairs[1:]
         ratio = ratio_of(pairs)
-        return {"ours_us": median(p[0] for p in pairs), "home_us": median(p[1] for p in pairs), "ratio": ratio.mean,
-                "low": ratio.low, "high": ratio.high, "samples": len(pairs), "timer": timer}
+        return {
+            "ours_us": median(p[0] for p in pairs), "home_us": median(p[1] for p in pairs), "ratio": ratio.mean, "low":
+            ratio.low, "high": ratio.high, "samples": len(pairs), "timer": timer}
 
     def regret(self, shape: Dict[str, int]) -> Optional[Dict[str, Any]]:
-        """Off the bucket's bound: the bucket's choice against that of the shape itself. None where nothing is bucketed. REQUIRES:
-        `shape` was measured."""
+        """Off the bucket's bound: the bucket's choice against the shape's own. None where nothing is bucketed.
+        REQUIRES: `shape` was measured."""
         import tuneonce
         exact_bundle = without_buckets(self._bundle, self._scratch / "exact")
         if exact_bundle is None:
@@ -90,7 +98,10 @@ class Measuring:
                     continue  # Another key: this dim is not what the bucket covers.
             except Exception:  # No shape of this kernel's, which other dims may be.
                 continue
-            exact = tuneonce.TunedKernel(exact_bundle, device=self._device, store=self._scratch / "ours.sqlite", on_tune_error="raise")
+            exact = tuneonce.TunedKernel(exact_bundle,
+                                         device=self._device,
+                                         store=self._scratch / "ours.sqlite",
+                                         on_tune_error="raise")
             exact.warmup_with(*arguments)
             raced = self.race(lambda: self._ours(*arguments), lambda: exact(*arguments))
             return {"shape": off, "ratio": raced["ratio"], "low": raced["low"], "high": raced["high"]}
@@ -103,14 +114,15 @@ def without_buckets(bundle: pathlib.Path, copy: pathlib.Path) -> Optional[pathli
     if not any("bucket" in part for part in manifest.get("key", ())):
         return None
     shutil.copytree(bundle, copy, dirs_exist_ok=True)
-    manifest["key"] = [{k: v for k, v in part.items() if k == "dim" or "bucket" not in part} for part in manifest["key"]]
+    manifest["key"] = [{k: v for k, v in part.items() if k == "dim" or "bucket" not in part} for part in manifest["key"]
+                      ]
     (copy / "manifest.json").write_text(json.dumps(manifest))
     return copy
 
 
 def errors_of(case: Case, at_home: Case, expected: Dict[str, Any]) -> Dict[str, Any]:
-    """The largest difference of ours and of home's to the reference, as parts of its largest value; where there is none, of ours to
-    home's. Wrong is what exceeds the tolerance, unless home's own result does as much."""
+    """The largest difference of ours and of home's to the reference, as parts of its largest value; where there is none,
+    of ours to home's. Wrong is what exceeds the tolerance, unless home's own result is half as far off."""
     ours, home, wrong = 0.0, 0.0, []
     for name in case.outputs:
         wanted = expected.get(name, at_home.arguments[name])

@@ -1,4 +1,4 @@
-"""One public kernel in a process of its own: exported, then measured. run.py starts it; what it found is the JSON in --result.
+"""One public kernel in a process of its own: exported, then measured. run.py starts it; --result gets what it found.
 
 one_kernel.py --list LIST --kernel PACKAGE/NAME --work FOLDER --result FILE [--device cuda] [--export-only]
 """
@@ -34,8 +34,14 @@ def export(kernel: PublicKernel, work: pathlib.Path) -> Dict[str, Any]:
     shutil.rmtree(bundle, ignore_errors=True)
     bundle.parent.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    done = subprocess.run([sys.executable, "-m", "tuneonce.export", kernel.language, kernel.source(work / "packages"),
-                           "--declaration", str(kernel.declaration), "-o", str(bundle)], capture_output=True, text=True, check=False)
+    done = subprocess.run([
+        sys.executable, "-m", "tuneonce.export", kernel.language,
+        kernel.source(work / "packages"), "--declaration",
+        str(kernel.declaration), "-o",
+        str(bundle)],
+                          capture_output=True,
+                          text=True,
+                          check=False)
     result["export_s"] = time.monotonic() - start
     if done.returncode != 0 or not (bundle / "manifest.json").is_file():
         shutil.rmtree(bundle, ignore_errors=True)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gathers what run.py needs into a folder that a machine without a network can be given: wheels, a checkout's tutorials, and
-what can be exported here.
+"""Gathers what run.py needs into a folder that a machine without a network can be given: wheels, and a checkout's
+tutorials. What run.py --export-only exports into it here need not be exported there.
 
 prepare.py --work FOLDER [--python 3.12] [--triton-checkout DIR]
 """
@@ -23,8 +23,11 @@ LARGEST_MB = 55
 def download(work: pathlib.Path, python: str, requirements: Sequence[str]) -> None:
     wheels = work / "wheels"
     wheels.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary",
-                    ":all:", "--python-version", python, "--dest", str(wheels), *requirements], check=True)
+    subprocess.run([
+        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary",
+        ":all:", "--python-version", python, "--dest",
+        str(wheels), *requirements],
+                   check=True)
 
 
 def copy_checkout(work: pathlib.Path, checkout: pathlib.Path, kernels: Sequence[PublicKernel]) -> None:
@@ -44,7 +47,10 @@ def moved(packages: pathlib.Path, kernels: Sequence[PublicKernel]) -> List[str]:
         if not path.is_file():
             lines.append(f"{kernel.id}: there is no {kernel.file}")
             continue
-        found = [n.lineno for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef) and n.name == kernel.kernel]
+        found = [
+            n.lineno
+            for n in ast.walk(ast.parse(path.read_text()))
+            if isinstance(n, ast.FunctionDef) and n.name == kernel.kernel]
         if found != [kernel.line]:
             lines.append(f"{kernel.id}: {kernel.kernel} is on line {found} of {kernel.file}, not on {kernel.line}")
     return lines
@@ -54,7 +60,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--python", default="3.12", help="of the machine with the GPU (default: 3.12)")
-    parser.add_argument("--triton-checkout", type=pathlib.Path, help="of the commit that the list names; only its tutorials are taken")
+    parser.add_argument("--triton-checkout",
+                        type=pathlib.Path,
+                        help="of the commit that the list names; only its tutorials are taken")
     options = parser.parse_args()
     work = options.work.resolve()
     kernels = read(HERE / "kernels.json")
@@ -68,7 +76,10 @@ def main() -> int:
     import run
     run.unpack(work, kernels)
     lines = moved(work / "packages", kernels)
-    size = sum(f.stat().st_size for part in ("wheels", "checkout", "bundles") for f in (work / part).rglob("*") if f.is_file()) / 1e6
+    size = sum(f.stat().st_size
+               for part in ("wheels", "checkout", "bundles")
+               for f in (work / part).rglob("*")
+               if f.is_file()) / 1e6
     print("\n".join([*lines, f"{size:.1f} MB to carry: {work}/wheels, checkout and bundles"]))
     return 1 if lines or size > LARGEST_MB else 0
 

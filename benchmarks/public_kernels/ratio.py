@@ -14,7 +14,7 @@ class Ratio:
 
 
 def student_t(degrees: int) -> float:
-    """The 97.5 % quantile of Student's distribution, by its expansion around the normal one: to 1 % from 4 degrees on."""
+    """The 97.5 % quantile of Student's distribution, by its expansion around the normal one: to 1 % from 4 degrees."""
     z = statistics.NormalDist().inv_cdf(0.975)
     return (z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2) +
             (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * degrees**3))

@@ -38,10 +38,12 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
     refused = [r for r in results if not r["exported"]]
     failed = [r for r in results if r["exported"] and "failure" in r]
     rest = sorted((r for r in results if r["exported"] and "failure" not in r), key=slowest, reverse=True)
-    lines = [f"refused: {r['kernel']}: {r['refusal']}{' (a traceback)' if r.get('is_traceback') else ''}" for r in refused]
+    lines = [
+        f"refused: {r['kernel']}: {r['refusal']}{' (a traceback)' if r.get('is_traceback') else ''}" for r in refused]
     lines += [f"failed: {r['kernel']}: {r['failure']}" for r in failed]
-    lines += ["", "| kernel | shape | lines | ours us | home us | ratio (95 %) | error | home's | cold s | home s | regret |",
-              "|---|---|---|---|---|---|---|---|---|---|---|"]
+    lines += [
+        "", "| kernel | shape | lines | ours us | home us | ratio (95 %) | error | home's | cold s | home s | regret |",
+        "|---|---|---|---|---|---|---|---|---|---|---|"]
     for r in failed + rest:
         for shape in r.get("shapes", ()) or [{}]:
             lines.append(row(r, shape))
@@ -49,11 +51,13 @@ def table(results: Sequence[Dict[str, Any]]) -> str:
 
 
 def row(result: Dict[str, Any], shape: Dict[str, Any]) -> str:
-    cells = [result["kernel"], " ".join(f"{k}={v}" for k, v in shape.get("shape", {}).items()),
-             str(result.get("declaration_lines", ""))]
+    cells = [
+        result["kernel"], " ".join(f"{k}={v}" for k, v in shape.get("shape", {}).items()),
+        str(result.get("declaration_lines", ""))]
     if "ratio" in shape:
-        cells += [f"{shape['ours_us']:.2f}", f"{shape['home_us']:.2f}",
-                  f"{shape['ratio']:.3f} ({shape['low']:.3f} to {shape['high']:.3f}){' SLOW' if is_slow(shape) else ''}"]
+        cells += [
+            f"{shape['ours_us']:.2f}", f"{shape['home_us']:.2f}",
+            f"{shape['ratio']:.3f} ({shape['low']:.3f} to {shape['high']:.3f}){' SLOW' if is_slow(shape) else ''}"]
         cells += [f"{shape['error']:.1e}{' WRONG' if shape['wrong'] else ''}", f"{shape['home_error']:.1e}"]
         cells += [f"{shape['cold_s']:.2f}", f"{shape['home_cold_s']:.2f}"]
         regret = result.get("regret")
@@ -72,17 +76,20 @@ def goals(results: Sequence[Dict[str, Any]]) -> List[str]:
     wrong = sorted({kernel for kernel, s in shapes if s["wrong"]})
     late = sorted({kernel for kernel, s in shapes if is_slow_to_tune(s)})
     lines = [r.get("declaration_lines", 0) for r in exported]
-    return [f"exported: {len(exported)} of {len(results)}, by declarations of at most {max(lines, default=0)} lines",
-            f"measured: {len({kernel for kernel, _ in shapes})} kernels, {len(shapes)} shapes",
-            f"slower than home by more than 2 %: {len(slow)}{': ' + ', '.join(slow) if slow else ''}",
-            f"wrong results: {len(wrong)}{': ' + ', '.join(wrong) if wrong else ''}",
-            f"cold tune above a third of home's: {len(late)}{': ' + ', '.join(late) if late else ''}"]
+    return [
+        f"exported: {len(exported)} of {len(results)}, by declarations of at most {max(lines, default=0)} lines",
+        f"measured: {len({kernel for kernel, _ in shapes})} kernels, {len(shapes)} shapes",
+        f"slower than home by more than 2 %: {len(slow)}{': ' + ', '.join(slow) if slow else ''}",
+        f"wrong results: {len(wrong)}{': ' + ', '.join(wrong) if wrong else ''}",
+        f"cold tune above a third of home's: {len(late)}{': ' + ', '.join(late) if late else ''}"]
 
 
 def is_good(results: Sequence[Dict[str, Any]]) -> bool:
     """Nothing was refused, failed, slow, or wrong."""
-    return all(r["exported"] and "failure" not in r and not any(is_slow(s) or s.get("wrong") for s in r.get("shapes", ()))
-               for r in results)
+    return all(
+        r["exported"] and "failure" not in r and not any(is_slow(s) or s.get("wrong")
+                                                         for s in r.get("shapes", ()))
+        for r in results)
 
 
 def document(results: Sequence[Dict[str, Any]]) -> Dict[str, Any]:

@@ -3,8 +3,8 @@
 
 run.py --work FOLDER [--only PART ...] [--export-only] [--results FILE] [--stop-after SECONDS] ...
 
-Results are appended to FILE as they come, and kernels that are in it are not run again, so that a run may be cut off and
-go on. At the end stands the table of all that FILE has. Exit code 0 if nothing was refused, failed, slow or wrong.
+Results are appended to FILE as they come, and kernels that are in it are not run again, so that a run may be cut off
+and go on. At the end stands the table of all that FILE has. Exit code 0 if nothing was refused, failed, slow or wrong.
 """
 import argparse
 import json
@@ -42,7 +42,9 @@ class Runner:
         for thread in threads:
             thread.join()
         if self._left:
-            print(f"stopped after {self._options.stop_after} s with {len(self._left)} kernels left; run it again to go on")
+            print(
+                f"stopped after {self._options.stop_after} s with {len(self._left)} kernels left; run it again to go on"
+            )
 
     def _work(self) -> None:
         while time.monotonic() < self._stop_at:
@@ -59,29 +61,40 @@ class Runner:
     def _one(self, kernel: PublicKernel) -> Dict[str, Any]:
         options = self._options
         start = time.monotonic()
-        with tempfile.TemporaryDirectory() as home:  # Caches of compilers lie here, so that each kernel finds them empty.
-            found, log = pathlib.Path(home) / "result.json", options.work / "logs" / (kernel.id.replace("/", ".") + ".txt")
+        with tempfile.TemporaryDirectory(
+        ) as home:  # Caches of compilers lie here, so that each kernel finds them empty.
+            found, log = pathlib.Path(home) / "result.json", options.work / "logs" / (kernel.id.replace("/", ".") +
+                                                                                      ".txt")
             log.parent.mkdir(parents=True, exist_ok=True)
-            command = [sys.executable, str(HERE / "one_kernel.py"), "--list", str(options.list), "--kernel", kernel.id, "--work",
-                       str(options.work), "--result", str(found), "--device", options.device]
+            command = [
+                sys.executable,
+                str(HERE / "one_kernel.py"), "--list",
+                str(options.list), "--kernel", kernel.id, "--work",
+                str(options.work), "--result",
+                str(found), "--device", options.device]
             command += ["--export-only"] if options.export_only else []
             with open(log, "w") as output:
-                process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=self._environment(home))
+                process = subprocess.Popen(command,
+                                           stdout=output,
+                                           stderr=subprocess.STDOUT,
+                                           env=self._environment(home))
                 try:
                     ended = f"it ended with exit code {process.wait(options.time_limit)}"
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
                     ended = f"it ran longer than {options.time_limit} s"
-            result = json.loads(found.read_text()) if found.is_file() else {"kernel": kernel.id, "exported": False, "refusal": ended}
+            result = json.loads(found.read_text()) if found.is_file() else {
+                "kernel": kernel.id, "exported": False, "refusal": ended}
             if process.returncode != 0 and result["exported"]:
                 result["failure"] = f"{ended}; see logs/{log.name}"
         return {**result, "seconds": round(time.monotonic() - start, 1)}
 
     def _environment(self, home: str) -> Dict[str, str]:
         paths = [str(self._options.work / "packages"), str(HERE), os.environ.get("PYTHONPATH", "")]
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "HOME": home, "XDG_CACHE_HOME": f"{home}/cache",
-                "TRITON_CACHE_DIR": f"{home}/triton", "CUDA_TILE_CACHE_DIR": f"{home}/cutile"}
+        return {
+            **os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "HOME": home, "XDG_CACHE_HOME":
+            f"{home}/cache", "TRITON_CACHE_DIR": f"{home}/triton", "CUDA_TILE_CACHE_DIR": f"{home}/cutile"}
 
 
 def line_of(result: Dict[str, Any]) -> str:

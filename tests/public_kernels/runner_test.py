@@ -1,9 +1,10 @@
-"""The runner of benchmarks/public_kernels: its list, its table on results made up here, and whole runs with a kernel of our own,
-exported, and raced on the CPU device against a home in Python.
+"""The runner of benchmarks/public_kernels: its list, its table on results made up here, and whole runs with a kernel of
+our own, exported, and raced on the CPU device against a home in Python.
 
 runner_test.py BENCHMARKS_PUBLIC_KERNELS_FOLDER [NAME ...]. Needs tuneonce, numpy, cuda-tile.
 """
 import ast
+import contextlib
 import json
 import pathlib
 import re
@@ -11,11 +12,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
+import unittest.mock
 from typing import Any, Dict, List, Tuple
 
 FOLDER, OWN = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(__file__).resolve().parent / "own"
 sys.path[:0] = [str(FOLDER), str(pathlib.Path(__file__).resolve().parent.parent / "python")]
 
+import home  # noqa: E402
 import kernel_list  # noqa: E402
 import measuring  # noqa: E402
 import numpy as np  # noqa: E402
@@ -41,8 +45,11 @@ def test_the_list_has_what_it_promises() -> None:
 
 
 def test_each_kernel_of_the_list_has_a_case_and_no_declaration_is_long_or_of_no_kernel() -> None:
-    functions = {file.stem: {n.name for n in ast.parse(file.read_text()).body if isinstance(n, ast.FunctionDef)}
-                 for file in (FOLDER / "cases").glob("*.py")}
+    functions = {
+        file.stem: {n.name
+                    for n in ast.parse(file.read_text()).body
+                    if isinstance(n, ast.FunctionDef)}
+        for file in (FOLDER / "cases").glob("*.py")}
     for kernel in LIST:
         modules = [names for stem, names in functions.items() if stem.startswith(kernel.package)]
         assert any(kernel.name in names for names in modules), kernel.id
@@ -62,7 +69,8 @@ def test_a_script_is_cut_to_its_definitions_which_stay_on_their_lines() -> None:
     cut = kernel_list.definitions_of(script)
     assert "print" not in cut and "benchmark" not in cut and "assert" not in cut
     rows, before = cut.split("\n"), script.split("\n")
-    assert all(row in ("", before[i]) for i, row in enumerate(rows[:len(before)])) and rows[6] == "def kernel(x):" and rows[4] != ""
+    assert all(row in ("", before[i])
+               for i, row in enumerate(rows[:len(before)])) and rows[6] == "def kernel(x):" and rows[4] != ""
 
 
 def test_the_interval_of_a_ratio() -> None:
@@ -102,33 +110,112 @@ def test_a_bundle_without_buckets_is_not_copied_and_one_with_them_loses_them() -
     with tempfile.TemporaryDirectory() as folder:
         bundle, copy = pathlib.Path(folder) / "bundle", pathlib.Path(folder) / "copy"
         bundle.mkdir()
-        for key, expected in (([{"dim": "N"}], None), ([{"dim": "N", "bucket": "next_pow2"}, {"dim": "M"}], [{"dim": "N"}, {"dim": "M"}])):
+        for key, expected in (([{"dim": "N"}], None), ([{"dim": "N", "bucket": "next_pow2"},
+                                                        {"dim": "M"}], [{"dim": "N"}, {"dim": "M"}])):
             (bundle / "manifest.json").write_text(json.dumps({"key": key}))
             without = measuring.without_buckets(bundle, copy)
             assert (None if without is None else json.loads((without / "manifest.json").read_text())["key"]) == expected
 
 
 def measured(name: str, mean: float, low: float, **more: Any) -> Dict[str, Any]:
-    shape = {"shape": {"N": 4}, "ours_us": mean, "home_us": 1.0, "ratio": mean, "low": low, "high": mean + 0.01, "error": 0.0,
-             "home_error": 0.0, "wrong": [], "cold_s": 1.0, "home_cold_s": 4.0, **more}
+    shape = {
+        "shape": {"N": 4}, "ours_us": mean, "home_us": 1.0, "ratio": mean, "low": low, "high": mean + 0.01, "error":
+        0.0, "home_error": 0.0, "wrong": [], "cold_s": 1.0, "home_cold_s": 4.0, **more}
     return {"kernel": name, "exported": True, "declaration_lines": 7, "shapes": [shape], "regret": None}
 
 
 def test_the_table_shows_refusals_then_failures_then_the_slowest_first() -> None:
-    results = [measured("p/even", 1.0, 0.99), measured("p/slow", 1.1, 1.05),
-               measured("p/noisy", 1.3, 1.01), {"kernel": "p/refused", "exported": False, "refusal": "it says why"},
-               {**measured("p/failed", 1.0, 0.99), "shapes": [], "failure": "out of memory"},
-               measured("p/wrong", 0.9, 0.9, wrong=["y"]), measured("p/late", 0.95, 0.9, cold_s=2.0)]
+    results = [
+        measured("p/even", 1.0, 0.99),
+        measured("p/slow", 1.1, 1.05),
+        measured("p/noisy", 1.3, 1.01), {"kernel": "p/refused", "exported": False, "refusal": "it says why"},
+        {**measured("p/failed", 1.0, 0.99), "shapes": [], "failure": "out of memory"},
+        measured("p/wrong", 0.9, 0.9, wrong=["y"]),
+        measured("p/late", 0.95, 0.9, cold_s=2.0)]
     text = report.table(results)
     order = re.findall(r"p/\w+", text)
-    assert order[:9] == ["p/refused", "p/failed", "p/failed", "p/noisy", "p/slow", "p/even", "p/late", "p/wrong", "p/slow"], order
+    assert order[:9] == [
+        "p/refused", "p/failed", "p/failed", "p/noisy", "p/slow", "p/even", "p/late", "p/wrong", "p/slow"], order
     lines = {re.findall(r"p/\w+", line)[0]: line for line in text.split("\n") if line.startswith("| p/")}
     assert "SLOW" in lines["p/slow"] and "SLOW" not in lines["p/noisy"] and "WRONG" in lines["p/wrong"]
     assert "refused: p/refused: it says why" in text and "failed: p/failed: out of memory" in text
     assert report.goals(results) == [
         "exported: 6 of 7, by declarations of at most 7 lines", "measured: 5 kernels, 5 shapes",
-        "slower than home by more than 2 %: 1: p/slow", "wrong results: 1: p/wrong", "cold tune above a third of home's: 1: p/late"]
+        "slower than home by more than 2 %: 1: p/slow", "wrong results: 1: p/wrong",
+        "cold tune above a third of home's: 1: p/late"]
     assert not report.is_good(results) and report.is_good(results[:1])
+
+
+class FakeTriton:
+    """Stands in for a Triton kernel, plain or tuned: notes its launches."""
+
+    def __init__(self, names: List[str]):
+        self.arg_names, self.launched = names, []
+
+    def __getitem__(self, grid: Any) -> Any:
+        return lambda *ahead, **named: self.launched.append((grid({"BLOCK": 8, "num_warps": 4}), ahead, named))
+
+
+def fake_modules(**modules: Any) -> Any:
+    made = {}
+    for name, content in modules.items():
+        made[name.replace("__", ".")] = types.SimpleNamespace(**content)
+    return unittest.mock.patch.dict(sys.modules, made)
+
+
+def test_a_triton_kernel_is_called_at_home_as_packages_do() -> None:
+
+    def autotune(configs: List[Any], key: List[str]) -> Any:
+        tuned.append((configs, key))
+        return lambda kernel: kernel
+
+    tuned: List[Any] = []
+    config = lambda constants, **options: (constants, options)  # noqa: E731
+    arguments = {"x": 1, "n": 2, "MODE": 3}
+    two = [{"BLOCK": 8, "num_warps": 4}, {"BLOCK": 16, "num_warps": 8}]
+    # The case's configs, what the tuner got, and the launch: by position while the names follow, then by name.
+    cases: List[Tuple[Any, List[Any], Tuple[Any, ...]]] = [
+        (two[:1], [], ((3,), (1, 2), {"MODE": 3, "BLOCK": 8, "num_warps": 4})),
+        (two, [([({"BLOCK": 8}, {"num_warps": 4}), ({"BLOCK": 16}, {"num_warps": 8})], [])], ((3,), (1, 2), {"MODE":
+                                                                                                             3})),
+        (None, [], ((3,), (1, 2), {"MODE": 3})),  # It tunes itself.
+    ]
+    for configs, searched, launched in cases:
+        tuned.clear()
+        kernel = FakeTriton(["x", "n", "BLOCK", "MODE"])
+        with fake_modules(triton={"autotune": autotune, "Config": config}):
+            at_home = home.TritonHome(kernel)
+            at_home.tune(Case(arguments, [], dict, lambda c: (c["BLOCK"] - 5,), configs))
+        assert tuned == searched and kernel.launched == [launched], (tuned, kernel.launched)
+
+
+def test_a_cutile_kernel_is_searched_and_launched_at_home_with_its_names_in_order_and_hints_apart() -> None:
+
+    class Kernel:
+
+        def __init__(self, hints: Any = None):
+            self.hints = hints
+
+        def replace_hints(self, **hints: Any) -> "Kernel":
+            return Kernel(hints)
+
+    Kernel._pyfunc = staticmethod(lambda y, TILE, x: None)  # What inspect sees.
+    launches: List[Any] = []
+
+    def search(configs: Any, stream: Any, grid: Any, kernel: Any, arguments: Any, hints: Any, quiet: bool) -> Any:
+        launches.append([(grid(c), arguments(c), hints(c)) for c in configs])
+        return types.SimpleNamespace(best=types.SimpleNamespace(config=configs[1]))
+
+    tile = {
+        "tune": types.SimpleNamespace(exhaustive_search=search), "compiler_timeout": lambda s: contextlib.nullcontext(),
+        "launch": lambda stream, grid, kernel, arguments: launches.append((grid, kernel.hints, arguments))}
+    torch = {"cuda": types.SimpleNamespace(current_stream=lambda: "stream")}
+    configs = [{"TILE": 1, "occupancy": None}, {"TILE": 2, "occupancy": 4}]
+    with fake_modules(torch=torch, cuda={"tile": types.SimpleNamespace(**tile)}, cuda__tile=tile):
+        at_home = home.CutileHome(Kernel())
+        at_home.tune(Case({"x": "X", "y": "Y"}, [], dict, lambda c: [c["TILE"] * 10], configs))
+    assert launches[0] == [([10], ("Y", 1, "X"), {}), ([20], ("Y", 2, "X"), {"occupancy": 4})], launches
+    assert launches[1] == ((20,), {"occupancy": 4}, ("Y", 2, "X")) and len(launches) == 2
 
 
 def run(work: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess:
@@ -136,8 +223,15 @@ def run(work: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess:
     packages.mkdir(parents=True, exist_ok=True)
     (packages / "__init__.py").touch()
     shutil.copy(OWN / "kernels.py", packages / "kernels.py")
-    return subprocess.run([sys.executable, str(FOLDER / "run.py"), "--work", str(work), "--list", str(OWN / "kernels.json"),
-                           *arguments], capture_output=True, text=True, check=False, timeout=280)
+    return subprocess.run(
+        [sys.executable,
+         str(FOLDER / "run.py"), "--work",
+         str(work), "--list",
+         str(OWN / "kernels.json"), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280)
 
 
 def test_exporting_only_says_what_is_refused_and_goes_on_where_it_ended() -> None:
@@ -155,7 +249,9 @@ def test_exporting_only_says_what_is_refused_and_goes_on_where_it_ended() -> Non
         assert results["own/scale"]["declaration_lines"] == 6 and not (work / "bundles/own/refused").exists()
         made = (work / "bundles/own/scale/manifest.json").stat().st_mtime_ns
         run(work, "--export-only", "--only", "scale", "--again")
-        assert (work / "bundles/own/scale/manifest.json").stat().st_mtime_ns == made, "the same declaration needs no other export"
+        assert (
+            work /
+            "bundles/own/scale/manifest.json").stat().st_mtime_ns == made, "the same declaration needs no other export"
         assert run(work, "--only", "nonsense").returncode == 2
 
 

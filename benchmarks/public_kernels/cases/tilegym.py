@@ -1,4 +1,4 @@
-"""TileGym's cuTile kernels, launched as its wrappers do: rows, elements and norms here, the rest in the modules below."""
+"""TileGym's cuTile kernels, launched as its wrappers do: rows, elements and norms here, the rest in two more."""
 import torch
 import torch.nn.functional as F
 
@@ -22,8 +22,8 @@ def dropout(shape):
         keep = (h & 0x7FFFFFFF).float() / 2147483647.0 > p
         return {"output": torch.where(keep, x / (1 - p), torch.zeros_like(x))}
 
-    return Case({"x": x, "output": output, "P": p, "SEED": seed, "TILE_SIZE": 1024, "TRAINING": True}, ["output"], reference,
-                lambda c: (cdiv(shape["N"], 1024),))
+    return Case({"x": x, "output": output, "P": p, "SEED": seed, "TILE_SIZE": 1024, "TRAINING": True}, ["output"],
+                reference, lambda c: (cdiv(shape["N"], 1024),))
 
 
 def relu(shape):
@@ -36,7 +36,9 @@ def gelu(shape):
     x, y = normal(shape["N"], dtype=FLOAT), empty(shape["N"], dtype=FLOAT)
     block = 4096 if shape["N"] >= 1 << 24 else 1024
     return Case({"y": y, "x": x, "N_ELEMENTS": shape["N"], "BLOCK_SIZE": block, "APPROXIMATE": 0}, ["y"],
-                lambda: {"y": F.gelu(x, approximate="tanh")}, lambda c: (cdiv(shape["N"], block),), tolerance=1e-4)
+                lambda: {"y": F.gelu(x, approximate="tanh")},
+                lambda c: (cdiv(shape["N"], block),),
+                tolerance=1e-4)
 
 
 def geglu(shape):
@@ -48,7 +50,9 @@ def geglu(shape):
         return {"y": (a * F.gelu(b, approximate="tanh")).reshape(-1)}
 
     return Case({"y": y, "x": x, "N": n, "M_STRIDE": 2 * n, "MY_STRIDE": n, "BLOCK_SIZE": 256, "APPROXIMATE": 0}, ["y"],
-                reference, lambda c: (cdiv(m * n, 256),), tolerance=1e-4)
+                reference,
+                lambda c: (cdiv(m * n, 256),),
+                tolerance=1e-4)
 
 
 def swiglu(shape):
@@ -68,8 +72,8 @@ def swiglu_backward(shape):
         s = torch.sigmoid(f)
         return {"da": d * g * s * (1 + f * (1 - s)), "db": d * f * s}
 
-    return Case({"dc": dc, "a": a, "b": b, "da": empty(m, n), "db": empty(m, n), "TILE_SIZE": tile}, ["da", "db"], reference,
-                lambda c: (m, cdiv(n, tile)))
+    return Case({"dc": dc, "a": a, "b": b, "da": empty(m, n), "db": empty(m, n), "TILE_SIZE": tile}, ["da", "db"],
+                reference, lambda c: (m, cdiv(n, tile)))
 
 
 def silu_and_mul(shape):
@@ -94,21 +98,22 @@ def rope(shape):
     b, h, k, s, d = (shape[name] for name in "BHKSD")
     q, key, angles = normal(b, h, s, d), normal(b, k, s, d), normal(1, s, d, dtype=FLOAT)
     cos, sin = angles.cos().half(), angles.sin().half()
-    return Case({"q": q, "k": key, "cos": cos, "sin": sin, "COS_BS": 1, "SEQ_LEN": s, "TILE_QH": pow2(h), "TILE_KH": pow2(k),
-                 "TILE_RD": pow2(d // 2)}, ["q", "k"],
-                lambda: {"q": rotated(q, cos, sin), "k": rotated(key, cos, sin)}, lambda c: (b * s,),
-                [{"occupancy": o} for o in (1, 7, 9, 12)])
+    return Case(
+        {
+            "q": q, "k": key, "cos": cos, "sin": sin, "COS_BS": 1, "SEQ_LEN": s, "TILE_QH": pow2(h), "TILE_KH": pow2(k),
+            "TILE_RD": pow2(d // 2)}, ["q", "k"], lambda: {"q": rotated(q, cos, sin), "k": rotated(key, cos, sin)},
+        lambda c: (b * s,), [{"occupancy": o} for o in (1, 7, 9, 12)])
 
 
 def _softmax(shape, constants, grid, configs):
     x, output = normal(shape["M"], shape["N"]), empty(shape["M"], shape["N"])
-    return Case({"output": output, "input": x, **constants}, ["output"], lambda: {"output": torch.softmax(x.float(), -1)}, grid,
-                configs)
+    return Case({"output": output, "input": x, **constants}, ["output"],
+                lambda: {"output": torch.softmax(x.float(), -1)}, grid, configs)
 
 
 def softmax(shape):
-    return _softmax(shape, {"N_ROWS": shape["M"], "TILE_SIZE": pow2(shape["N"]), "DIM_COLS": shape["N"]},
-                    lambda c: (min(sms() * 4, shape["M"]),), [{"num_worker_warps": w} for w in (None, 4, 8)])
+    return _softmax(shape, {"N_ROWS": shape["M"], "TILE_SIZE": pow2(shape["N"]), "DIM_COLS": shape["N"]}, lambda c:
+                    (min(sms() * 4, shape["M"]),), [{"num_worker_warps": w} for w in (None, 4, 8)])
 
 
 def softmax_multi_wave(shape):
@@ -116,8 +121,8 @@ def softmax_multi_wave(shape):
 
 
 def softmax_tma(shape):
-    return _softmax(shape, {"N_ROWS": shape["M"], "N_COLS": shape["N"], "TILE_SIZE": pow2(shape["N"])},
-                    lambda c: (min(sms() * c["occupancy"], shape["M"]),), [{"occupancy": o} for o in (2, 4, 6, 8)])
+    return _softmax(shape, {"N_ROWS": shape["M"], "N_COLS": shape["N"], "TILE_SIZE": pow2(shape["N"])}, lambda c:
+                    (min(sms() * c["occupancy"], shape["M"]),), [{"occupancy": o} for o in (2, 4, 6, 8)])
 
 
 def softmax_chunked(shape):
@@ -134,13 +139,14 @@ def _rms_norm(shape, names, constants, grid):
         r = torch.rsqrt(x.float().pow(2).mean(-1) + eps)
         return {names[2]: x.float() * r[:, None] * w.float(), names[3]: r}
 
-    return Case({**dict(zip(names, (x, w, empty(m, n), empty(m, dtype=FLOAT)))), **constants}, names[2:], reference, grid)
+    return Case({**dict(zip(names, (x, w, empty(m, n), empty(m, dtype=FLOAT)))), **constants}, names[2:], reference,
+                grid)
 
 
 def rms_norm_gather(shape):
     n = shape["N"]
-    return _rms_norm(shape, ["x", "w", "out", "Rstd"], {"N": n, "EPS": 1e-5, "OFFSET": 0.0, "TILE_SIZE": min(2048, pow2(n))},
-                     lambda c: (shape["M"],))
+    return _rms_norm(shape, ["x", "w", "out", "Rstd"],
+                     {"N": n, "EPS": 1e-5, "OFFSET": 0.0, "TILE_SIZE": min(2048, pow2(n))}, lambda c: (shape["M"],))
 
 
 def rms_norm_cached(shape):
@@ -153,8 +159,8 @@ def rms_norm_persistent(shape):
     tile_n = pow2(shape["N"])
     tile_m = 16 if tile_n <= 1024 else 2 if tile_n >= 16384 else 4
     return _rms_norm(shape, ["X", "W", "Y", "Rstd"],
-                     {"TILE_SIZE_M": tile_m, "TILE_SIZE_N": tile_n, "EPS": 1e-5, "OFFSET": 0.0},
-                     lambda c: (min(sms(), cdiv(shape["M"], tile_m)),))
+                     {"TILE_SIZE_M": tile_m, "TILE_SIZE_N": tile_n, "EPS": 1e-5, "OFFSET": 0.0}, lambda c:
+                     (min(sms(), cdiv(shape["M"], tile_m)),))
 
 
 def rms_norm_backward(shape):
@@ -172,8 +178,13 @@ def rms_norm_backward(shape):
         partial.index_add_(0, torch.arange(m, device=x.device) // tile_m % blocks, d * normed)
         return {"dx": (g - normed * (normed * g).mean(-1, keepdim=True)) * rstd[:, None], "dw_partial": partial}
 
-    return Case({"dx": empty(m, n), "dy": dy, "x": x, "weight": w, "Rstd": rstd, "dw_partial": empty(blocks, pow2(n), dtype=FLOAT),
-                 "TILE_M": tile_m, "TILE_N": pow2(n)}, ["dx", "dw_partial"], reference, lambda c: (blocks,), tolerance=1e-2)
+    return Case(
+        {
+            "dx": empty(m, n), "dy": dy, "x": x, "weight": w, "Rstd": rstd, "dw_partial": empty(
+                blocks, pow2(n), dtype=FLOAT), "TILE_M": tile_m, "TILE_N": pow2(n)}, ["dx", "dw_partial"],
+        reference,
+        lambda c: (blocks,),
+        tolerance=1e-2)
 
 
 def _layer_norm(shape, dtype, constants, grid, configs):
@@ -182,11 +193,14 @@ def _layer_norm(shape, dtype, constants, grid, configs):
 
     def reference():
         f = x.float()
-        return {"Y": F.layer_norm(f, (n,), w.float(), b.float(), 1e-5), "Mean": f.mean(-1),
-                "Rstd": torch.rsqrt(f.var(-1, unbiased=False) + 1e-5)}
+        return {
+            "Y": F.layer_norm(f, (n,), w.float(), b.float(), 1e-5), "Mean": f.mean(-1), "Rstd":
+            torch.rsqrt(f.var(-1, unbiased=False) + 1e-5)}
 
-    return Case({"X": x, "Y": empty(m, n, dtype=dtype), "W": w, "B": b, "Mean": empty(m, dtype=FLOAT), "Rstd": empty(m, dtype=FLOAT),
-                 "EPS": 1e-5, **constants}, ["Y", "Mean", "Rstd"], reference, grid, configs)
+    return Case(
+        {
+            "X": x, "Y": empty(m, n, dtype=dtype), "W": w, "B": b, "Mean": empty(m, dtype=FLOAT), "Rstd": empty(
+                m, dtype=FLOAT), "EPS": 1e-5, **constants}, ["Y", "Mean", "Rstd"], reference, grid, configs)
 
 
 def layer_norm(shape):
@@ -198,7 +212,10 @@ def layer_norm(shape):
 def persistent_layer_norm(shape):
     m, n = shape["M"], shape["N"]
     configs = [{"BLOCK_N": rows, "num_worker_warps": warps, "num_ctas": 1, "NUM_SMS": min(sms(), cdiv(m, rows))}
-               for rows in (1, 2, 4, 8, 16, 32) for warps in (4, 8) if rows * pow2(n) <= 65536]
-    return _layer_norm(shape, BFLOAT, {"N": m, "D": n, "STRIDE_X": n, "STRIDE_Y": n, "IS_SWISH": 0, "TRAINING": 1,
-                                       "BLOCK_D": pow2(n), "COMPUTE_MEAN_AND_RSTD": 1},
-                       lambda c: (c["NUM_SMS"],), configs)
+               for rows in (1, 2, 4, 8, 16, 32)
+               for warps in (4, 8)
+               if rows * pow2(n) <= 65536]
+    return _layer_norm(
+        shape, BFLOAT, {
+            "N": m, "D": n, "STRIDE_X": n, "STRIDE_Y": n, "IS_SWISH": 0, "TRAINING": 1, "BLOCK_D": pow2(n),
+            "COMPUTE_MEAN_AND_RSTD": 1}, lambda c: (c["NUM_SMS"],), configs)

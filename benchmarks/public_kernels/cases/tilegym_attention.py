@@ -5,8 +5,9 @@ from case import Case, cdiv, pow2
 
 from cases.tensors import DEVICE, FLOAT, INT, attention, empty, ints, normal, sms
 
-__all__ = ["fmha", "fmha_varlen", "attention_sink", "swa_attention", "flash_decode", "splitk_reduce", "mla", "mla_decoding",
-           "paged_prefill", "paged_decode"]
+__all__ = [
+    "fmha", "fmha_varlen", "attention_sink", "swa_attention", "flash_decode", "splitk_reduce", "mla", "mla_decoding",
+    "paged_prefill", "paged_decode"]
 
 LOG2E = 1.4426950408889634
 
@@ -22,10 +23,12 @@ def _tiles(configs):
 def fmha(shape):
     b, h, s, d = _bhsd(shape)
     q, k, v = (normal(b, h, s, d) for _ in range(3))
-    return Case({"Q": q, "K": k, "V": v, "Out": empty(b, h, s, d), "qk_scale": d**-0.5, "input_pos": 0, "TILE_D": d, "H": h,
-                 "QUERY_GROUP_SIZE": 1, "CAUSAL": True, "EVEN_K": s % 128 == 0}, ["Out"], lambda: {"Out": attention(q, k, v)},
-                lambda c: (cdiv(s, c["TILE_M"]), b * h),
-                _tiles([(256, 128, 1, 1), (128, 128, 1, 2), (256, 128, 1, 2), (256, 128, 2, 2)]))
+    return Case(
+        {
+            "Q": q, "K": k, "V": v, "Out": empty(b, h, s, d), "qk_scale": d**-0.5, "input_pos": 0, "TILE_D": d, "H": h,
+            "QUERY_GROUP_SIZE": 1, "CAUSAL": True, "EVEN_K": s % 128 == 0}, ["Out"],
+        lambda: {"Out": attention(q, k, v)}, lambda c: (cdiv(s, c["TILE_M"]), b * h),
+        _tiles([(256, 128, 1, 1), (128, 128, 1, 2), (256, 128, 1, 2), (256, 128, 2, 2)]))
 
 
 def fmha_varlen(shape):
@@ -40,11 +43,13 @@ def fmha_varlen(shape):
             out[i:i + 1, :, :n] = attention(q[i:i + 1, :, :n], k[i:i + 1, :, :n], v[i:i + 1, :, :n])
         return {"Out": out}
 
-    return Case({"Q": q, "K": k, "V": v, "Q_lens": ints(lengths), "KV_lens": ints(lengths), "Out": empty(b, h, s, d),
-                 "qk_scale": d**-0.5, "TILE_D": d, "H": h, "S_QO": s, "S_KV": s, "QUERY_GROUP_SIZE": 0, "CAUSAL": True,
-                 "Q_LEN_MASK": True, "KV_LEN_MASK": True}, ["Out"], reference, lambda c: (cdiv(s, c["TILE_M"]), b * h),
-                _tiles([(256, 128, 1, 1), (128, 128, 1, 2), (128, 64, 1, 2), (64, 64, 1, 4), (64, 128, 1, 2), (256, 64, 1, 1),
-                        (128, 128, 1, 1)]))
+    return Case(
+        {
+            "Q": q, "K": k, "V": v, "Q_lens": ints(lengths), "KV_lens": ints(lengths), "Out": empty(b, h, s, d),
+            "qk_scale": d**-0.5, "TILE_D": d, "H": h, "S_QO": s, "S_KV": s, "QUERY_GROUP_SIZE": 0, "CAUSAL": True,
+            "Q_LEN_MASK": True, "KV_LEN_MASK": True}, ["Out"], reference, lambda c: (cdiv(s, c["TILE_M"]), b * h),
+        _tiles([(256, 128, 1, 1), (128, 128, 1, 2), (128, 64, 1, 2), (64, 64, 1, 4), (64, 128, 1, 2), (256, 64, 1, 1),
+                (128, 128, 1, 1)]))
 
 
 def attention_sink(shape):
@@ -61,10 +66,12 @@ def attention_sink(shape):
             out[:, i] = both[..., :-1] @ v[:, kv].float()
         return {"Out": out}
 
-    return Case({"Q": q, "K": k, "V": v, "Sinks": sinks, "Out": empty(b, h, s, d), "Start_q": ints([0]), "qk_scale": 0.125,
-                 "TILE_D": d, "H": h, "N_KV_CTX": s, "QUERY_GROUP_SIZE": h // shape["K"], "BANDWIDTH": 0}, ["Out"], reference,
-                lambda c: (cdiv(s, c["TILE_M"]), b * h),
-                _tiles([(m, n, 1, o) for m in (256, 128, 64) for n in (128, 64) for o in (1, 2, 4)]))
+    return Case(
+        {
+            "Q": q, "K": k, "V": v, "Sinks": sinks, "Out": empty(b, h, s, d), "Start_q": ints([0]), "qk_scale": 0.125,
+            "TILE_D": d, "H": h, "N_KV_CTX": s, "QUERY_GROUP_SIZE": h // shape["K"], "BANDWIDTH": 0}, ["Out"],
+        reference, lambda c: (cdiv(s, c["TILE_M"]), b * h),
+        _tiles([(m, n, 1, o) for m in (256, 128, 64) for n in (128, 64) for o in (1, 2, 4)]))
 
 
 def swa_attention(shape):
@@ -75,13 +82,16 @@ def swa_attention(shape):
     def reference():
         row = torch.arange(s, device=DEVICE)
         seen = (row[None] <= row[:, None]) & (row[None] > row[:, None] - 1024)
-        out = [torch.nn.functional.scaled_dot_product_attention(*(t.view(b * h, s, d)[i].float()[None] for t in (q, k, v)),
-                                                                attn_mask=seen) for i in range(b * h)]
+        out = [
+            torch.nn.functional.scaled_dot_product_attention(*(t.view(b * h, s, d)[i].float()[None] for t in (q, k, v)),
+                                                             attn_mask=seen) for i in range(b * h)]
         return {"Out": torch.cat(out).view(b * h * s, d)}
 
-    return Case({"Q": q, "K": k, "V": v, "Out": empty(b * h * s, d), "qk_scale": d**-0.5, "seq_k": s, "window_size": 1024,
-                 "stride_q": s // 64, "stride_kv": s // 128, "TILE_M": 64, "TILE_N": 128, "TILE_D": d, "CAUSAL": True}, ["Out"],
-                reference, lambda c: (s // 64, b * h))
+    return Case(
+        {
+            "Q": q, "K": k, "V": v, "Out": empty(b * h * s, d), "qk_scale": d**-0.5, "seq_k": s, "window_size": 1024,
+            "stride_q": s // 64, "stride_kv": s // 128, "TILE_M": 64, "TILE_N": 128, "TILE_D": d, "CAUSAL": True},
+        ["Out"], reference, lambda c: (s // 64, b * h))
 
 
 def flash_decode(shape):
@@ -101,32 +111,44 @@ def flash_decode(shape):
             out[:, :, :, p], lse[..., p] = logits.softmax(-1) @ v[:, :, part].float(), logits.logsumexp(-1) * LOG2E
         return {"Att_Out": out, "LSE_Out": lse}
 
-    return Case({"Q": q, "K": k, "V": v, "Att_Out": empty(b, kv, group, parts, d), "LSE_Out": empty(b, kv, group, parts, dtype=FLOAT),
-                 "softmax_scale": d**-0.5, "stride_mid_ob": h * parts * d, "stride_mid_oh": parts * d, "stride_mid_os": d,
-                 "stride_mid_lseb": h * parts, "stride_mid_lsem": parts, "B": b, "H_qo": h, "H_kv": kv, "S_kv": s, "HEAD_DIM": d,
-                 "TILE_N": 128, "KV_LEN_PER_SPLIT": split, "NUM_Q_HEAD_PER_KV": group, "QUERY_GROUP_TILE_SIZE": max(8, pow2(group)),
-                 "NUM_KV_SPLITS": parts}, ["Att_Out", "LSE_Out"], reference, lambda c: (b, kv, parts), tolerance=1e-2)
+    return Case(
+        {
+            "Q": q, "K": k, "V": v, "Att_Out": empty(b, kv, group, parts, d), "LSE_Out": empty(
+                b, kv, group, parts, dtype=FLOAT), "softmax_scale": d**-0.5, "stride_mid_ob": h * parts * d,
+            "stride_mid_oh": parts * d, "stride_mid_os": d, "stride_mid_lseb": h * parts, "stride_mid_lsem": parts, "B":
+            b, "H_qo": h, "H_kv": kv, "S_kv": s, "HEAD_DIM": d, "TILE_N": 128, "KV_LEN_PER_SPLIT": split,
+            "NUM_Q_HEAD_PER_KV": group, "QUERY_GROUP_TILE_SIZE": max(8, pow2(group)), "NUM_KV_SPLITS": parts},
+        ["Att_Out", "LSE_Out"],
+        reference,
+        lambda c: (b, kv, parts),
+        tolerance=1e-2)
 
 
 def splitk_reduce(shape):
     b, h, parts, d = (shape[name] for name in "BHPD")
     out, lse = normal(b, h, parts, d), normal(b, h, parts, dtype=FLOAT)
-    return Case({"attn_splitk_out": out, "lse_splitk_out": lse, "attn_out": empty(b, h, d), "B": b, "S_KV": 4096, "NUM_HEADS": h,
-                 "HEAD_DIM": d, "NUM_KV_SPLITS": parts, "NUM_KV_SPLITS_POW2": pow2(parts), "TILE_D": min(128, pow2(d)),
-                 "USE_DOT": pow2(parts) >= 16}, ["attn_out"],
-                lambda: {"attn_out": ((lse / LOG2E).softmax(-1)[..., None] * out.float()).sum(2)},
-                lambda c: (b, h, cdiv(d, min(128, pow2(d)))))
+    return Case(
+        {
+            "attn_splitk_out": out, "lse_splitk_out": lse, "attn_out": empty(b, h, d), "B": b, "S_KV": 4096,
+            "NUM_HEADS": h, "HEAD_DIM": d, "NUM_KV_SPLITS": parts, "NUM_KV_SPLITS_POW2": pow2(parts), "TILE_D": min(
+                128, pow2(d)), "USE_DOT": pow2(parts) >= 16}, ["attn_out"],
+        lambda: {"attn_out": (
+            (lse / LOG2E).softmax(-1)[..., None] * out.float()).sum(2)}, lambda c: (b, h, cdiv(d, min(128, pow2(d)))))
 
 
 def mla(shape):
     b, h, s, d = _bhsd(shape)
-    q, qpe, k, kpe, v = normal(b, h, s, d), normal(b, h, s, 64), normal(b, h, s, d), normal(b, 1, s, 64), normal(b, h, s, d)
+    q, qpe, k, kpe, v = normal(b, h, s, d), normal(b, h, s, 64), normal(b, h, s, d), normal(b, 1, s,
+                                                                                            64), normal(b, h, s, d)
     scale = (d + 64)**-0.5
-    return Case({"Q": q, "QPE": qpe, "K": k, "KPE": kpe, "V": v, "Out": empty(b, h, s, d), "qk_scale": scale, "TILE_D": d,
-                 "TILE_KPE": 64, "H": h, "QUERY_GROUP_SIZE": 0}, ["Out"],
-                lambda: {"Out": attention(torch.cat([q, qpe], -1), torch.cat([k, kpe.expand(b, h, s, 64)], -1), v, scale=scale)},
-                lambda c: (cdiv(s, c["TILE_M"]), b * h),
-                _tiles([(m, n, 1, 1) for m in (64, 128, 256) for n in (64, 128)] + [(m, n, 1, 2) for m in (64, 128) for n in (64, 128)]))
+    return Case(
+        {
+            "Q": q, "QPE": qpe, "K": k, "KPE": kpe, "V": v, "Out": empty(b, h, s, d), "qk_scale": scale, "TILE_D": d,
+            "TILE_KPE": 64, "H": h, "QUERY_GROUP_SIZE": 0}, ["Out"], lambda: {
+                "Out": attention(torch.cat([q, qpe], -1), torch.cat([k, kpe.expand(b, h, s, 64)], -1), v, scale=scale)},
+        lambda c: (cdiv(s, c["TILE_M"]), b * h),
+        _tiles([(m, n, 1, 1) for m in (64, 128, 256) for n in (64, 128)] +
+               [(m, n, 1, 2) for m in (64, 128) for n in (64, 128)]))
 
 
 def mla_decoding(shape):
@@ -139,9 +161,14 @@ def mla_decoding(shape):
         logits = (q.float() @ kv.float().mT + qpe.float() @ kpe.float().mT) * scale
         return {"Out": logits.softmax(-1) @ kv.float(), "L": logits.logsumexp(-1) * LOG2E}
 
-    return Case({"Q": q, "QPE": qpe, "K": kv, "V": kv, "KPE": kpe, "Out": empty(b, h, d), "L": empty(b, h, dtype=FLOAT),
-                 "sm_scale": scale, "TILE_D": d, "TILE_H": 16, "TILE_N": 64, "TILE_KPE": 64, "S_KV": s, "EVEN_N": s % 64 == 0},
-                ["Out", "L"], reference, lambda c: (cdiv(h, 16), b), tolerance=1e-2)
+    return Case(
+        {
+            "Q": q, "QPE": qpe, "K": kv, "V": kv, "KPE": kpe, "Out": empty(b, h, d), "L": empty(
+                b, h, dtype=FLOAT), "sm_scale": scale, "TILE_D": d, "TILE_H": 16, "TILE_N": 64, "TILE_KPE": 64, "S_KV":
+            s, "EVEN_N": s % 64 == 0}, ["Out", "L"],
+        reference,
+        lambda c: (cdiv(h, 16), b),
+        tolerance=1e-2)
 
 
 def _pages(b, s, kv, d, size):
@@ -162,15 +189,18 @@ def paged_prefill(shape):
     lengths, offsets = ints([s] * b), ints([i * s for i in range(b)])
 
     def reference():
-        parts = [attention(q.view(b, s, h, d)[i:i + 1].transpose(1, 2), keys[i:i + 1], values[i:i + 1]) for i in range(b)]
+        parts = [
+            attention(q.view(b, s, h, d)[i:i + 1].transpose(1, 2), keys[i:i + 1], values[i:i + 1]) for i in range(b)]
         return {"output": torch.cat(parts).transpose(1, 2).reshape(b * s, h, d)}
 
-    return Case({"query": q, "key_cache": k, "value_cache": v, "actual_seq_lens_q": lengths, "actual_seq_lens_kv": lengths,
-                 "batch_offsets": offsets, "block_tables": table, "output": empty(b * s, h, d),
-                 "lse_output": empty(b * s, h, dtype=FLOAT), "K_SCALE": d**-0.5, "V_SCALE": 1.0, "N_KV_HEADS": kv, "PAGE_SIZE": size,
-                 "BLOCK_D": d, "BLOCK_R": 0, "QUERY_GROUP_SIZE": h // kv, "stride_block_table": s // size, "IS_CAUSAL": True},
-                ["output", "lse_output"], reference, lambda c: (b, h, cdiv(s, c["BLOCK_M"])),
-                [{"BLOCK_M": 128, "BLOCK_N": n, "LOAD_BLOCK_N": min(n, size), "occupancy": 1} for n in (32, 64, 128)])
+    return Case(
+        {
+            "query": q, "key_cache": k, "value_cache": v, "actual_seq_lens_q": lengths, "actual_seq_lens_kv": lengths,
+            "batch_offsets": offsets, "block_tables": table, "output": empty(b * s, h, d), "lse_output": empty(
+                b * s, h, dtype=FLOAT), "K_SCALE": d**-0.5, "V_SCALE": 1.0, "N_KV_HEADS": kv, "PAGE_SIZE": size,
+            "BLOCK_D": d, "BLOCK_R": 0, "QUERY_GROUP_SIZE": h // kv, "stride_block_table": s // size, "IS_CAUSAL": True
+        }, ["output", "lse_output"], reference, lambda c: (b, h, cdiv(s, c["BLOCK_M"])),
+        [{"BLOCK_M": 128, "BLOCK_N": n, "LOAD_BLOCK_N": min(n, size), "occupancy": 1} for n in (32, 64, 128)])
 
 
 def paged_decode(shape):
@@ -183,13 +213,17 @@ def paged_decode(shape):
     group = h // kv
 
     def reference():
-        parts = [attention(q[i][None, :, None], keys[i:i + 1, :, :n], values[i:i + 1, :, :n], causal=False) for i, n in enumerate(lengths)]
+        parts = [
+            attention(q[i][None, :, None], keys[i:i + 1, :, :n], values[i:i + 1, :, :n], causal=False)
+            for i, n in enumerate(lengths)]
         return {"output": torch.cat(parts).view(1, b, h, d)}
 
-    return Case({"q": q, "k_cache": k, "v_cache": v, "actual_seq_lens": ints(lengths), "block_tables": table,
-                 "output": empty(1, b, h, d), "lse_out": empty(1, dtype=FLOAT), "K_SCALE": d**-0.5, "V_SCALE": 1.0, "N_KV_HEADS": kv,
-                 "PAGE_SIZE": size, "BLOCK_D": d, "QUERY_GROUP_SIZE": group, "NUM_KV_SPLITS": 1, "KV_LEN_PER_SPLIT": -1,
-                 "HAS_LSE_OUT": False, "stride_block_table": s // size, "TRANS_QK": True, "USE_GATHER_PAGE_LOAD": True}, ["output"],
-                reference, lambda c: (b, kv * c["NUM_HEAD_BLOCKS"], 1),
-                [{"BLOCK_H": 8, "BLOCK_N": n, "occupancy": o, "NUM_HEAD_BLOCKS": group // 8, "LOAD_BLOCK_N": min(n, size),
-                  "NUM_PAGES_PER_BLOCK": n // size} for n in (64, 128) for o in (1, 2)])
+    return Case(
+        {
+            "q": q, "k_cache": k, "v_cache": v, "actual_seq_lens": ints(lengths), "block_tables": table, "output":
+            empty(1, b, h, d), "lse_out": empty(1, dtype=FLOAT), "K_SCALE": d**-0.5, "V_SCALE": 1.0, "N_KV_HEADS": kv,
+            "PAGE_SIZE": size, "BLOCK_D": d, "QUERY_GROUP_SIZE": group, "NUM_KV_SPLITS": 1, "KV_LEN_PER_SPLIT": -1,
+            "HAS_LSE_OUT": False, "stride_block_table": s // size, "TRANS_QK": True, "USE_GATHER_PAGE_LOAD": True},
+        ["output"], reference, lambda c: (b, kv * c["NUM_HEAD_BLOCKS"], 1), [{
+            "BLOCK_H": 8, "BLOCK_N": n, "occupancy": o, "NUM_HEAD_BLOCKS": group // 8, "LOAD_BLOCK_N": min(n, size),
+            "NUM_PAGES_PER_BLOCK": n // size} for n in (64, 128) for o in (1, 2)])

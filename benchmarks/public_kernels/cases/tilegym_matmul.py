@@ -5,8 +5,9 @@ from case import Case, cdiv
 
 from cases.tensors import FLOAT, HALF, INT, empty, ints, normal, sms
 
-__all__ = ["matmul", "persistent_matmul", "bmm", "persistent_bmm", "fp8_matmul", "linear_gluact_linear", "group_gemm", "moe",
-           "masked_bmm"]
+__all__ = [
+    "matmul", "persistent_matmul", "bmm", "persistent_bmm", "fp8_matmul", "linear_gluact_linear", "group_gemm", "moe",
+    "masked_bmm"]
 
 
 def _mnk(shape):
@@ -17,8 +18,8 @@ def matmul(shape):
     m, n, k = _mnk(shape)
     a, b = normal(m, k), normal(k, n)
     tiles = [(128, 128, 32, 1), (256, 256, 64, 2), (256, 256, 64, 4), (512, 256, 64, 2)]
-    return Case({"A": a, "B": b, "C": empty(m, n)}, ["C"], lambda: {"C": a.float() @ b.float()},
-                lambda c: (cdiv(m, c["TILE_SIZE_M"]) * cdiv(n, c["TILE_SIZE_N"]),),
+    return Case({"A": a, "B": b, "C": empty(m, n)}, ["C"], lambda: {"C": a.float() @ b.float()}, lambda c:
+                (cdiv(m, c["TILE_SIZE_M"]) * cdiv(n, c["TILE_SIZE_N"]),),
                 [{"TILE_SIZE_M": tm, "TILE_SIZE_N": tn, "TILE_SIZE_K": tk, "num_ctas": ctas, "occupancy": 1}
                  for tm, tn, tk, ctas in tiles])
 
@@ -26,13 +27,14 @@ def matmul(shape):
 def persistent_matmul(shape):
     m, n, k = _mnk(shape)
     a, b = normal(m, k), normal(k, n)
-    tiles = [(128, 512, 64, 4, -1), (256, 256, 64, 2, -1), (256, 512, 64, 2, -1), (256, 256, 64, 2, 4), (256, 256, 64, 1, -1),
-             (256, 256, 128, 2, -1), (256, 128, 32, 2, -1), (128, 128, 64, 1, -1)]
-    return Case({"A": a, "B": b, "C": empty(m, n), "M": m, "N": n, "K": k, "TRANSPOSE_A": False, "TRANSPOSE_B": False}, ["C"],
-                lambda: {"C": a.float() @ b.float()},
-                lambda c: (min(sms() // c["num_ctas"], cdiv(m, c["TILE_SIZE_M"]) * cdiv(n, c["TILE_SIZE_N"])) * c["occupancy"],),
-                [{"TILE_SIZE_M": tm, "TILE_SIZE_N": tn, "TILE_SIZE_K": tk, "GROUP_SIZE_M": 8, "num_ctas": ctas, "occupancy": 1,
-                  "LOAD_LATENCY": latency} for tm, tn, tk, ctas, latency in tiles])
+    tiles = [(128, 512, 64, 4, -1), (256, 256, 64, 2, -1), (256, 512, 64, 2, -1), (256, 256, 64, 2, 4),
+             (256, 256, 64, 1, -1), (256, 256, 128, 2, -1), (256, 128, 32, 2, -1), (128, 128, 64, 1, -1)]
+    return Case({"A": a, "B": b, "C": empty(m, n), "M": m, "N": n, "K": k, "TRANSPOSE_A": False, "TRANSPOSE_B": False},
+                ["C"], lambda: {"C": a.float() @ b.float()}, lambda c:
+                (min(sms() // c["num_ctas"],
+                     cdiv(m, c["TILE_SIZE_M"]) * cdiv(n, c["TILE_SIZE_N"])) * c["occupancy"],), [{
+                         "TILE_SIZE_M": tm, "TILE_SIZE_N": tn, "TILE_SIZE_K": tk, "GROUP_SIZE_M": 8, "num_ctas": ctas,
+                         "occupancy": 1, "LOAD_LATENCY": latency} for tm, tn, tk, ctas, latency in tiles])
 
 
 def bmm(shape):
@@ -50,10 +52,14 @@ def persistent_bmm(shape):
         tiles = cdiv(m, c["TILE_M"]) * cdiv(n, c["TILE_N"]) * q
         return (min(sms() // c["num_ctas"], tiles) * c["occupancy"],)
 
-    return Case({"A": a, "B": b, "C": empty(q, m, n), "Batch": q, "M": m, "N": n, "K": k, "LATENCY": 3, "TRANSPOSE_A": False,
-                 "TRANSPOSE_B": False}, ["C"], lambda: {"C": torch.bmm(a.float(), b.float())}, grid,
-                [{"TILE_M": tm, "TILE_N": tn, "TILE_K": 64, "GROUP_SIZE_M": 8, "occupancy": o, "num_ctas": 2}
-                 for tm in (64, 128, 256) for tn in (64, 128, 256) for o in (1, 2)])
+    return Case(
+        {
+            "A": a, "B": b, "C": empty(q, m, n), "Batch": q, "M": m, "N": n, "K": k, "LATENCY": 3, "TRANSPOSE_A": False,
+            "TRANSPOSE_B": False}, ["C"], lambda: {"C": torch.bmm(a.float(), b.float())}, grid,
+        [{"TILE_M": tm, "TILE_N": tn, "TILE_K": 64, "GROUP_SIZE_M": 8, "occupancy": o, "num_ctas": 2}
+         for tm in (64, 128, 256)
+         for tn in (64, 128, 256)
+         for o in (1, 2)])
 
 
 def fp8_matmul(shape):
@@ -68,13 +74,19 @@ def fp8_matmul(shape):
         return {"C": left @ right.t()}
 
     groups = cdiv(k, 128)
-    return Case({"A": a, "B": b, "C": empty(m, n, dtype=FLOAT), "As": scale_a, "Bs": scale_b, "M": m, "N": n, "K": k,
-                 "GROUP_N": 128, "GROUP_K": 128, "STRIDE_AM": k, "STRIDE_AK": 1, "STRIDE_BK": 1, "STRIDE_BN": k, "STRIDE_CM": n,
-                 "STRIDE_CN": 1, "STRIDE__AS_M": groups, "STRIDE__AS_K": 1, "STRIDE__BS_K": 1, "STRIDE__BS_N": groups,
-                 "OUTPUT_DTYPE": 0, "USE_TMA": 1}, ["C"], reference,
-                lambda c: (cdiv(m, c["BLOCK_SIZE_M"]) * cdiv(n, 128),),
-                [{"BLOCK_SIZE_M": tm, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 16, "num_ctas": 1, "occupancy": o,
-                  "SWAP_AB": swap} for tm in (16, 32, 64, 128) if tm <= m for o in (1, 2, 4) for swap in (1, 0)], tolerance=1e-2)
+    return Case(
+        {
+            "A": a, "B": b, "C": empty(m, n, dtype=FLOAT), "As": scale_a, "Bs": scale_b, "M": m, "N": n, "K": k,
+            "GROUP_N": 128, "GROUP_K": 128, "STRIDE_AM": k, "STRIDE_AK": 1, "STRIDE_BK": 1, "STRIDE_BN": k, "STRIDE_CM":
+            n, "STRIDE_CN": 1, "STRIDE__AS_M": groups, "STRIDE__AS_K": 1, "STRIDE__BS_K": 1, "STRIDE__BS_N": groups,
+            "OUTPUT_DTYPE": 0, "USE_TMA": 1}, ["C"],
+        reference,
+        lambda c: (cdiv(m, c["BLOCK_SIZE_M"]) * cdiv(n, 128),), [{
+            "BLOCK_SIZE_M": tm, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 128, "GROUP_SIZE_M": 16, "num_ctas": 1,
+            "occupancy": o, "SWAP_AB": swap} for tm in (16, 32, 64, 128) if tm <= m
+                                                                 for o in (1, 2, 4)
+                                                                 for swap in (1, 0)],
+        tolerance=1e-2)
 
 
 def linear_gluact_linear(shape):
@@ -88,10 +100,13 @@ def linear_gluact_linear(shape):
         return {"Act_out": left, "Noact_out": right, "Mul_out": left * right}
 
     tiles = [(128, 128, 64), (128, 128, 32), (64, 64, 64), (32, 32, 32), (32, 64, 32)]
-    return Case({"Input": x, "Weight_act": act, "Weight_noact": other, "Act_out": empty(m, n), "Noact_out": empty(m, n),
-                 "Mul_out": empty(m, n), "M": m, "N1": n, "K": k, "ACT_TYPE": 0}, ["Act_out", "Noact_out", "Mul_out"], reference,
-                lambda c: (cdiv(m, c["BLOCK_M"]) * cdiv(n, c["BLOCK_N"]),),
-                [{"BLOCK_M": tm, "BLOCK_N": tn, "BLOCK_K": tk, "GROUP_M": 8, "num_ctas": 1, "occupancy": 1} for tm, tn, tk in tiles])
+    return Case(
+        {
+            "Input": x, "Weight_act": act, "Weight_noact": other, "Act_out": empty(m, n), "Noact_out": empty(m, n),
+            "Mul_out": empty(m, n), "M": m, "N1": n, "K": k, "ACT_TYPE": 0}, ["Act_out", "Noact_out", "Mul_out"],
+        reference, lambda c: (cdiv(m, c["BLOCK_M"]) * cdiv(n, c["BLOCK_N"]),),
+        [{"BLOCK_M": tm, "BLOCK_N": tn, "BLOCK_K": tk, "GROUP_M": 8, "num_ctas": 1, "occupancy": 1}
+         for tm, tn, tk in tiles])
 
 
 def group_gemm(shape):
@@ -107,7 +122,7 @@ def group_gemm(shape):
 
 
 def moe(shape):
-    """Two experts a token; the tokens of an expert stand together, padded to tiles of 128, as the package sorts them."""
+    """Two experts a token; an expert's tokens stand together, padded to tiles of 128, as the package sorts them."""
     tokens, experts, k, n, top, tile = shape["T"], shape["E"], shape["K"], shape["N"], 2, 128
     a, b = normal(tokens, k), normal(experts, n, k)
     weights = torch.rand(tokens * top, device=a.device)
@@ -126,12 +141,15 @@ def moe(shape):
             c[ids == expert] = rows[ids == expert] @ b[expert].float().t()
         return {"c_ptr": c * weights[:, None]}
 
-    return Case({"a_ptr": a.reshape(-1), "b_ptr": b, "c_ptr": empty(tokens * top, n), "a_scale_ptr": empty(1), "b_scale_ptr": empty(1),
-                 "topk_weights_ptr": weights, "sorted_token_ids_ptr": ints(pairs), "expert_ids_ptr": ints(owners),
-                 "num_tokens_post_padded_ptr": ints([len(pairs)]), "N": n, "K": k, "EM": len(pairs), "num_valid_tokens": tokens * top,
-                 "GROUP_N": 0, "GROUP_K": 0, "TILE_SIZE_M": tile, "TILE_SIZE_N": 128, "TILE_SIZE_K": 64, "GROUP_SIZE_M": 32,
-                 "MUL_ROUTED_WEIGHT": 1, "TOP_K": top, "USE_FP8_W8A8": 0, "USE_INT8_W8A16": 0, "EVEN_KS": int(k % 64 == 0),
-                 "A_STRIDE_1": k}, ["c_ptr"], reference, lambda c: (cdiv(len(pairs), tile) * cdiv(n, 128),))
+    return Case(
+        {
+            "a_ptr": a.reshape(-1), "b_ptr": b, "c_ptr": empty(tokens * top, n), "a_scale_ptr": empty(1), "b_scale_ptr":
+            empty(1), "topk_weights_ptr": weights, "sorted_token_ids_ptr": ints(pairs), "expert_ids_ptr": ints(owners),
+            "num_tokens_post_padded_ptr": ints([len(pairs)]), "N": n, "K": k, "EM": len(pairs), "num_valid_tokens":
+            tokens * top, "GROUP_N": 0, "GROUP_K": 0, "TILE_SIZE_M": tile, "TILE_SIZE_N": 128, "TILE_SIZE_K": 64,
+            "GROUP_SIZE_M": 32, "MUL_ROUTED_WEIGHT": 1, "TOP_K": top, "USE_FP8_W8A8": 0, "USE_INT8_W8A16": 0, "EVEN_KS":
+            int(k % 64 == 0), "A_STRIDE_1": k}, ["c_ptr"], reference, lambda c:
+        (cdiv(len(pairs), tile) * cdiv(n, 128),))
 
 
 def masked_bmm(shape):
@@ -149,7 +167,9 @@ def masked_bmm(shape):
         tiles = cdiv(m, c["BLOCK_M"]) * cdiv(n, c["BLOCK_N"]) * q
         return (min(sms() // c["num_ctas"], tiles) * c["occupancy"],)
 
-    return Case({"a": a, "b": b, "c": empty(q, m, n, dtype=HALF), "masked_m": rows, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0}, ["c"],
-                reference, grid,
+    return Case({"a": a, "b": b, "c": empty(q, m, n, dtype=HALF), "masked_m": rows, "TRANSPOSE_A": 0, "TRANSPOSE_B": 0},
+                ["c"], reference, grid,
                 [{"BLOCK_M": 128, "BLOCK_N": tn, "BLOCK_K": 64, "GROUP_SIZE_M": 8, "num_ctas": ctas, "occupancy": o}
-                 for tn in (128, 256) for ctas in (1, 2) for o in (1, 2, 4)])
+                 for tn in (128, 256)
+                 for ctas in (1, 2)
+                 for o in (1, 2, 4)])

@@ -5,7 +5,7 @@ from tuneonce.export import Declaration, dim, scalar, tensor
 
 bundle = Declaration(
     dims=["N"], cpu="scale.cpu.cc",
-    parameters=[tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), scalar("factor", "float32", warmup=2.0),
-                dim("N", "int64")],
+    parameters=[tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"),
+                scalar("factor", "float32", warmup=2.0), dim("N", "int64")],
     axes={"TILE": [256, 1024]}, baseline={"TILE": 256}, key=[{"dim": "N", "bucket": "next_pow2"}],
     grid={"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]})
