@@ -141,8 +141,8 @@ class TUNEONCE_API CallArguments {
 
 /// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
-/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variant that its value
-/// names and by no other, so that two back ends race.
+/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variants of the back end
+/// that its value names and by no others, so that two back ends race.
 ///
 /// Made of a source function, or by TileIrFiles, CudaCpp and HostCpp below; the setters say what differs from the usual
 /// and can be chained.
@@ -175,6 +175,8 @@ struct TUNEONCE_API Variant {
   /// Threads per block, on the grid that it has. Not for Tile IR.
   Variant& Block(Term x, Term y = 1, Term z = 1);
   Variant& Assuming(std::vector<Assumption> its_assumptions);
+  /// Which value of an axis `backend` builds configs by it: variants of one back end stand in for each other.
+  Variant& Backend(std::string its_backend);
   /// The parameters that the kernel takes, in its order, by name. A dim may be among them: it is passed as int32
   /// (checked to fit), unless the definition declares it otherwise (DimValue).
   Variant& Taking(std::vector<std::string> names);
@@ -183,6 +185,8 @@ struct TUNEONCE_API Variant {
   Variant& Convention(CallingConvention its_convention);
 
   std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
+  std::string backend;   ///< Empty: as `name`.
+  const std::string& BackendName() const { return backend.empty() ? name : backend; }
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
   /// Instead of `source`: the host's own launch of the config, for what no toolchain compiles (Callable).

@@ -217,7 +217,7 @@ class BundleReader {
       for (const Config& config : configs) {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
-        if (named != nullptr && *named != variant.variant.name) continue;
+        if (named != nullptr && *named != variant.variant.BackendName()) continue;
         KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
         if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
         std::size_t matching = variant.artifacts->Count(config);

@@ -49,7 +49,7 @@ std::size_t BundleArtifacts::Count(const Config& config) const {
 }
 
 bool BundleArtifacts::HasLaunchFields() const {
-  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& a) { return a.block || a.shared_memory; });
+  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
 }
 
 KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {

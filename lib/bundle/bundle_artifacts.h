@@ -19,12 +19,17 @@ struct BundleArtifact {
   std::string symbol;
   std::optional<std::int64_t> block;          ///< Threads, instead of the variant's.
   std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
+  std::optional<std::int64_t> cluster;        ///< Blocks, along x, that run each block of the grid together.
   std::shared_ptr<const std::string> content;
   const ManifestNode* node = nullptr;  ///< While the bundle is read.
 
   void Apply(Geometry* geometry) const {
     if (block) geometry->block = Dim3{*block, 1, 1};
     if (shared_memory) geometry->shared_memory_bytes = *shared_memory;
+    if (cluster) {
+      geometry->cluster = Dim3{*cluster, 1, 1};
+      geometry->grid.x *= *cluster;
+    }
   }
 };
 

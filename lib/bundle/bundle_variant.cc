@@ -14,6 +14,8 @@ namespace {
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
 constexpr std::size_t kMostAssumptions = 1024;
 constexpr std::size_t kMostOptions = 256;
+/// Of one cluster (Geometry::IsLaunchable).
+constexpr std::int64_t kMostClusterBlocks = 16;
 /// Beyond any capability: 90 is 9.0.
 constexpr std::int64_t kMostCapability = 10000;
 
@@ -107,7 +109,7 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
 
 Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
                                     BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory", "cluster"}));
   BundleArtifact artifact;
   if (const ManifestNode* config = node.Find("config")) {
     TUNEONCE_ASSIGN_OR_RETURN(artifact.pattern, space.ReadPattern(*config, /*whole=*/false));
@@ -125,6 +127,10 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   };
   TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.block));
   TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.shared_memory));
+  TUNEONCE_RETURN_IF_ERROR(read_size("cluster", 1, &artifact.cluster));
+  if (artifact.cluster > kMostClusterBlocks) {
+    return node.Find("cluster")->Error(absl::StrCat("at most ", kMostClusterBlocks, " blocks are possible"));
+  }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string file, file_node->String());
   Result<std::shared_ptr<const std::string>> content = files->Read(file);
@@ -176,12 +182,15 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
 }  // namespace
 
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "source", "convention", "targets", "grid", "block", "cluster",
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
                                              "shared_memory", "programmatic_launch", "parameters", "assumptions",
                                              "symbol", "artifacts", "defines", "options"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());
+  if (const ManifestNode* backend = node.Find("backend")) {
+    TUNEONCE_ASSIGN_OR_RETURN(variant.backend, backend->String());
+  }
   auto artifacts = std::make_shared<BundleArtifacts>();
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* source_node, node.Get("source"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string source, source_node->String());

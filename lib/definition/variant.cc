@@ -37,6 +37,10 @@ Variant& Variant::Named(std::string its_name) {
   return *this;
 }
 
+Variant& Variant::Backend(std::string its_backend) {
+  backend = std::move(its_backend);
+  return *this;
+}
 Variant& Variant::On(TargetFilter targets) {
   runs_on = std::move(targets);
   return *this;

@@ -226,6 +226,62 @@ Status AssumptionChecks::Verify(const BoundCall& call) const {
   return Status();
 }
 
+std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
+  Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
+  return absl::StrCat(
+      "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
+      tensor.strides[static_cast<std::size_t>(gap.dimension)], ", not ", gap.needed,
+      ": its kernel computes on contiguous memory; pass a contiguous copy, or give the kernel a variant "
+      "that takes this stride (StrideValue)");
+}
+
+Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
+  const TensorView& tensor = call.tensor(check.parameter);
+  auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
+  std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
+  std::string what;
+  switch (check.kind) {
+    case Assumption::Kind::kAligned:
+      what = absl::StrCat(name(check.parameter), " is not aligned to ", check.value, " bytes: it is at 0x",
+                          absl::Hex(reinterpret_cast<std::uintptr_t>(tensor.data)));
+      break;
+    case Assumption::Kind::kStrideIs:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", not ", check.value,
+                          check.value == 1 ? " (the tensor is not contiguous there)" : "");
+      break;
+    case Assumption::Kind::kStrideDivisibleBy:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", which ", check.value,
+                          " does not divide");
+      break;
+    case Assumption::Kind::kExtentIs:
+      what = absl::StrCat(dimension, " (", DimOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
+                          check.value);
+      break;
+    case Assumption::Kind::kExtentDivisibleBy:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which ", check.value,
+                          " does not divide");
+      break;
+    case Assumption::Kind::kStrideFitsInt32:
+    case Assumption::Kind::kStrideNotNegative:
+      what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension],
+                          ParameterLayout::Narrowed::Fits(tensor.strides[check.dimension])
+                              ? ", which is negative: pass a copy"
+                              : ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kContiguous:
+      what = NotContiguous(check, tensor);
+      break;
+    case Assumption::Kind::kExtentFitsInt32:
+      what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");
+      break;
+    case Assumption::Kind::kNoOverlap:
+      what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");
+      break;
+  }
+  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
+                                           "' was compiled for other arguments: ", what));
+}
+
 Status ValidateForLaunch(KernelDefinition& definition) {
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   for (const Variant& variant : definition.variants()) {

@@ -1,5 +1,7 @@
 #include "search/candidate.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -30,13 +32,14 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
   const AxisValue* value = config.Find("backend");
   const std::string* backend = value == nullptr ? nullptr : std::get_if<std::string>(value);
   if (backend == nullptr) return variants;
-  for (const Variant* variant : variants) {
-    if (variant->name == *backend) return std::vector<const Variant*>{variant};
-  }
+  std::vector<const Variant*> of_backend;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(of_backend),
+               [&](const Variant* variant) { return variant->BackendName() == *backend; });
+  if (!of_backend.empty()) return of_backend;
   return InvalidArgumentError(absl::StrCat(
       "kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(),
       "; there are: ",
-      absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) { out->append(variant->name); })));
+      absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) { out->append(variant->BackendName()); })));
 }
 
 Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& definition, const Variant& variant,

@@ -325,6 +325,8 @@ TEST_F(BundleFileTest, NumbersAreNotNarrowed) {
       {"\"values\": [64, 128]", "\"values\": [64, 128.5]", "expected a whole number"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"block\": 0}", "artifacts[0].block: at least 1 is possible"},
       {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"shared_memory\": -1}", "shared_memory: at least 0 is possible"},
+      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 0}", "artifacts[0].cluster: at least 1 is possible"},
+      {"{\"file\": \"k.cc\"}", "{\"file\": \"k.cc\", \"cluster\": 17}", "cluster: at most 16 blocks are possible"},
       {"\"guards\"", "\"tolerance\": {\"absolute\": 9007199254740993}, \"guards\"",
        "9007199254740993 is more than a double holds exactly"},
       {"\"guards\"", "\"example\": {\"scalars\": {\"esp\": 1}}, \"guards\"",
@@ -444,6 +446,38 @@ TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsRefused) {
     EXPECT_ERROR(load(source, file, R"(["A", "B", "N", "C"])"), StatusCode::kInvalidArgument, "is 'c', but gets 'N'");
     EXPECT_ERROR(load(source, file, R"(["A", "B", "C"])"), StatusCode::kInvalidArgument,
                  "is declared with 3 parameters, but its code has 4");
+  }
+}
+
+TEST_F(BundleFileTest, AnArtifactSaysItsBlockSharedMemoryAndCluster) {
+  ASSERT_OK(LoadWith("[{\"file\": \"k.cc\"}]",
+                     R"([{"config": {"TILE": 64}, "file": "k.cc", "block": 96, "shared_memory": 512, "cluster": 4},
+                         {"config": {"TILE": 128}, "file": "k.cc"}])"));
+  Bundle bundle = *Bundle::Load(folder_.path());
+  std::vector<Config> configs = *bundle.definition().space().Enumerate(Target());
+  Problem problem;
+  problem.dims = Dims(1);
+  problem.dims[Dim{0}] = 640;
+  const GeometryFn& geometry = bundle.definition().variants()[0].geometry;
+  EXPECT_EQ(geometry(configs[0], problem).ToString(),
+            "grid (40, 1, 1), block (96, 1, 1), cluster (4, 1, 1), 512 bytes of shared memory");
+  EXPECT_EQ(geometry(configs[1], problem).ToString(), "grid (5, 1, 1), block (1, 1, 1)");
+}
+
+TEST_F(BundleFileTest, AVariantMayBelongToABackEndOfAnotherName) {
+  const std::string name = "\"name\": \"cpu\"";
+  ASSERT_OK(LoadWith(name, name + ", \"backend\": \"host\""));
+  EXPECT_EQ(Bundle::Load(folder_.path())->definition().variants()[0].BackendName(), "host");
+  ASSERT_OK(Load(kManifest));
+  EXPECT_EQ(Bundle::Load(folder_.path())->definition().variants()[0].BackendName(), "cpu");
+  // Of a config that names a back end, only that back end's variants need an artifact.
+  for (const auto& [backend, code] : {std::pair("host", StatusCode::kInvalidArgument), std::pair("other", StatusCode::kOk)}) {
+    std::string manifest = kManifest;
+    manifest.replace(manifest.find("\"axes\": ["), 9, R"("axes": [{"name": "backend", "values": ["host"]}, )");
+    manifest.replace(manifest.find("\"baseline\": {"), 13, R"("baseline": {"backend": "host", )");
+    manifest.replace(manifest.find(name), name.size(), name + ", \"backend\": \"" + backend + "\"");
+    std::size_t artifact = manifest.find("{\"file\"");
+    EXPECT_EQ(Load(manifest.replace(artifact, 1, R"({"config": {"TILE": 64}, )")).code(), code) << backend;
   }
 }
 

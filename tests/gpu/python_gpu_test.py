@@ -279,7 +279,7 @@ def test_cutile_and_triton_race_in_one_bundle():
         only_triton = json.loads(pathlib.Path(bundle, "manifest.json").read_text())
         only_triton["axes"][0]["values"] = ["triton"]
         only_triton["baseline"]["backend"] = "triton"
-        only_triton["variants"] = [v for v in only_triton["variants"] if v["name"] == "triton"]
+        only_triton["variants"] = [v for v in only_triton["variants"] if v.get("backend") == "triton"]
         pathlib.Path(bundle, "manifest.json").write_text(json.dumps(only_triton))
         g.zero_()
         tuneonce.TunedKernel(bundle, store="memory")(f, g)

@@ -497,6 +497,19 @@ TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
                "backend 'metal' names no variant for sm_0; there are: tile, ptx");
 }
 
+TEST_F(VariantFallbackTest, VariantsOfOneBackEndStandInForEachOther) {
+  SearchSpace space;
+  space.AddStringAxis("backend", {"tile"});
+  const std::shared_ptr<KernelDefinition> defined = Define("error", "b");
+  KernelDefinition definition("k");
+  for (Variant variant : defined->variants()) definition.AddVariant(std::move(variant.Backend("tile")));
+  ASSERT_OK(definition.Validate());
+  Result<TuningResult> result =
+      Search(std::make_shared<KernelDefinition>(definition), *space.Enumerate(Target()));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->best.variant, "ptx");
+}
+
 TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
   KernelDefinition definition("k");
   definition.AddVariant(Variant([](const Config&, const Problem&) {

@@ -21,8 +21,9 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
     if before is not None:
         known = json.loads(before)
         replaced = {"cpu", *(v["name"] for v in exported)}
-        again = {v["source"] for v in exported} & {"tile_ir"}  # Whatever extents it was exported for before.
-        variants = [v for v in known["variants"] if v["name"] not in replaced and v["source"] not in again] + variants
+        again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
+        variants = [v for v in known["variants"] if v["name"] not in replaced and
+                    (v["source"], json.dumps(v.get("targets"))) not in again] + variants
         variants.sort(key=lambda v: {"tile_ir": 0, "ptx": 1}.get(v["source"], 2))
     if declaration.cpu is not None:
         source = file.parent / declaration.cpu
@@ -61,7 +62,8 @@ def main() -> None:
     parser.add_argument("-o", "--out", type=pathlib.Path, required=True,
                         help="the bundle's folder; with several kernels, each gets OUT/KERNEL")
     parser.add_argument("--bytecode-version", default="13.3", help="cuTile: of the Tile IR (default: 13.3)")
-    parser.add_argument("--capability", type=int, default=90, help="Triton: compute capability (default: 90)")
+    parser.add_argument("--capability", type=int, action="append",
+                        help="Triton: compute capability (default: 90 for 9.0); may be given several times")
     parser.add_argument("--declaration", type=pathlib.Path, metavar="FILE.py",
                         help="the file that has the Declaration, KERNEL_bundle or bundle (default: the kernel's file)")
     parser.add_argument("--stub", action="append", default=[], metavar="MODULE",
@@ -84,7 +86,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
-        exported = triton.export(kernel, name, declaration, folder, arguments.capability)
+        declaration, exported = triton.export(kernel, name, declaration, folder, arguments.capability or [90])
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")

@@ -1,6 +1,7 @@
 """What a kernel takes as compile-time constants beside its axes."""
 import dataclasses
 import itertools
+from types import FunctionType
 from typing import Any, Callable, Dict, List, Sequence, Union
 
 from tuneonce.export.declaration_error import DeclarationError
@@ -38,10 +39,10 @@ def values_at(constants: Dict[str, Constant], config: Dict[str, Any], of_dims: D
     for name, constant in constants.items():
         if isinstance(constant, ConstantOf):
             values[name] = of_dims[constant.dim]
-        elif not callable(constant):
+        elif not isinstance(constant, FunctionType):
             values[name] = constant
     for name, constant in constants.items():
-        if callable(constant):
+        if isinstance(constant, FunctionType):
             try:
                 values[name] = constant(dict(values))
             except Exception as error:  # The declaration's own code.

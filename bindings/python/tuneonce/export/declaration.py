@@ -63,10 +63,12 @@ class Declaration:
 
     axes: structural axes by name; a kernel's constants of the same names get their values. An axis `backend` of variant
         names ("tile", "triton") makes them race instead of standing in for each other.
-    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages. None
-        is a hint that is not set.
+    hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
+        maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
+        first is the baseline.
     constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
-        other constants and the extents that are constants. An axis of one truth value is one, too.
+        other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
+        are left out (None), and options that are the same for all configs.
     configs: the configs, if not all combinations: dicts, or objects with a value per axis as attributes. Without `axes` and
         `hint_axes` these are those of the configs. Hints that they name are coupled with them, others are combined.
     grid: for all variants; `grids` by variant name overrides it.
@@ -184,24 +186,27 @@ class Declaration:
                 return number
         return -1
 
-    def assumptions(self, divisible: bool = False, strides: bool = True) -> List[Dict[str, Any]]:
-        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; with `strides`,
-        contiguous along the last dimension, and other strides divisible by what `alignment` is of."""
+    def assumptions(self, divisible: bool = False) -> List[Dict[str, Any]]:
+        """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; contiguous along the last
+        dimension, and other strides divisible by what `alignment` is of."""
         result: List[Dict[str, Any]] = []
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
             row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
             result.append({"tensor": name, "aligned": self.alignment})
-            if not strides:
-                continue
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
         for name, divisor in self.divisible.items() if divisible else ():
             tensor_name, dimension = self.place_of(name)
             result.append({"tensor": tensor_name, "dimension": dimension, "extent_divisible_by": divisor})
-        for a, b in itertools.combinations(tensors, 2):
+        return result + self.no_overlaps()
+
+    def no_overlaps(self) -> List[Dict[str, Any]]:
+        """What `alias_groups` says, in the manifest's words."""
+        result: List[Dict[str, Any]] = []
+        for a, b in itertools.combinations(self.tensors(), 2):
             written = a["access"] != "in" or b["access"] != "in"
             group = self.alias_group_of(a["name"])
             if written and (group < 0 or group != self.alias_group_of(b["name"])):

@@ -77,7 +77,7 @@ def _check_constants(declaration: Any) -> None:
         if isinstance(constant, constants.ConstantOf) and constant.dim not in declaration.dims:
             raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim; there are: "
                                    f"{_listed(declaration.dims)}")
-        if isinstance(constant, (list, dict, str)):
+        if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
     if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):
         raise DeclarationError("an axis 'backend' names one variant, and constants that are extents make one per extent: "

@@ -54,10 +54,18 @@ class Stub(metaclass=_StubType):
             cls._is_derived = True  # A class of the file's own.
 
 
+# A framework's names of dtypes, which kernels use as cuTile's, where cuTile has others.
+DTYPES = {"bool": "bool_"}
+
+
 class _StubModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        language = sys.modules.get("cuda.tile")
+        dtype = getattr(language, DTYPES.get(name, name), None)
+        if language is not None and isinstance(dtype, type(language.float32)):
+            return dtype
         return _StubType(name, (Stub,), {})
 
 

@@ -1,0 +1,231 @@
+"""What a Triton kernel's decorators say of it: the function within, the configs of @triton.autotune, @triton.heuristics."""
+import ast
+import dataclasses
+import inspect
+import itertools
+import sys
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from triton.runtime.jit import JITFunction
+
+from tuneonce.export import config_list, constants
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration_error import DeclarationError
+
+# What Triton's compiler takes beside the kernel's constants; the first four are what every triton.Config has.
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
+
+
+def note(kernel: str, text: str) -> None:
+    """Says what was ignored or left out, and goes on."""
+    print(f"{kernel}: {text}", file=sys.stderr)
+
+
+class UnknownArgument(Exception):
+    """An argument that is known at a launch only; the text is its name."""
+
+
+class KnownArguments(Dict[str, Any]):
+    """What a heuristic is shown at export: constants and the config, no tensors, dims or scalars."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UnknownArgument(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name]
+
+
+class TritonKernel:
+    """A kernel as Triton's decorators made it: what its own launches would compile, as the manifest's axes and configs, and as
+    Triton's constants and options of one config.
+
+    Attributes: `function`, the JIT function within; `declaration`, the one given with the kernel's own configs in it.
+    """
+
+    def __init__(self, kernel: Any, name: str, declaration: Declaration) -> None:
+        self.name = name
+        self._heuristics: List[Tuple[str, Callable[[Dict[str, Any]], Any]]] = []
+        self._originals: Dict[str, Dict[Any, Any]] = {}  # By axis: what its values stand for, where JSON has no such value.
+        tuners = []
+        # From the outermost decorator on, other packages' subclasses and wrappers too, as Triton itself finds the function.
+        while not isinstance(kernel, JITFunction):
+            if hasattr(kernel, "configs"):
+                tuners.append(kernel)
+            elif isinstance(getattr(kernel, "values", None), dict):
+                self._heuristics += kernel.values.items()
+            if inspect.isfunction(kernel) or not hasattr(kernel, "fn"):
+                raise DeclarationError(f"'{name}' is no Triton kernel: no function under @triton.jit")
+            kernel = kernel.fn
+        self.function = kernel
+        self.has_own_configs = False
+        self.declaration = declaration
+        self._declared = {*declaration.constants, *declaration.axes, *declaration.hint_axes}  # Not the kernel's own to say.
+        self._check_names()
+        self._replace_constants()
+        if len(tuners) > 1:
+            raise DeclarationError(f"kernel '{name}' is under @triton.autotune {len(tuners)} times: export the one within")
+        for tuner in tuners:
+            self._take_configs(tuner)
+
+    def is_known(self, name: str) -> bool:
+        """Whether it is one of the kernel's parameters or the compiler's options."""
+        return name in OPTIONS or name in self.function.arg_names
+
+    def values(self, config: Dict[str, Any], extents: Dict[str, int]) -> Dict[str, Any]:
+        """The kernel's constants and the compiler's options at `config`, by name, and for the extents that are constants, by
+        dim. Errors: DeclarationError for a constant or a heuristic without a value."""
+        result = self._defaults()
+        config = {n: self._originals.get(n, {}).get(v, v) for n, v in config.items()}
+        given = constants.values_at(self.declaration.constants, config, extents)
+        result.update({n: v for n, v in given.items() if self.is_known(n) and (n in config or n in self.declaration.constants)})
+        for name, heuristic in self._heuristics:
+            if name in self._declared:
+                continue
+            try:
+                result[name] = heuristic(KnownArguments(result))
+            except UnknownArgument as unknown:
+                raise DeclarationError(f"heuristic '{name}' of kernel '{self.name}' depends on '{unknown}', which only a launch "
+                                       f"knows: give {name} a value in constants, or values in axes and guards for them") from None
+        missing = [p.name for p in self.function.params if p.is_constexpr and p.name not in result]
+        if missing:
+            raise DeclarationError(f"kernel '{self.name}' has the constant '{missing[0]}', which has no value: give it one in "
+                                   "constants, or several in axes")
+        return result
+
+    def leave_out(self, config: Dict[str, Any]) -> None:
+        """Takes one of the kernel's own configs out. Errors: DeclarationError if it was the last."""
+        configs = [c for c in self.declaration.configs or [] if c != config]
+        if not configs:
+            raise DeclarationError(f"no config of kernel '{self.name}' compiles")
+        baseline = self.declaration.baseline
+        self.declaration = dataclasses.replace(self.declaration, configs=configs,
+                                               baseline=configs[0] if baseline == config else baseline)
+
+    def check_descriptors(self) -> None:
+        """Errors: DeclarationError for a parameter that the kernel's code uses as a TensorDescriptor."""
+        for node in ast.walk(self.function.parse()):
+            if (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and
+                    node.value.id in self.function.arg_names and node.attr in ("load", "store", "gather", "scatter")):
+                raise DeclarationError(f"kernel '{self.name}' takes '{node.value.id}' as a TensorDescriptor (TMA), which bundles "
+                                       "cannot pass to Triton's code: export a form of it that takes pointers")
+
+    def _defaults(self) -> Dict[str, Any]:
+        """Of parameters that the declaration does not have."""
+        declared = {n.lower() for n in self.declaration.names_of("triton", with_dims=True)}
+        return {p.name: p.default for p in self.function.params
+                if p.has_default and (p.is_constexpr or p.name.lower() not in declared)}
+
+    def _check_names(self) -> None:
+        """Every axis and constant is one of the kernel's."""
+        has = ", ".join(p.name for p in self.function.params if p.is_constexpr) or "none"
+        axes = [(n, "an axis") for n in self.declaration.axes if n != "backend"]
+        for name, what in axes + [(n, "a constant") for n in self.declaration.constants]:
+            if not self.is_known(name):
+                raise DeclarationError(f"'{name}' is {what} of the declaration, but kernel '{self.name}' has no such constant; "
+                                       f"it has: {has}")
+        for name in self.declaration.hint_axes:
+            if not self.is_known(name):
+                note(self.name, f"hint axis '{name}' means nothing to Triton: its code is the same for all values")
+
+    def _take_configs(self, tuner: Any) -> None:
+        self._check_tuner(tuner)
+        given = {*self.declaration.axes, *self.declaration.hint_axes} - {"backend"}
+        rows = self._rows(tuner.configs)
+        if self.declaration.configs is not None or given & set(rows[0]):
+            note(self.name, f"the declaration's axes replace the {len(rows)} configs of @triton.autotune")
+            return
+        if "backend" in self.declaration.axes:
+            raise DeclarationError(f"the configs of @triton.autotune of kernel '{self.name}' cannot race with another back end: "
+                                   "write them as axes")
+        self.has_own_configs = True
+        values = {n: [row[n] for row in rows] for n in rows[0]}
+        fixed = {n: v[0] for n, v in values.items() if all(each == v[0] and type(each) is type(v[0]) for each in v)}
+        axes = {n: self._axis(n, v) for n, v in values.items() if n not in fixed}
+        own = [dict(config) for config in dict.fromkeys(tuple((n, axes[n][i]) for n in axes) for i in range(len(rows)))]
+        if len(own) < len(rows):
+            note(self.name, f"{len(rows) - len(own)} of the {len(rows)} configs of @triton.autotune are the same as others here")
+        structural = {n: sorted(set(v)) for n, v in axes.items() if n not in config_list.HINTS}
+        hints = {n: sorted(set(v)) for n, v in axes.items() if n in config_list.HINTS}
+        others = [dict(zip(self.declaration.axes, v)) for v in itertools.product(*self.declaration.axes.values())]
+        self.declaration = dataclasses.replace(
+            self.declaration, axes={**self.declaration.axes, **structural}, hint_axes={**self.declaration.hint_axes, **hints},
+            configs=[{**other, **config} for other in others for config in own] if axes else None,
+            constants={**fixed, **self.declaration.constants}, key=self.declaration.key or self._key(tuner))
+        self._replace_constants()
+        configs = self.declaration.all_configs()
+        if self.declaration.baseline is None and configs[0]:
+            self.declaration = dataclasses.replace(self.declaration, baseline=configs[0])
+
+    def _replace_constants(self) -> None:
+        """Grids and guards may name what is the same in all configs, and hence no axis: they get its value."""
+        fixed = self.declaration.constants
+
+        def replaced(value: Any) -> Any:
+            if isinstance(value, dict):
+                if set(value) == {"axis"} and value["axis"] in fixed:
+                    return fixed[value["axis"]]
+                return {n: replaced(v) for n, v in value.items()}
+            return [replaced(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+        guards = [{n: fixed.get(v, v) if n in ("at_most", "at_least", "divisible_by") and isinstance(v, str) else v
+                   for n, v in guard.items()} for guard in self.declaration.guards]
+        self.declaration = dataclasses.replace(self.declaration, grid=replaced(self.declaration.grid), guards=guards,
+                                               grids={n: replaced(g) for n, g in self.declaration.grids.items()})
+
+    def _check_tuner(self, tuner: Any) -> None:
+        by_name = {p.get("name", p.get("dim", "")).lower(): p for p in self.declaration.parameters}
+        for name in [*(getattr(tuner, "reset_to_zero", None) or []), *(getattr(tuner, "restore_value", None) or [])]:
+            parameter = by_name.get(name.lower(), {})
+            if parameter.get("kind") == "tensor" and parameter["access"] != "inout":
+                raise DeclarationError(f"@triton.autotune of kernel '{self.name}' resets '{name}' before each run, as the kernel "
+                                       "adds to what is there: declare it inout")
+        if getattr(tuner, "early_config_prune", None) or getattr(tuner, "perf_model", None):
+            note(self.name, "prune_configs_by is not asked: all configs are exported")
+        if any(getattr(tuner, f"user_defined_{hook}", False) for hook in ("pre_hook", "post_hook")):
+            note(self.name, "the hooks of @triton.autotune are not called")
+
+    def _rows(self, configs: Sequence[Any]) -> List[Dict[str, Any]]:
+        """What each triton.Config sets, the same names in each; what means nothing here is left out, and said."""
+        ignored = set()
+        rows = []
+        for config in configs:
+            row = {**config.kwargs, **{n: getattr(config, n, None) for n in OPTIONS[:4] if n not in config.kwargs}}
+            ignored |= {n for n in row if not self.is_known(n)}
+            ignored |= {n for n, v in vars(config).items() if v and n not in ("kwargs", *OPTIONS)}
+            rows.append({n: getattr(v, "value", v) if type(v).__name__ == "constexpr" else v
+                         for n, v in row.items() if self.is_known(n) and n not in self.declaration.constants})
+        if ignored:
+            note(self.name, f"{', '.join(sorted(ignored))} of its configs mean nothing here and are ignored")
+        names = list(dict.fromkeys(n for row in rows for n in row))
+        defaults = self._defaults()
+        for row in rows:
+            for name in names:
+                if name not in row and name not in defaults:
+                    raise DeclarationError(f"some configs of kernel '{self.name}' have '{name}', and some have not")
+                row.setdefault(name, defaults.get(name))
+        return [{n: row[n] for n in names} for row in rows]
+
+    def _axis(self, name: str, values: Sequence[Any]) -> List[Any]:
+        """The values as an axis can have them: whole numbers, numbers, truth values, or else text."""
+        if name in config_list.HINTS:
+            result = [config_list.NOT_SET if v is None else int(v) for v in values]
+        elif all(isinstance(v, bool) for v in values) or all(type(v) in (int, float) for v in values):
+            result = [float(v) for v in values] if any(isinstance(v, float) for v in values) else list(values)
+        else:
+            result = [v if isinstance(v, str) else str(v) for v in values]
+        self._originals[name] = dict(zip(result, values))
+        return result
+
+    def _key(self, tuner: Any) -> Any:
+        """The `key` of @triton.autotune in the manifest's words; None, for the default, if it names what no key can have."""
+        by_name = {p.get("name", p.get("dim", "")).lower(): p for p in self.declaration.parameters}
+        parts = []
+        for name in getattr(tuner, "keys", None) or []:
+            parameter = by_name.get(name.lower(), {})
+            if parameter.get("kind") == "dim":
+                parts.append({"dim": parameter["dim"]})
+            elif parameter.get("kind") == "scalar":
+                parts.append({"value_of": parameter["name"]})
+            elif name not in self.declaration.constants and not self._defaults().get(name):
+                return None
+        return parts or None

@@ -1,0 +1,79 @@
+"""What Triton's own JIT compiles for beside types: arguments divisible by 16, integers equal to 1."""
+from typing import Any, Dict, List, Sequence
+
+from tuneonce.export.declaration import Declaration
+
+# Of addresses in bytes, of integers in themselves: the only divisor that Triton's JIT knows.
+DIVISOR = 16
+
+
+class Specialization:
+    """The JIT looks at each argument of each call and compiles for every combination that comes; a bundle has two. The first
+    takes for granted what aligned tensors of the usual sizes have: addresses and the extents of innermost dimensions are
+    divisible by 16, so are the strides of outer ones, and the innermost ones are 1, which become constants. Vector loads need
+    just that. Extents of outer dimensions (a batch, tokens) are left open, so that one token runs the same code as 4096. The
+    second, behind it, assumes nothing.
+
+    What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case; and both
+    are for the `extents` that are constants, by dim.
+    """
+
+    def __init__(self, declaration: Declaration, is_general: bool, extents: Dict[str, int]) -> None:
+        self._declaration = declaration
+        self._is_general = is_general
+        self._extents = extents
+        self._tensors = {t["name"]: t for t in declaration.tensors()}
+        self._example: Dict[str, int] = dict((declaration.example or {}).get("dims", {}))
+        outer = {d for t in self._tensors.values() for d in t["dims"][:-1]}
+        inner = {t["dims"][-1] for t in self._tensors.values() if len(t["dims"]) > 1 or t["dims"][-1] not in outer}
+        self._dims = {d: DIVISOR for d in declaration.dims if d in inner and self._example.get(d, 0) % DIVISOR == 0}
+        self._dims.update(declaration.divisible)
+
+    def divisor_of(self, parameter: Dict[str, Any]) -> int:
+        """What the parameter is assumed to be divisible by; 1 for nothing."""
+        if parameter["kind"] == "dim" and parameter["dim"] in self._extents:
+            return DIVISOR if self._extents[parameter["dim"]] % DIVISOR == 0 else 1
+        if self._is_general:
+            return 1
+        if parameter["kind"] == "tensor":
+            return max(DIVISOR, self._declaration.alignment)
+        if parameter["kind"] == "dim":
+            return self._dims.get(parameter["dim"], 1)
+        return DIVISOR if self._has_wide_rows(parameter) else 1
+
+    def is_one(self, parameter: Dict[str, Any]) -> bool:
+        """Whether it is a stride along a dimension in which elements lie side by side."""
+        if self._is_general or parameter["kind"] != "stride":
+            return False
+        return parameter["dimension"] == len(self._tensors[parameter["tensor"]]["dims"]) - 1
+
+    def _has_wide_rows(self, parameter: Dict[str, Any]) -> bool:
+        """Whether a stride is that of an outer dimension, and, for contiguous tensors, divisible in the example."""
+        if parameter["kind"] != "stride" or self.is_one(parameter):
+            return False
+        stride = 1
+        for name in self._tensors[parameter["tensor"]]["dims"][parameter["dimension"] + 1:]:
+            stride *= self._extents.get(name, self._example.get(name, DIVISOR))
+        return stride % DIVISOR == 0
+
+    def assumptions(self, taken: Sequence[Dict[str, Any]]) -> List[Dict[str, Any]]:
+        """In the manifest's words, of a kernel that takes these parameters."""
+        result: List[Dict[str, Any]] = []
+        for parameter in taken:
+            divisor = self.divisor_of(parameter)
+            if self.is_one(parameter):
+                result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"], "stride": 1})
+            elif divisor == 1:
+                continue
+            elif parameter["kind"] == "tensor":
+                result.append({"tensor": parameter["name"], "aligned": divisor})
+            elif parameter["kind"] == "stride":
+                result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"],
+                               "stride_divisible_by": divisor})
+            elif parameter["dim"] not in self._extents:
+                tensor, dimension = self._declaration.place_of(parameter["dim"])
+                result.append({"tensor": tensor, "dimension": dimension, "extent_divisible_by": divisor})
+        for dim, extent in self._extents.items():
+            tensor, dimension = self._declaration.place_of(dim)
+            result.append({"tensor": tensor, "dimension": dimension, "extent": extent})
+        return result + self._declaration.no_overlaps()

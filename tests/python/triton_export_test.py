@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""The Triton exporter: triton_export_test.py [NAME ...]. Needs tuneonce and triton on PYTHONPATH, but no GPU; exits with 77
+without triton."""
+import contextlib
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import re
+import sys
+import tempfile
+
+from running import run_tests
+
+if importlib.util.find_spec("triton") is None:
+    print("SKIPPED: there is no triton on PYTHONPATH (scripts/install_dependencies --tests fetches it)")
+    sys.exit(77)
+
+CACHE = tempfile.TemporaryDirectory()
+os.environ["TRITON_CACHE_DIR"] = CACHE.name
+from tuneonce.export import __main__ as exporter  # noqa: E402
+
+KERNELS = pathlib.Path(__file__).parent / "triton_kernels.py"
+
+
+class Export:
+    """What the exporter wrote and said of one kernel."""
+
+    def __init__(self, kernel, *options, folder=None):
+        self._own = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(folder or self._own.name)
+        said, self.error = io.StringIO(), None
+        sys.argv = ["tuneonce.export", "triton", f"{KERNELS}:{kernel}", "-o", str(self.folder), *options]
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            try:
+                exporter.main()
+            except SystemExit as exit:
+                self.error = exit.code
+        self.notes = said.getvalue()
+        manifest = self.folder / "manifest.json"
+        self.manifest = json.loads(manifest.read_text()) if manifest.exists() else None
+        self.variants = {v["name"]: v for v in self.manifest["variants"]} if self.manifest else {}
+
+    def code(self, variant="triton_sm90", artifact=0):
+        return (self.folder / self.variants[variant]["artifacts"][artifact]["file"]).read_text()
+
+    def axes(self):
+        return {a["name"]: a["values"] for a in self.manifest["axes"]}
+
+
+def assume(variant, kind):
+    """What a variant assumes, by tensor and dimension."""
+    return {(a["tensor"], a.get("dimension")): a[kind] for a in variant["assumptions"] if kind in a}
+
+
+def is_refused(kernel, *parts, options=()):
+    """The exporter must refuse the kernel in one line with these parts."""
+    export = Export(kernel, *options)
+    assert export.error is not None, kernel
+    assert "\n" not in export.error and export.manifest is None, export.error
+    for part in parts:
+        assert part in export.error, f"'{part}' is not in '{export.error}'"
+
+
+def test_a_kernel_is_exported_for_aligned_arguments_and_behind_them_for_any():
+    export = Export("matmul")
+    assert list(export.variants) == ["triton_sm90", "triton_sm90_any"], export.error
+    usual, general = export.variants.values()
+    assert assume(usual, "aligned") == {("a", None): 16, ("b", None): 16, ("c", None): 16}
+    assert assume(usual, "stride") == {("a", 1): 1, ("b", 1): 1, ("c", 1): 1}
+    assert assume(usual, "stride_divisible_by") == {("a", 0): 16, ("b", 0): 16, ("c", 0): 16}
+    assert usual["parameters"] == ["a", "b", "c", "M", "N", "K", "stride_am", "stride_bk", "stride_cm"], "unit strides are constants"
+    assert not [a for a in general["assumptions"] if "no_overlap" not in a]
+    assert len(general["parameters"]) == 12
+    wide, narrow = "cp.async.c[ag].shared.global [^;]*0x10", r"ld.global[.\w]*.b16"
+    assert re.search(wide, export.code()) and not re.search(narrow, export.code())
+    assert re.search(narrow, export.code("triton_sm90_any")) and not re.search(wide, export.code("triton_sm90_any"))
+
+
+def test_extents_of_outer_dimensions_are_left_open():
+    assert assume(Export("matmul").variants["triton_sm90"], "extent_divisible_by") == {("b", 1): 16, ("a", 1): 16}
+    layer_norm = Export("layer_norm").variants["triton_sm90"]
+    assert assume(layer_norm, "extent_divisible_by") == {("x", 1): 16}, "M is the innermost of `mean`, but not of x"
+
+
+def test_what_the_example_does_not_have_is_not_assumed():
+    export = Export("small")
+    assert not assume(export.variants["triton_sm90"], "extent_divisible_by"), export.error
+    assert list(Export("copied").variants) == ["triton_sm90", "triton_sm90_any"]
+
+
+def test_one_variant_is_enough_where_the_code_is_the_same():
+    export = Export("one_by_one")
+    assert list(export.variants) == ["triton_sm90"], export.error
+    assert not assume(export.variants["triton_sm90"], "aligned")
+
+
+def test_a_bundle_has_code_for_several_architectures():
+    export = Export("copied", "--capability", "90", "--capability", "80")
+    targets = {n: (v["targets"]["min_capability"], v["targets"]["max_capability"]) for n, v in export.variants.items()}
+    assert targets == {"triton_sm80": (80, 89), "triton_sm80_any": (80, 89), "triton_sm90": (90, 90),
+                       "triton_sm90_any": (90, 90)}, targets
+    assert ".target sm_80" in export.code("triton_sm80") and ".target sm_90a" in export.code("triton_sm90")
+    assert Export("copied", "--capability", "80", "--capability", "89").variants["triton_sm80"]["targets"] == {
+        "min_capability": 80, "max_capability": 88}
+    with tempfile.TemporaryDirectory() as folder:
+        Export("copied", "--capability", "80", folder=folder)
+        assert len(Export("copied", folder=folder).variants) == 4, "a second run adds"
+
+
+def test_the_compilers_options_are_axes():
+    export = Export("copied")
+    assert export.axes() == {"BLOCK": [256, 1024], "num_warps": [2, 4]}
+    assert [a["block"] for a in export.variants["triton_sm90"]["artifacts"]] == [64, 128, 64, 128]
+
+
+def test_an_axis_may_be_option_and_constant_at_once():
+    export = Export("softmax")
+    assert export.axes()["num_stages"] == [2, 4], export.error
+    assert export.code(artifact=0) != export.code(artifact=1)
+
+
+def test_an_autotuned_kernel_brings_its_configs():
+    export = Export("matmul")
+    assert export.axes() == {"TILE_M": [64, 128], "TILE_N": [64, 128], "num_warps": [4, 8], "num_stages": [3, 4],
+                             "num_ctas": [1, 2], "maxnreg": [0, 128]}, "TILE_K does not vary"
+    configs = export.manifest["configs"]
+    assert len(configs) == 3 and configs[0] == export.manifest["baseline"]
+    assert export.manifest["key"] == [{"dim": "M"}, {"dim": "N"}, {"dim": "K"}]
+    artifacts = {tuple(a["config"].values()): a for a in export.variants["triton_sm90"]["artifacts"]}
+    assert set(artifacts) == {(128, 64, 4, 3, 1, 0), (64, 64, 4, 4, 2, 0), (64, 128, 8, 4, 1, 128)}, set(artifacts)
+    assert [a.get("cluster") for a in artifacts.values()] == [None, 2, None]
+    assert [".maxnreg 128" in export.code(artifact=i) for i in range(3)] == [False, False, True]
+
+
+def test_a_declarations_axes_replace_a_kernels_configs():
+    export = Export("relu")
+    assert export.axes() == {"TILE_M": [64], "occupancy": [1, 2]}, export.error
+    assert "the declaration's axes replace the 3 configs of @triton.autotune" in export.notes
+    assert "hint axis 'occupancy' means nothing to Triton: its code is the same for all values" in export.notes
+    assert [a["config"] for a in export.variants["triton_sm90"]["artifacts"]] == [{"TILE_M": 64}]
+    tiles = [["M", {"axis": "TILE_M"}], ["N", 64]]
+    assert export.variants["triton_sm90"]["grid"]["tiles"] == tiles, "a constant in a grid is its value"
+
+
+def test_heuristics_that_depend_on_the_config_are_asked():
+    export = Export("by_constants")
+    assert export.axes() == {"BLOCK": [512, 1024]}, export.error
+    assert [a["block"] for a in export.variants["triton_sm90"]["artifacts"]] == [128, 256]
+    assert ["mul.f32" in export.code(artifact=i) for i in range(2)] == [False, True]
+
+
+def test_heuristics_that_depend_on_the_launch_are_named():
+    is_refused("by_extent", "heuristic 'EVEN' of kernel 'by_extent' depends on 'n', which only a launch knows: give EVEN a value in "
+                            "constants")
+    assert Export("uneven").error is None
+
+
+def test_extents_that_are_constants_are_known_to_heuristics():
+    export = Export("known")
+    assert [v.replace("triton_sm90_", "") for v in export.variants] == ["N1000", "N1000_any", "N4096", "N4096_any"], export.error
+    for name, variant in export.variants.items():
+        assert list(assume(variant, "extent").values()) == [4096 if "4096" in name else 1000]
+        assert ("setp" in export.code(name)) == ("1000" in name), "only 4096 is whole blocks"
+        assert variant["parameters"] == ["x", "y"]
+
+
+def test_what_means_nothing_here_is_said_and_ignored():
+    export = Export("pruned")
+    assert export.error is None
+    for note in ("pre_hook, waves_per_eu of its configs mean nothing here and are ignored",
+                 "prune_configs_by is not asked: all configs are exported",
+                 "3 of the 6 configs of @triton.autotune are the same as others here"):
+        assert f"pruned: {note}\n" in export.notes, export.notes
+
+
+def test_a_config_of_an_autotuned_kernel_that_does_not_compile_is_left_out():
+    export = Export("pruned")
+    assert "left out, as Triton itself would: kernel 'pruned' for sm_90, config {'BLOCK': 64}" in export.notes, export.notes
+    assert export.manifest["configs"] == [{"BLOCK": 256}, {"BLOCK": 2048}]
+    assert len(export.variants["triton_sm90"]["artifacts"]) == 2
+
+
+def test_more_configs_than_a_bundle_has_are_counted_before_they_are_compiled():
+    is_refused("many", "it has 35 configs, and 30 are allowed", "max_configs=35")
+
+
+def test_tensors_may_be_left_out():
+    export = Export("layer_norm")
+    assert "b" not in export.variants["triton_sm90"]["parameters"], export.error
+    assert export.axes() == {"WIDTH": [1024, 4096]}
+
+
+def test_scalars_are_passed():
+    assert Export("dropout").variants["triton_sm90"]["parameters"] == ["x", "y", "N", "p", "seed"]
+
+
+def test_where_back_ends_race_all_variants_are_of_one():
+    export = Export("raced")
+    assert [v["backend"] for v in export.variants.values()] == ["triton", "triton"], export.error
+    assert "backend" not in Export("copied").variants["triton_sm90"]
+
+
+def test_what_cannot_be_exported_is_refused_in_one_line():
+    is_refused("summed", "resets 'y' before each run, as the kernel adds to what is there: declare it inout")
+    is_refused("described", "bytes of global scratch per program (tl.make_tensor_descriptor does)", "loads by pointers")
+    is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA)", "export a form of it that takes pointers")
+    is_refused("broken", "kernel 'broken' for sm_90, config {'BLOCK': 256}: ", "not_defined")
+    is_refused("plain", "'plain' is no Triton kernel: no function under @triton.jit")
+    is_refused("no_value", "has the constant 'BLOCK', which has no value: give it one in constants, or several in axes")
+    is_refused("no_axis", "'TILE' is an axis of the declaration, but kernel 'no_axis' has no such constant; it has: BLOCK")
+    is_refused("no_constant", "'TILE' is a constant of the declaration, but kernel 'no_constant' has no such constant")
+
+
+def test_tritons_tile_ir_back_end_is_said_to_be_missing():
+    os.environ["ENABLE_TILE"] = "1"
+    try:
+        is_refused("copied", "ENABLE_TILE=1 asks for Triton's Tile IR back end, which triton", "unset ENABLE_TILE to export PTX")
+    finally:
+        del os.environ["ENABLE_TILE"]
+
+
+run_tests(globals(), sys.argv[1:])
