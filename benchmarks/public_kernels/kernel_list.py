@@ -7,7 +7,7 @@ import importlib.util
 import json
 import pathlib
 import sys
-from typing import Any, Callable, Dict, List, Sequence
+from typing import Any, Callable, Dict, List, Sequence, Set
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -103,14 +103,43 @@ def lines_of(declaration: pathlib.Path) -> int:
 
 
 def definitions_of(source: str) -> str:
-    """A script without what it runs: its imports, functions, classes and assignments, each on its own lines, so that
-    the kernels in it stand as they are."""
+    """A script's kernels (what triton.jit decorates) and what they use, each on its own lines, so that importing it runs
+    nothing else."""
     rows = source.split("\n")
-    kept = set()
-    for node in ast.parse(source).body:
-        if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)):
-            if any("perf_report" in ast.unparse(d) for d in getattr(node, "decorator_list", ())):
-                continue
-            first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
-            kept.update(range(first, node.end_lineno + 1))
+    body = ast.parse(source).body
+    wanted = {name for node in body if is_kernel(node) for name in free_names(node)}
+    kept: Set[int] = set()
+    count = -1
+    while count != len(kept):  # What is used uses more.
+        count = len(kept)
+        for node in body:
+            if is_kernel(node) or wanted & names_bound_by(node):
+                wanted |= free_names(node)
+                first = min([node.lineno] + [d.lineno for d in getattr(node, "decorator_list", ())])
+                kept.update(range(first, node.end_lineno + 1))
     return "\n".join(row if number in kept else "" for number, row in enumerate(rows, 1)) + "\n"
+
+
+def is_kernel(node: ast.stmt) -> bool:
+    return any("jit" in ast.unparse(decorator) for decorator in getattr(node, "decorator_list", ()))
+
+
+def free_names(node: ast.stmt) -> Set[str]:
+    """What a statement takes from the module: of a function not its parameters, nor what it assigns."""
+    names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
+    own = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    if isinstance(node, ast.FunctionDef):
+        own |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+    return {each.id for each in names if isinstance(each.ctx, ast.Load)} - own
+
+
+def names_bound_by(node: ast.stmt) -> Set[str]:
+    """Of a statement of a module that defines something; none of another."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return set()

@@ -63,14 +63,28 @@ def test_lines_of_a_declaration_are_those_of_its_statements() -> None:
     assert kernel_list.lines_of(OWN / "declarations" / "own" / "scale.py") == 6
 
 
-def test_a_script_is_cut_to_its_definitions_which_stay_on_their_lines() -> None:
-    script = ("import os\nLIMIT = 4\n\n\n@some.decorator(\n    LIMIT)\ndef kernel(x):\n    return x\n\n\n"
-              "print('runs')\n@testing.perf_report(1)\ndef benchmark():\n    pass\n\n\nbenchmark.run()\nassert False\n")
+def test_a_script_is_cut_to_its_kernels_and_what_they_use_which_stay_on_their_lines() -> None:
+    script = """import os, triton
+import tabulate
+x = DEVICE = driver.active.device()
+TILES = sizes()
+def sizes():
+    return os.cpu_count()
+@triton.autotune(
+    TILES)
+@triton.jit
+def kernel(x):
+    return triton.language.load(x)
+def host(x):
+    return kernel[DEVICE](x)
+print(host(1))
+"""
     cut = kernel_list.definitions_of(script)
-    assert "print" not in cut and "benchmark" not in cut and "assert" not in cut
-    rows, before = cut.split("\n"), script.split("\n")
-    assert all(row in ("", before[i])
-               for i, row in enumerate(rows[:len(before)])) and rows[6] == "def kernel(x):" and rows[4] != ""
+    for gone in ("tabulate", "DEVICE", "host", "print"):
+        assert gone not in cut, (gone, cut)
+    kept, before = cut.split("\n"), script.split("\n")
+    assert [number for number, row in enumerate(kept) if row] == [0, 3, 4, 5, 6, 7, 8, 9, 10], cut
+    assert all(row in ("", before[number]) for number, row in enumerate(kept[:len(before)]))
 
 
 def test_the_interval_of_a_ratio() -> None:
