@@ -16,7 +16,9 @@
 #include "stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 struct Environment;
+}  // namespace v0
 }  // namespace tuneonce
 
 namespace tuneonce::cpu_device {

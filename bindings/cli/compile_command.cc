@@ -71,7 +71,7 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
 
 Status Run(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(arguments.target));
-  CompileLimits limits;
+  WaitLimits limits;
   if (!arguments.timeout_ms.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
   }

@@ -1,6 +1,7 @@
 #include "tune_bundle.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -8,6 +9,7 @@
 #include <type_traits>
 
 #include "cuda/driver_api.h"
+#include "definition/fill_bytes.h"
 #include "numbers.h"
 #include "runtime/warmup_inputs.h"
 #include "tuned_run.h"
@@ -133,11 +135,24 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
 }
 
 /// A search measures the baseline whatever the guards say: of a shape that no config is for, nothing may run.
-Status CheckShape(const SearchSpace& space, const Target& target, const Dims& dims) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &dims));
+Status CheckShape(const KernelDefinition& definition, const Target& target, const Dims& dims) {
+  Problem problem;
+  problem.dims = dims;
+  problem.target = target;
+  problem.values = {};
+  std::array<std::uint64_t, kMaxParameters> scalars{};
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    problem.dtypes[i] = parameter.dtype;
+    if (parameter.kind != ParameterKind::kScalar) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(scalars[i], WarmupScalar(definition, parameter, dims));
+    problem.values[i] = &scalars[i];
+  }
+  const SearchSpace& space = definition.space();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &problem));
   Status first;
   for (const Config& config : configs) {
-    Status fits = space.CheckGuards(config, dims);
+    Status fits = space.CheckGuards(config, problem);
     if (fits.ok()) return fits;
     if (first.ok()) first = std::move(fits);
   }
@@ -156,7 +171,7 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example.dims));
   TUNEONCE_ASSIGN_OR_RETURN(Job job, MakeJob(definition, example, scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  TUNEONCE_RETURN_IF_ERROR(CheckShape(definition.space(), Target::Of(identity), job.dims));
+  TUNEONCE_RETURN_IF_ERROR(CheckShape(job.definition, Target::Of(identity), job.dims));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());

@@ -47,7 +47,7 @@ class WriteOnlyStore final : public RecordStore {
   }
   Result<std::vector<TuningRecord>> List() const override { return store_->List(); }
   Status Remove(const TuningKey& key) override { return store_->Remove(key); }
-  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override {
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
     return store_->Lease(key, limits);
   }
   ArtifactCache* artifacts() override { return store_->artifacts(); }

@@ -7,6 +7,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The dtype with which a C++ scalar is passed to a kernel.
 template <typename T>
@@ -53,6 +54,7 @@ class Argument {
   const void* value_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_ARGUMENT_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a kernel takes of the device, as its cubin says; all 0 for the CPU device.
 struct ResourceUse {
@@ -54,6 +55,7 @@ TUNEONCE_API std::string EncodeArtifact(const Artifact& artifact);
 /// Errors: InvalidArgument if the bytes are of another version, cut or changed.
 TUNEONCE_API Result<Artifact> DecodeArtifact(std::string_view bytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_ARTIFACT_H_

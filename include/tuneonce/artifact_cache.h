@@ -15,6 +15,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The right to compile one artifact, until it is destroyed. May be held and released on different threads.
 using ArtifactLease = std::shared_ptr<void>;
@@ -32,7 +33,7 @@ class TUNEONCE_API ArtifactCache {
   virtual Status Put(const Fingerprint& key, const Artifact& artifact) = 0;
   /// Waits until nobody else who shares this cache (a thread, a process) compiles `key`, and keeps others from it while
   /// the lease lives. After it, ask Get again. Errors: DeadlineExceeded after `limits.timeout_ms`, Cancelled.
-  virtual Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) = 0;
+  virtual Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) = 0;
 };
 
 /// In memory: bounded by bytes, least recently used first, entries checksummed.
@@ -46,7 +47,7 @@ class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
   /// Bytes of all entries together.
   std::int64_t bytes() const;
@@ -67,6 +68,7 @@ class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
   const std::unique_ptr<class KeyedLock> locks_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_ARTIFACT_CACHE_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a TunedKernel says about its misses while it works; hits say nothing. Override what is of interest.
 ///
@@ -30,6 +31,7 @@ class TUNEONCE_API AutotuneObserver {
   virtual void OnWarning(const std::string& /*line*/) {}
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_AUTOTUNE_OBSERVER_H_

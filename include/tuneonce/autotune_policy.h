@@ -8,6 +8,7 @@
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class AutotuneObserver;
 class RecordStore;
@@ -21,7 +22,8 @@ struct AutotunePolicy {
     /// Takes the stored choice, else searches now; other threads and processes that want the key wait (default).
     kTune,
     /// Takes the stored choice; else the stand-in runs, and the key waits for a safe point
-    /// (TunedKernel::AtSafePoint, or Warmup), so that no launch waits for a search, and nothing is measured beside others' work.
+    /// (TunedKernel::AtSafePoint, or Warmup), so that no launch waits for a search, and nothing is measured beside
+    /// others' work.
     kTuneInBackground,
     /// Takes the stored choice; else the stand-in runs. Never a search, never a compile: stored code is loaded.
     kStoredOnly,
@@ -45,9 +47,10 @@ struct AutotunePolicy {
   /// Serve a record of a search that was cut short (TuningRecord::is_complete). Default false: its key is searched
   /// again, and the record that measured more is kept; where that search fails, the incomplete record serves.
   bool accept_incomplete = false;
-  /// How long a launch (of kTune) or a warm-up waits for another process that tunes the same key and lives. After it the baseline
-  /// runs (Counters::busy_elsewhere), never a second search beside the first, and later launches look again. Default two
-  /// minutes: twice what a search of 30 configs takes that are compiled on a busy machine. 0: it does not wait.
+  /// How long a launch (of kTune) or a warm-up waits for another process that tunes the same key and lives. After it
+  /// the baseline runs (Counters::busy_elsewhere), never a second search beside the first, and later launches look
+  /// again. Default two minutes: twice what a search of 30 configs takes that are compiled on a busy machine. 0: it
+  /// does not wait.
   int longest_wait_ms = 120000;
   /// What a launch does whose key could not be tuned.
   enum class OnTuneError {
@@ -82,6 +85,7 @@ struct AutotunePolicy {
   }
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_AUTOTUNE_POLICY_H_

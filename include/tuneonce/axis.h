@@ -5,6 +5,7 @@
 #include <string>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What an axis changes. A structural axis needs other source for each value (a tile size); a hint axis only changes
 /// compiler hints of the same source (`occupancy`, `num_ctas`, `num_worker_warps`).
@@ -29,6 +30,7 @@ class Axis {
 
 using IntAxis = Axis<std::int64_t>;
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_AXIS_H_

@@ -13,6 +13,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Environment;  // Opaque to hosts.
 class Runtime;
@@ -73,6 +74,7 @@ class TUNEONCE_API Bundle {
   Example example_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_BUNDLE_H_

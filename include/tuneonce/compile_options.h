@@ -6,15 +6,16 @@
 #include <functional>
 
 namespace tuneonce {
+inline namespace v0 {
 
 class ArtifactCache;
 
-/// What bounds one compile.
-struct CompileLimits {
-  /// The tool is killed after this long. Default two minutes: the largest tiles take 8.5 s on an idle core. NVRTC runs
-  /// in this process and cannot be stopped.
+/// How long a caller waits: for a tool that compiles, or for a lease.
+struct WaitLimits {
+  /// The tool is killed, or the lease given up, after this long. Default two minutes: the largest tiles take 8.5 s on
+  /// an idle core. NVRTC runs in this process and cannot be stopped.
   int timeout_ms = 120000;
-  /// Stops the compile soon after it becomes true. Null: never.
+  /// Stops waiting soon after it becomes true. Null: never.
   const std::atomic<bool>* cancelled = nullptr;
 };
 
@@ -26,8 +27,8 @@ struct CompileOptions {
   int num_workers = 0;
   /// What one compile may take. Default 400 MiB: tileiras was seen to take 115 to 250 MiB, g++ on a small kernel less.
   std::int64_t memory_per_worker_bytes = std::int64_t{400} << 20;
-  /// For one candidate. Default two minutes (see CompileLimits).
-  int timeout_ms = CompileLimits().timeout_ms;
+  /// For one candidate. Default two minutes (see WaitLimits).
+  int timeout_ms = WaitLimits().timeout_ms;
   /// For all together, from the start: what is not compiled by then fails. Default 0: no limit.
   int total_timeout_ms = 0;
   /// Where artifacts are kept. Null (default): Runtime::artifacts().
@@ -38,6 +39,7 @@ struct CompileOptions {
   std::function<bool()> interrupted;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_COMPILE_OPTIONS_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class Device;
 class Runtime;
@@ -18,8 +19,9 @@ class Runtime;
 /// Code that is compiled, loaded and ready for cuLaunchKernelEx: for a program that launches what exhaustive_search
 /// found by itself. TunedKernel needs none.
 ///
-/// Copyable; all copies share the code, which is unloaded with the last of them. REQUIRES then: no launch of it is under
-/// way, and no graph captured from it will be instantiated again. Thread rule: immutable; launches from any thread.
+/// Copyable; all copies share the code, which is unloaded with the last of them. REQUIRES then: no launch of it is
+/// under way, and no graph captured from it will be instantiated again. Thread rule: immutable; launches from any
+/// thread.
 class TUNEONCE_API CompiledKernel {
  public:
   /// Compiles `source` with `hints` for the device of the current context (`device` names the driver) and prepares it
@@ -34,7 +36,8 @@ class TUNEONCE_API CompiledKernel {
   const Geometry& geometry() const;
   /// Of the loaded code, as the driver says.
   Result<int> Attribute(CUfunction_attribute attribute) const;
-  /// cuLaunchKernelEx with the geometry; `parameters` as there: a pointer to each of the kernel's. Errors: the driver's.
+  /// cuLaunchKernelEx with the geometry; `parameters` as there: a pointer to each of the kernel's. Errors: the
+  /// driver's.
   Status Launch(CUstream stream, void** parameters) const;
 
  private:
@@ -44,6 +47,7 @@ class TUNEONCE_API CompiledKernel {
   std::shared_ptr<const Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_COMPILED_KERNEL_H_

@@ -13,6 +13,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One value of an axis.
 using AxisValue = std::variant<std::int64_t, double, bool, std::string>;
@@ -92,6 +93,7 @@ class TUNEONCE_API Config {
   std::vector<AxisValue> values_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_CONFIG_H_

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A context that somebody else owns. Copyable. Thread rule: a value.
 class TUNEONCE_API ContextView {
@@ -75,6 +76,7 @@ class TUNEONCE_API ScopedContext {
   Status status_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_CONTEXT_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class DriverApi;  // A loaded driver; opaque to hosts.
 
@@ -61,6 +62,7 @@ class TUNEONCE_API Device {
 /// Runtime::Default()->OpenDevice(name): "cuda", "cuda:1", "cpu", "cpu:0".
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_DEVICE_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Owns device memory, allocated and freed in the order of a stream, so that neither waits for other streams'
 /// kernels (cuMemFree would). Move-only.
@@ -60,6 +61,7 @@ class TUNEONCE_API DeviceBuffer {
 /// copied to is never freed, since the copy may still be under way.
 TUNEONCE_API Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr address, std::size_t bytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_DEVICE_BUFFER_H_

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most named dims that a kernel can have.
 inline constexpr int kMaxDims = 12;
@@ -45,6 +46,7 @@ class Dims {
   std::array<std::int64_t, kMaxDims> values_;  // The first count_ are set.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_DIMS_H_

@@ -17,11 +17,13 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The search with a definition: compiles and measures every config of its space for the arguments' dims, in the
-/// space's order, on a private stream ordered after `stream`, of the current context's device. The caller's data is not touched: outputs go to scratch,
-/// and inputs are copied, as far as memory allows; where it does not, and a candidate writes its input, the result's
-/// notes or the error say which tensor is damaged. No cache is read or written, and DISABLE_AUTOTUNE does not apply.
+/// space's order, on a private stream ordered after `stream`, of the current context's device. The caller's data is not
+/// touched: outputs go to scratch, and inputs are copied, as far as memory allows; where it does not, and a candidate
+/// writes its input, the result's notes or the error say which tensor is damaged. No cache is read or written, and
+/// DISABLE_AUTOTUNE does not apply.
 ///
 /// REQUIRES: the stream's context is current, and nobody writes the tensors until the search is done. Errors:
 /// InvalidArgument (arguments, space, callback), FailedPrecondition (no context, the stream is capturing), Internal
@@ -101,6 +103,7 @@ TUNEONCE_API Result<TuningResult> exhaustive_search(
     const std::function<std::vector<TrialArgument>(const Config&)>& args_fn = nullptr,
     const SearchOptions& options = {});
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_EXHAUSTIVE_SEARCH_H_

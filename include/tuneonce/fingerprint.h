@@ -9,6 +9,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A 128-bit hash of content, the same in every process, build and release: it goes into keys on disk.
 struct Fingerprint {
@@ -42,6 +43,7 @@ class TUNEONCE_API Fingerprinter {
   std::uint64_t low_ = 0x62b821756295c58du;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_FINGERPRINT_H_

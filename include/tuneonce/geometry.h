@@ -12,6 +12,7 @@
 #include "tuneonce/grid.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The shape of one launch.
 struct TUNEONCE_API Geometry {
@@ -62,9 +63,10 @@ class TUNEONCE_API GeometryFn {
   /// function says it all takes nothing.
   void Default(const GeometryFn& other);
 
-  /// Errors: InvalidArgument for an unknown dim, a constant that no launch can have, or terms beside a function, which
+  /// Errors: InvalidArgument for an unknown name, a constant that no launch can have, or terms beside a function, which
   /// says it all.
-  Status Resolve(const std::vector<std::string>& dim_names);
+  Status Resolve(const TermNames& names);
+  Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
   Geometry operator()(const Config& config, const Problem& problem) const;
   /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
   Status Check(const Config& config, const Problem& problem) const;
@@ -84,6 +86,7 @@ class TUNEONCE_API GeometryFn {
   std::function<Geometry(const Config&, const Problem&)> function_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_GEOMETRY_H_

@@ -14,6 +14,7 @@
 #include "tuneonce/target.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Fingerprint;
 
@@ -96,6 +97,7 @@ class TUNEONCE_API Hints {
 /// The bytecode's name of a hint ("num_ctas" -> "num_cta_in_cga"), or "" if there is no such hint.
 TUNEONCE_API std::string_view BytecodeHintName(std::string_view name);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_HINTS_H_

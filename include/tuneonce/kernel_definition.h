@@ -25,6 +25,7 @@
 #include "tuneonce/tolerance.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How logical parameters become a kernel's parameters.
 enum class CallingConvention {
@@ -50,6 +51,8 @@ struct Assumption {
     kExtentDivisibleBy,
     kNoOverlap,
     kContiguous,
+    kScalarIs,
+    kScalarDivisibleBy,
     // Implied by how the kernel takes its parameters, so that they need not be declared:
     kStrideFitsInt32,    ///< Where it takes a stride as an int32.
     kStrideNotNegative,  ///< Where it takes one as an int64.
@@ -57,10 +60,12 @@ struct Assumption {
   };
 
   Kind kind = Kind::kAligned;
-  std::string tensor;
-  int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap and kContiguous.
-  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides, extents and divisors.
+  std::string tensor;      ///< Of kScalarIs and kScalarDivisibleBy the scalar.
+  int dimension = 0;       ///< Of `tensor`; not for kAligned, kNoOverlap, kContiguous and scalars.
+  std::int64_t value = 1;  ///< Bytes for kAligned, elements for strides, extents and divisors; kScalarIs: the number.
   std::string other;       ///< kNoOverlap: the other tensor.
+  /// kScalarIs, where the value is given as a floating-point number: that.
+  std::optional<double> real = std::nullopt;
 };
 /// The tensor's address is a multiple of `bytes`.
 inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
@@ -73,7 +78,7 @@ inline Assumption StrideIs(std::string tensor, int dimension, std::int64_t eleme
 inline Assumption StrideDivisibleBy(std::string tensor, int dimension, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kStrideDivisibleBy, std::move(tensor), dimension, divisor, ""};
 }
-/// The extent of a dimension is this: for code that has it as a constant. Variants for other extents may stand beside it.
+/// The extent of a dimension is this: for code that has it as a constant. Variants for others may stand beside it.
 inline Assumption ExtentIs(std::string tensor, int dimension, std::int64_t elements) {
   return Assumption{Assumption::Kind::kExtentIs, std::move(tensor), dimension, elements, ""};
 }
@@ -88,6 +93,21 @@ inline Assumption Contiguous(std::string tensor) {
 /// The memory of the two tensors does not overlap.
 inline Assumption NoOverlap(std::string tensor, std::string other) {
   return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};
+}
+
+/// The scalar has this value: a truth value, a whole number, or of a floating-point scalar a number (which its dtype
+/// holds, bit by bit: 0.0 is not -0.0). Where the key names the scalar (ValueOf) this costs a launch nothing.
+template <typename T>
+Assumption ScalarIs(std::string scalar, T value) {
+  static_assert(std::is_arithmetic_v<T>, "a scalar is an int, float or bool");
+  Assumption assumption{Assumption::Kind::kScalarIs, std::move(scalar), 0, 0, ""};
+  if constexpr (std::is_integral_v<T>) assumption.value = static_cast<std::int64_t>(value);
+  if constexpr (std::is_floating_point_v<T>) assumption.real = static_cast<double>(value);
+  return assumption;
+}
+/// The scalar, of whole numbers, is a multiple of `divisor`.
+inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
+  return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
 }
 
 class KernelDefinition;
@@ -335,6 +355,11 @@ class TUNEONCE_API KernelDefinition {
   /// The variants that run on `target`, in order of preference; at least one. Errors: Unimplemented, listing those
   /// there are.
   Result<std::vector<const Variant*>> VariantsFor(const Target& target) const;
+  /// What names in terms mean: dims and scalars.
+  TermNames term_names() const;
+  /// `problem` with the values of those scalars alone that the key names: what a function may read whose result serves
+  /// all launches of a key.
+  Problem DecidedByKey(const Problem& problem) const;
   /// The handle of the dim `name`. REQUIRES: it is one of dims().
   Dim DimOf(const std::string& name) const;
   /// The index of the parameter `name`; empty if there is none.
@@ -348,6 +373,8 @@ class TUNEONCE_API KernelDefinition {
   Status CheckNames() const;
   Status CheckParameters() const;
   Status CheckStrides() const;
+  Status ResolveTerms();
+  Status ResolveDescriptor(Parameter* parameter) const;
   Status ResolveDTypes();
   void CompleteKey();
   Status CheckKey() const;
@@ -369,6 +396,7 @@ class TUNEONCE_API KernelDefinition {
   WorkFn work_operations_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_KERNEL_DEFINITION_H_

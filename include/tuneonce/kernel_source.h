@@ -15,6 +15,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Fingerprint;
 
@@ -118,6 +119,7 @@ struct TUNEONCE_API KernelSource {
   Status mistake_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_KERNEL_SOURCE_H_

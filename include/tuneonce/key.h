@@ -8,6 +8,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One part of what decides which tuned config a launch gets: a dim (exact, or by bucket), a tensor's dtype, or the
 /// value of a scalar. Made by KeyOf, DTypeOf and ValueOf.
@@ -49,6 +50,7 @@ inline KeyPart ValueOf(std::string name) {
   return KeyPart{KeyPart::Kind::kValue, std::move(name), KeyPart::Bucket::kExact};
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_KEY_H_

@@ -14,21 +14,26 @@
 #include "tuneonce/argument.h"
 #include "tuneonce/config.h"
 #include "tuneonce/dims.h"
+#include "tuneonce/grid.h"
 #include "tuneonce/problem.h"
 #include "tuneonce/tensor_view.h"
 #include "tuneonce/tolerance.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
-/// A number of a WarmupFill: given, or the value that a dim has in the shape which is warmed.
+/// A number of a WarmupFill: given, or the value that a dim, or a term over dims, has in the shape which is warmed.
 struct FillNumber {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   FillNumber(T number) : value(static_cast<double>(number)) {}       // NOLINT(google-explicit-constructor)
   FillNumber(std::string its_dim) : dim(std::move(its_dim)) {}       // NOLINT(google-explicit-constructor)
   FillNumber(const char* its_dim) : FillNumber(std::string(its_dim)) {}  // NOLINT(google-explicit-constructor)
 
-  double value = 0;  ///< Whole numbers are exact up to 2^53.
-  std::string dim;   ///< If not empty, this dim's value counts.
+  FillNumber(Term its_term) : term(std::move(its_term)) {}               // NOLINT(google-explicit-constructor)
+
+  double value = 0;          ///< Whole numbers are exact up to 2^53.
+  std::string dim;           ///< If not empty, this dim's value counts.
+  std::optional<Term> term;  ///< If there, its value counts. Over dims alone.
 };
 
 /// What a tensor or a scalar holds in a warm-up by shape, where there is no caller whose data it could be: for a kernel
@@ -69,6 +74,30 @@ enum class ParameterKind {
   kDescriptor,  ///< Bytes passed by value (a tensor map, say), computed from config, problem and the tensors.
 };
 
+/// How a kernel copies boxes of a tensor by hardware (TMA; from compute capability 9.0 on, and on the CPU device): what
+/// cuTensorMapEncodeTiled takes beside the tensor, whose limits hold. A value.
+///
+/// The tensor lies at a multiple of 16 bytes, its innermost stride is 1, the others are multiples of 16 bytes: assumed
+/// of the arguments like what a variant declares (Assumption), so that others run by another variant.
+struct TUNEONCE_API TensorMap {
+  enum class Interleave { kNone, k16Bytes, k32Bytes };
+  enum class Swizzle { kNone, k32Bytes, k64Bytes, k128Bytes };
+  enum class L2Promotion { kNone, k64Bytes, k128Bytes, k256Bytes };
+  /// What elements outside of the tensor read as.
+  enum class OutOfBounds { kZero, kNan };
+  /// Most dimensions.
+  static constexpr int kMaxRank = 5;
+
+  /// Elements of a box in each of the tensor's dimensions, outermost first: constants and axes, 1 to 256.
+  std::vector<Term> box;
+  /// Steps in each dimension, likewise, 1 to 8. Empty: 1.
+  std::vector<Term> element_strides = {};
+  Swizzle swizzle = Swizzle::kNone;
+  Interleave interleave = Interleave::kNone;
+  L2Promotion l2_promotion = L2Promotion::kNone;
+  OutOfBounds out_of_bounds = OutOfBounds::kZero;
+};
+
 /// Most bytes of one descriptor parameter; that of a CUtensorMap.
 inline constexpr std::size_t kMaxDescriptorBytes = 128;
 
@@ -81,15 +110,18 @@ struct Parameter {
   std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
   std::string same_dtype_as;      ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
   std::string dim;                ///< kDim
-  std::string tensor;             ///< kStride
+  std::string tensor;             ///< kStride; kDescriptor of a tensor map.
   int dimension = 0;              ///< kStride: of `tensor`.
-  /// kDerived: the value's bytes, in the low bytes of the word.
+  /// kDerived: the value's bytes, in the low bytes of the word; if it is no `term`.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
-  /// kWorkspace: size in bytes; 0 passes a null pointer.
+  /// kWorkspace: size in bytes; 0 passes a null pointer. If it is no `term`.
   std::function<std::size_t(const Config&, const Problem&)> workspace_bytes;
+  /// kDerived: the value, which must fit `dtype`. kWorkspace: the size in bytes.
+  std::optional<Term> term;
   std::size_t descriptor_bytes = 0;  ///< kDescriptor
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
+  std::optional<TensorMap> tensor_map;  ///< kDescriptor, in place of `describe`.
   bool may_be_partial = false;         ///< An output: see MayBePartial.
   std::optional<WarmupFill> warmup;    ///< An input: see ForWarmup.
   std::optional<Tolerance> tolerance;  ///< An output: see Within.
@@ -198,7 +230,8 @@ inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DT
   return parameter;
 }
 /// A scalar `compute(config, problem)`; its C++ type decides what the kernel gets.
-template <typename Function>
+template <typename Function,
+          typename = std::enable_if_t<std::is_invocable_v<Function, const Config&, const Problem&>>>
 Parameter Derived(std::string name, Function compute) {
   using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
   Parameter parameter;
@@ -213,12 +246,30 @@ Parameter Derived(std::string name, Function compute) {
   };
   return parameter;
 }
+/// The value of a term, as int32 or int64. One that does not fit is the launch's error.
+inline Parameter Derived(std::string name, Term value, DType dtype = DType::kInt32) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDerived;
+  parameter.name = std::move(name);
+  parameter.dtype = dtype;
+  parameter.term = std::move(value);
+  return parameter;
+}
 /// Scratch memory of `bytes(config, problem)`, aligned to 256 bytes, contents undefined.
 inline Parameter Workspace(std::string name, std::function<std::size_t(const Config&, const Problem&)> bytes) {
   Parameter parameter;
   parameter.kind = ParameterKind::kWorkspace;
   parameter.name = std::move(name);
   parameter.workspace_bytes = std::move(bytes);
+  return parameter;
+}
+/// The same of as many bytes as a term says: Workspace("partial", 4 * CeilDiv("K", split) * "M"). A negative number is
+/// the launch's error.
+inline Parameter Workspace(std::string name, Term bytes) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kWorkspace;
+  parameter.name = std::move(name);
+  parameter.term = std::move(bytes);
   return parameter;
 }
 /// `bytes` (at most kMaxDescriptorBytes) passed by value, filled by `describe`.
@@ -233,6 +284,23 @@ inline Parameter Descriptor(
   return parameter;
 }
 
+/// The tensor parameter `tensor` as a CUtensorMap, passed by value (`const __grid_constant__ CUtensorMap`; on the CPU
+/// device `tuneonce_tensor_map`). Encoded for each launch's address and shape, which is remembered:
+///
+///   Descriptor("a_map", "a", TensorMap{{tile_m, tile_k}})
+///
+/// The caller passes the tensor itself; a variant that takes the map in its place says so by Taking.
+inline Parameter Descriptor(std::string name, std::string tensor, TensorMap map) {
+  Parameter parameter;
+  parameter.kind = ParameterKind::kDescriptor;
+  parameter.name = std::move(name);
+  parameter.tensor = std::move(tensor);
+  parameter.descriptor_bytes = kMaxDescriptorBytes;
+  parameter.tensor_map = std::move(map);
+  return parameter;
+}
+
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_PARAMETERS_H_

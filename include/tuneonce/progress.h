@@ -7,6 +7,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One step of a search, for a host's own display.
 struct SearchProgress {
@@ -24,6 +25,7 @@ using ProgressCallback = std::function<void(const SearchProgress&)>;
 /// A progress line on stderr that redraws itself if stderr is a terminal; null if it is none.
 TUNEONCE_API ProgressCallback TerminalProgress();
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_PROGRESS_H_

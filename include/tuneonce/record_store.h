@@ -13,6 +13,7 @@
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How well a stored record fits a key. Policy says which of these may be used.
 enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
@@ -48,7 +49,7 @@ class TUNEONCE_API RecordStore {
   /// After it, Lookup again. Null: the store is not shared. Errors: DeadlineExceeded, if another process still tunes it
   /// after `limits.timeout_ms` (0: asked once); Cancelled; Unavailable, soon, if nobody can be kept out: no lock to be
   /// had.
-  virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const CompileLimits& /*limits*/) { return TuningLease(); }
+  virtual Result<TuningLease> Lease(const TuningKey& /*key*/, const WaitLimits& /*limits*/) { return TuningLease(); }
   /// Where the store keeps artifacts; null if it does not.
   virtual ArtifactCache* artifacts() { return nullptr; }
 
@@ -69,6 +70,7 @@ TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<Recor
 /// Records in memory, gone with the last of its owners.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_RECORD_STORE_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct TableOptions {
   int top = 5;     ///< Rows from the fast end. Default 5.
@@ -22,6 +23,7 @@ TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOpt
 TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
                                     const std::string& shape = "");
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_REPORT_H_

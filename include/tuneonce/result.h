@@ -7,6 +7,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A value of type T, or the error that prevented it.
 ///
@@ -37,6 +38,7 @@ class [[nodiscard]] Result {
   Status status_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #define TUNEONCE_CONCAT_INNER(a, b) a##b

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class ArtifactCache;
 class CompileSlots;  // Opaque to hosts, as Cupti and Environment.
@@ -88,6 +89,7 @@ class TUNEONCE_API Runtime {
   const std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_RUNTIME_H_

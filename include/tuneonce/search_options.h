@@ -12,6 +12,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 enum class CacheState;
 struct SearchProgress;
@@ -71,6 +72,7 @@ struct SearchOptions {
   std::function<void(const SearchProgress&)> on_progress;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_SEARCH_OPTIONS_H_

@@ -15,12 +15,14 @@
 #include "tuneonce/axis.h"
 #include "tuneonce/config.h"
 #include "tuneonce/dims.h"
+#include "tuneonce/problem.h"
 #include "tuneonce/result.h"
 #include "tuneonce/target.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
-/// One `axis = value` of a baseline or fallback.
+/// One `axis = value` of a baseline or stand-in.
 struct AxisAssignment {
   /// Not for a number with a fraction on an axis of whole numbers.
   template <typename T, typename V,
@@ -33,7 +35,7 @@ struct AxisAssignment {
   AxisValue value;
 };
 
-/// Axes, named constraints, target filters, size guards, and an optional baseline and fallback.
+/// Axes, named constraints, target filters, size guards, and an optional baseline and stand-in.
 ///
 /// The space's order is the odometer's: the last axis added turns fastest. It is the same on every run and rank, and
 /// ties between candidates are decided by it. Mistakes made while building (a name twice, an empty axis, an axis of
@@ -67,47 +69,66 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
   /// A config for which `holds(config, target)` is false is left out on that target.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
-  /// A config may run only for dims with `holds(config, dims)`. Checked when tuning and again at each launch, since a
-  /// bucket's winner need not suit every shape in it.
-  SearchSpace& AddGuard(const std::string& name, std::function<bool(const Config&, const Dims&)> holds);
+  /// A config may run only where `holds` says so, a function of (const Config&, const Dims&), or of (const Config&,
+  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need not
+  /// suit every shape in it.
+  template <typename Function>
+  SearchSpace& AddGuard(const std::string& name, Function holds) {
+    if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
+      return Add(Guard{name, std::move(holds)});
+    } else {
+      return Add(Guard{name, [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
+                         return holds(config, problem.dims);
+                       }});
+    }
+  }
 
   /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
   /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
   /// A shape that none suits has no baseline.
   SearchSpace& SetBaselines(const std::vector<std::vector<AxisAssignment>>& list);
+  /// The same where the baseline depends on the target too: each of the list counts on its targets alone.
+  struct Baseline {
+    std::vector<AxisAssignment> values;
+    TargetFilter targets;  ///< Empty: all.
+  };
+  SearchSpace& SetBaselinesByTarget(std::vector<Baseline> list);
   /// The config that runs if nothing else may (and no baseline is set). It names a value for every axis.
-  SearchSpace& SetFallback(std::vector<AxisAssignment> values);
+  SearchSpace& SetStandIn(std::vector<AxisAssignment> values);
   /// Allows this many configs. More candidates cost compile and GPU time in proportion.
   SearchSpace& AllowConfigs(int max_configs);
 
-  /// All configs for `target` and (if given) `dims`, in the space's order. Errors: InvalidArgument for anything wrong with
-  /// the space, among them: a baseline that breaks a constraint or target filter (named); more configs than allowed; no
-  /// config left and no fallback (naming the constraint that emptied it). FailedPrecondition if the guards leave no config
-  /// for these dims, not even a baseline. User callbacks' exceptions become a Status.
-  Result<std::vector<Config>> Enumerate(const Target& target, const Dims* dims = nullptr) const;
+  /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors:
+  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target filter
+  /// (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
+  /// FailedPrecondition if the guards leave no config, not even a baseline. User callbacks' exceptions become a Status.
+  Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
-  /// Of `configs`, which Enumerate listed for `target`: those that it lists with `dims` too. Errors: as Enumerate.
-  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Dims& dims) const;
+  /// Of `configs`, which Enumerate listed for `target`: those that it lists for the problem too. Errors: as Enumerate.
+  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target,
+                                      const Problem& problem) const;
 
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
-  Status CheckGuards(const Config& config, const Dims& dims) const;
+  Status CheckGuards(const Config& config, const Problem& problem) const;
   /// The hot path's form of CheckGuards.
-  bool GuardsHold(const Config& config, const Dims& dims) const {
+  bool GuardsHold(const Config& config, const Problem& problem) const {
     for (const Guard& guard : guards_) {
-      if (!guard.holds(config, dims)) return false;
+      if (!guard.holds(config, problem)) return false;
     }
     return true;
   }
 
   bool has_guards() const { return !guards_.empty(); }
-  /// The first baseline.
+  /// The first baseline, of whatever target.
   std::optional<Config> baseline() const {
-    return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front());
+    return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
   }
-  /// The first baseline whose guards hold. Errors: a guard that throws.
-  Result<std::optional<Config>> BaselineFor(const Dims& dims) const;
-  const std::optional<Config>& fallback() const { return fallback_; }
+  /// The first that counts on `target`.
+  std::optional<Config> BaselineOn(const Target& target) const;
+  /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
+  Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
+  const std::optional<Config>& stand_in() const { return stand_in_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
@@ -131,36 +152,45 @@ class TUNEONCE_API SearchSpace {
   };
   struct Guard {
     std::string name;
-    std::function<bool(const Config&, const Dims&)> holds;
+    std::function<bool(const Config&, const Problem&)> holds;
   };
 
+  struct TargetBaseline {
+    Config config;
+    TargetFilter targets;
+
+    bool CountsOn(const Target& target) const { return !targets || targets(target); }
+  };
+
+  SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
   void NoteError(Status status);
   /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
   /// The same of guards.
-  Result<std::string> FailingGuard(const Config& config, const Dims& dims) const;
+  Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
   /// How many configs each constraint, filter and guard dropped.
   using Drops = std::map<std::string, int>;
   /// OK if the space can be walked, and its baseline is one of its configs on `target`.
   Status CheckBuilt(const Target& target) const;
   /// Drops what the guards do not allow.
-  Status DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const;
-  /// `configs`; the fallback if there are none; an error if there is none of that either.
-  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+  Status DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const;
+  /// `configs`; the stand-in if there are none; an error if there is none of that either.
+  Result<std::vector<Config>> NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                        const Drops& drops) const;
 
   std::shared_ptr<struct AxisTable> axes_;
   std::vector<Constraint> constraints_;
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
-  std::vector<Config> baselines_;  // By preference.
-  std::optional<Config> fallback_;
+  std::vector<TargetBaseline> baselines_;  // By preference.
+  std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_SEARCH_SPACE_H_

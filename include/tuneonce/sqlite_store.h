@@ -10,6 +10,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct SqliteStoreOptions {
   /// The database file; its folder is made (mode 0700) if it is missing. Must be named: the user's own
@@ -67,12 +68,12 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   Status Put(const TuningRecord& record) override;
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override;
-  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override;
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override;
   ArtifactCache* artifacts() override { return this; }
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
   /// Reads every row, and asks SQLite about its file.
   Result<StoreReport> Verify() const;
@@ -84,6 +85,7 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_SQLITE_STORE_H_

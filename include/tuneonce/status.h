@@ -9,6 +9,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Kinds of error. The names and meanings follow gRPC's canonical codes, so that hosts with an Abseil or gRPC
 /// Status map them one to one.
@@ -27,8 +28,8 @@ enum class StatusCode {
 
 /// "InvalidArgument", "Unavailable", ...
 TUNEONCE_API std::string_view StatusCodeName(StatusCode code);
-/// True for errors that may be gone when the same is tried again later: memory, processes, threads or time were short, a
-/// tool or a lock was not to be had, it was cancelled.
+/// True for errors that may be gone when the same is tried again later: memory, processes, threads or time were short,
+/// a tool or a lock was not to be had, it was cancelled.
 TUNEONCE_API bool IsTransient(StatusCode code);
 
 /// The outcome of a call: success, or an error with a code and one clear line of text.
@@ -72,6 +73,7 @@ TUNEONCE_API Status UnimplementedError(std::string message);
 TUNEONCE_API Status InternalError(std::string message);
 TUNEONCE_API Status UnavailableError(std::string message);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if `expression` (a Status) is an error.

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class Event;
 
@@ -55,6 +56,7 @@ class TUNEONCE_API Stream {
   CUstream stream_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_STREAM_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct DeviceIdentity;
 
@@ -64,6 +65,7 @@ class ByTarget {
   std::map<std::string, T> values_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TARGET_H_

@@ -12,6 +12,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Element types. kAny stands for "not declared": a parameter that takes every type, or raw memory.
 enum class DType : std::uint8_t {
@@ -113,6 +114,7 @@ void ForEachStretch(const TensorView& tensor, const Run& run) {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TENSOR_VIEW_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a timer times: `prepare` puts into the stream what a run needs before it, `launch` the run itself: one kernel.
 /// Only the second counts. Both are called with the stream to use, which may be capturing.
@@ -74,6 +75,7 @@ TUNEONCE_API std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime
 /// Times each run by a pair of events in a graph, and subtracts what such a pair adds.
 TUNEONCE_API std::unique_ptr<Timer> MakeEventTimer();
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TIMER_H_

@@ -4,6 +4,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// By how much a candidate's output may differ from the reference: by absolute * (largest magnitude of the reference) +
 /// relative * |reference element| + ulps * (the step between the dtype's neighbouring values there). The first part is
@@ -21,6 +22,7 @@ struct Tolerance {
   TUNEONCE_API static Tolerance Of(DType dtype);
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TOLERANCE_H_

@@ -14,6 +14,7 @@
 #include "tuneonce/target.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A compiler: source + hints + target -> Artifact. Thread rule: all of it may be called from any thread, at the same
 /// time.
@@ -34,7 +35,7 @@ class TUNEONCE_API Toolchain {
   /// bytecode), Unavailable (the tool is missing: where it was looked for), DeadlineExceeded, Cancelled,
   /// ResourceExhausted (no room for its files), Internal (it ended well and made nothing usable).
   Result<Artifact> Compile(const KernelSource& source, const Hints& hints, const Target& target,
-                           const CompileLimits& limits = {}) const;
+                           const WaitLimits& limits = {}) const;
 
   /// What the artifact of a request is known by in caches: the content of everything that it depends on. Errors: as
   /// Version.
@@ -42,7 +43,7 @@ class TUNEONCE_API Toolchain {
 
  protected:
   virtual Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                                     const CompileLimits& limits) const = 0;
+                                     const WaitLimits& limits) const = 0;
 };
 
 /// Toolchains, chosen by kind of source. Thread rule: immutable once made.
@@ -58,6 +59,7 @@ class TUNEONCE_API ToolchainSet {
   std::vector<std::shared_ptr<const Toolchain>> toolchains_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TOOLCHAIN_H_

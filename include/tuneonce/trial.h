@@ -9,6 +9,7 @@
 #include "tuneonce/config.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 // What a trial of a candidate gives: a Measurement, or a Failure.
 
@@ -70,6 +71,7 @@ struct Failure {
   bool is_transient = false;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TRIAL_H_

@@ -21,6 +21,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct EmbeddedBundle;
 
@@ -74,7 +75,7 @@ class TUNEONCE_API TunedKernel {
   ///
   /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the stand-in); on a
   /// capturing stream, and after Seal, the stand-in; else AutotunePolicy::mode says: a stored record's config, or after
-  /// a search made now its choice, or the stand-in. The stand-in is the baseline, else the space's fallback, else its
+  /// a search made now its choice, or the stand-in. The stand-in is the baseline, else the space's own, else its
   /// first valid config. Where the arguments are not what the config's code is for (a strided tensor, say),
   /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
   /// launched, tuned or counted.
@@ -176,6 +177,7 @@ class TUNEONCE_API TunedKernel {
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then never changes.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TUNED_KERNEL_H_

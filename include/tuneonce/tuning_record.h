@@ -13,6 +13,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a tuning record is found by. A value.
 struct TuningKey {
@@ -149,6 +150,7 @@ TUNEONCE_API std::string EncodeRecord(const TuningRecord& record);
 /// Errors: InvalidArgument if the bytes are of another version (a newer one is said to be newer), cut or changed.
 TUNEONCE_API Result<TuningRecord> DecodeRecord(std::string_view bytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TUNING_RECORD_H_

@@ -13,6 +13,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Where a candidate's outputs lay farthest from the reference's, as seen in all runs that were compared.
 struct OutputDifference {
@@ -52,7 +53,7 @@ struct PassedOver {
 };
 
 /// A config that was built by another variant than the one preferred.
-struct VariantFallback {
+struct VariantSubstitution {
   Config config;
   std::string variant;  ///< What it was built by.
   PassedOver instead_of;
@@ -72,16 +73,17 @@ struct TuningCost {
   std::size_t peak_bytes = 0;
 };
 
-/// The result of a search: plain data, which outlives every context; CompiledKernel launches what it names. successes + failures + duplicates + not_measured are the whole space.
+/// The result of a search: plain data, which outlives every context; CompiledKernel launches what it names. successes +
+/// failures + duplicates + not_measured are the whole space.
 struct TuningResult {
   std::string kernel;
   Success best;
-  std::vector<Success> successes;          ///< Fastest first.
-  std::vector<Failure> failures;           ///< In the space's order.
-  std::vector<Duplicate> duplicates;       ///< In the space's order.
-  std::vector<Config> not_measured;        ///< In the space's order: what a budget that ended left out.
-  std::vector<VariantFallback> fallbacks;  ///< In the space's order.
-  std::optional<Success> baseline;         ///< Empty if there is none, or it failed.
+  std::vector<Success> successes;                  ///< Fastest first.
+  std::vector<Failure> failures;                   ///< In the space's order.
+  std::vector<Duplicate> duplicates;               ///< In the space's order.
+  std::vector<Config> not_measured;                ///< In the space's order: what a budget that ended left out.
+  std::vector<VariantSubstitution> substitutions;  ///< In the space's order.
+  std::optional<Success> baseline;                 ///< Empty if there is none, or it failed.
   /// baseline / best in the rounds that both ran, never below 1: best is the baseline unless something else beat it by
   /// the margin. Empty without a baseline.
   std::optional<double> speedup_over_baseline;
@@ -98,6 +100,7 @@ struct TuningResult {
   TuningCost cost;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_TUNING_RESULT_H_

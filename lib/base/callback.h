@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// True while a user's callback runs on this thread. Inline, since a hit reads and sets it.
 inline thread_local bool inside_callback = false;
@@ -131,6 +132,7 @@ inline bool IsInterrupted(const std::function<bool()>& interrupted) {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_CALLBACK_H_

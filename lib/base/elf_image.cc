@@ -5,6 +5,7 @@
 #include <cstring>
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 template <typename T>
@@ -113,4 +114,5 @@ const ElfImage::Section* ElfImage::Find(std::string_view name) const {
   return nullptr;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

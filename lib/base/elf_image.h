@@ -8,6 +8,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A 64-bit little-endian ELF file, read without trusting it: every view lies inside the content.
 class ElfImage {
@@ -44,6 +45,7 @@ class ElfImage {
   std::vector<Symbol> symbols_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_ELF_IMAGE_H_

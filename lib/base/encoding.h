@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Writes what is kept on disk: words and texts, little-endian as on every machine with an NVIDIA GPU, then a checksum
 /// of all.
@@ -105,6 +106,7 @@ class Decoder {
   bool ok_ = true;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_ENCODING_H_

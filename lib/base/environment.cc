@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The variables: those of `instead`, else the process's. Remembers what was asked for, and what was wrong with it.
@@ -108,4 +109,5 @@ Result<Environment> Environment::Read(const std::map<std::string, std::string>& 
   return environment;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What the process's environment says, as a plain value: read when a Runtime is made, and handed down from there to
 /// what needs a part of it. Its Read is the library's only getenv; a value that nobody read has the defaults below.
@@ -66,6 +67,7 @@ struct TUNEONCE_API Environment {
   static Result<Environment> Read(const std::map<std::string, std::string>& instead);
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_ENVIRONMENT_H_

@@ -4,6 +4,7 @@
 #include <cstring>
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// What a fatbin starts with (fatBinaryHeader of CUDA's fatbinary.h).
@@ -30,4 +31,5 @@ Status CheckFatBinary(std::string_view bytes) {
   return is_whole ? Status() : InvalidArgumentError("the fatbin is cut");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

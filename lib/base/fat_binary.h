@@ -6,6 +6,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// True for a fatbin: images of one program for several GPU architectures, from which the driver takes one.
 bool IsFatBinary(std::string_view bytes);
@@ -13,6 +14,7 @@ bool IsFatBinary(std::string_view bytes);
 /// InvalidArgument.
 Status CheckFatBinary(std::string_view bytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_FAT_BINARY_H_

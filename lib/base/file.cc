@@ -17,6 +17,7 @@
 #include "base/file_descriptor.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// "cannot read PATH: REASON".
@@ -143,4 +144,5 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes) {
   return content;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 // libtorch.so, and a libtuneonce.so in an extension that links that would be bound to them; they crash.
 
 namespace tuneonce {
+inline namespace v0 {
 
 bool IsDirectory(const std::string& path);
 bool IsRegularFile(const std::string& path);
@@ -34,6 +35,7 @@ inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 /// device, or a link to one) or has more than `most_bytes`; ResourceExhausted; Unavailable for a read that failed.
 TUNEONCE_API Result<std::string> ReadFile(const std::string& path, std::size_t most_bytes = kMostFileBytes);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_FILE_H_

@@ -6,6 +6,7 @@
 #include <utility>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// An open file descriptor, closed at the end. -1: none.
 class FileDescriptor {
@@ -30,6 +31,7 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_FILE_DESCRIPTOR_H_

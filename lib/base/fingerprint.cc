@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::string Fingerprint::ToString() const { return absl::StrFormat("%016x%016x", high, low); }
 
@@ -33,4 +34,5 @@ Fingerprinter& Fingerprinter::Add(const Fingerprint& fingerprint) { return Add(f
 
 Fingerprint Fingerprinter::Finish() const { return Fingerprint{high_, low_}; }
 
+}  // namespace v0
 }  // namespace tuneonce

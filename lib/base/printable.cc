@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 struct Range {
@@ -81,4 +82,5 @@ std::string Printable(std::string_view text) { return Show(text, ""); }
 
 std::string PrintableLines(std::string_view text) { return Show(text, "\n\t"); }
 
+}  // namespace v0
 }  // namespace tuneonce

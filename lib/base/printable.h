@@ -7,6 +7,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// `text` as one line that may be shown on a terminal or in a text table, wherever it came from (a record, a bundle, a
 /// tool, a path): what could move the cursor, change colours, reorder what stands around it or be invisible is spelled
@@ -17,6 +18,7 @@ TUNEONCE_API std::string Printable(std::string_view text);
 /// The same for text of several lines: line feeds and tabs stay.
 TUNEONCE_API std::string PrintableLines(std::string_view text);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_PRINTABLE_H_

@@ -23,6 +23,7 @@
 #include "base/file_descriptor.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -237,4 +238,5 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options) {
   return result;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One run of a tool.
 struct ProcessOptions {
@@ -49,6 +50,7 @@ Result<ProcessResult> RunProcess(const ProcessOptions& options);
 /// Empty if there is none.
 std::string FindProgram(const std::string& name, const std::string& path);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_PROCESS_H_

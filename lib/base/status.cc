@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Status::Error {
   StatusCode code;
@@ -87,4 +88,5 @@ Status UnimplementedError(std::string message) { return Status(StatusCode::kUnim
 Status InternalError(std::string message) { return Status(StatusCode::kInternal, std::move(message)); }
 Status UnavailableError(std::string message) { return Status(StatusCode::kUnavailable, std::move(message)); }
 
+}  // namespace v0
 }  // namespace tuneonce

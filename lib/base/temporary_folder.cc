@@ -17,6 +17,7 @@
 #include "base/file.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr char kPrefix[] = "tuneonce-";
@@ -97,4 +98,5 @@ Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const st
   return file;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

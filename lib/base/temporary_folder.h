@@ -8,6 +8,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A folder of its own, removed with all that is in it at the end. While it lives
 /// it holds a lock on a file in it, which the system takes away when the process dies in whatever way: the first folder
@@ -41,6 +42,7 @@ class TemporaryFolder {
 /// folders without our mark are passed over.
 void RemoveAbandonedFolders(const std::string& parent);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BASE_TEMPORARY_FOLDER_H_

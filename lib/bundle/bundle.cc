@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/callback.h"
 #include "base/environment.h"
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
@@ -10,12 +11,14 @@
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
 #include "bundle/bundle_space.h"
+#include "bundle/bundle_term.h"
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
@@ -24,8 +27,8 @@ class BundleReader {
 
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
-                                               "axes", "configs", "max_configs", "baseline", "guards", "variants",
-                                               "tolerance", "unordered", "work", "example"}));
+                                               "axes", "configs", "max_configs", "baseline", "stand_in",
+                                               "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -38,7 +41,9 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
     KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
-    definition.DimsInOrder(space_.dims()).Space(space_.space());
+    SearchSpace space = space_.space();
+    TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &space));
+    definition.DimsInOrder(space_.dims()).Space(space);
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
@@ -52,6 +57,8 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(definition));
+    TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
+    definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     Bundle bundle(std::move(definition));
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
@@ -118,7 +125,11 @@ class BundleReader {
       return DimValue(space_.dims()[static_cast<std::size_t>(dim.index)], dtype == DType::kAny ? DType::kInt32 : dtype);
     }
     if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
-    if (kind != "scalar") return kind_node->Error("expected tensor, scalar, dim or stride, got '" + kind + "'");
+    if (kind == "derived") return ReadDerived(node, dtype == DType::kAny ? DType::kInt32 : dtype);
+    if (kind == "workspace") return ReadWorkspace(node, dtype);
+    if (kind != "scalar") {
+      return kind_node->Error("expected tensor, scalar, dim, stride, derived or workspace, got '" + kind + "'");
+    }
     TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
@@ -173,6 +184,33 @@ class BundleReader {
       TUNEONCE_ASSIGN_OR_RETURN(parameter.name, name->String());
     }
     return parameter;
+  }
+
+  static Result<std::string> ReadName(const ManifestNode& node) {
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name, node.Get("name"));
+    return name->String();
+  }
+
+  /// {"name": "num_tiles", "kind": "derived", "value": TERM}, and perhaps a dtype.
+  Result<Parameter> ReadDerived(const ManifestNode& node, DType dtype) const {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "value"}));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, ReadName(node));
+    TUNEONCE_ASSIGN_OR_RETURN(Term value, ReadTermField(space_, node, "value"));
+    return Derived(std::move(name), std::move(value), dtype);
+  }
+
+  /// {"name": "scratch", "kind": "workspace", "bytes": TERM}, or a dtype and "elements".
+  Result<Parameter> ReadWorkspace(const ManifestNode& node, DType dtype) const {
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "bytes", "dtype", "elements"}));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, ReadName(node));
+    if (node.Find("bytes") != nullptr) {
+      TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "bytes"}));
+      TUNEONCE_ASSIGN_OR_RETURN(Term bytes, ReadTermField(space_, node, "bytes"));
+      return Workspace(std::move(name), std::move(bytes));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(Term elements, ReadTermField(space_, node, "elements"));
+    if (dtype == DType::kAny) return node.Error("a workspace has bytes, or elements of a dtype");
+    return Workspace(std::move(name), Term(static_cast<std::int64_t>(DTypeBytes(dtype))) * std::move(elements));
   }
 
   Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {
@@ -264,8 +302,13 @@ class BundleReader {
   Result<KernelDefinition::WorkFn> ReadWorkField(const ManifestNode& work, std::string_view field) const {
     const ManifestNode* node = work.Find(field);
     if (node == nullptr) return KernelDefinition::WorkFn();
-    TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, space_.ReadSum(*node));
-    return KernelDefinition::WorkFn([formula](const Problem& problem) { return formula.Value(problem.dims); });
+    TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space_, *node));
+    if (!term.IsOfArguments()) return node->Error("a run's work is made of dims and scalars, whatever the config");
+    return KernelDefinition::WorkFn([term](const Problem& problem) {
+      Result<std::int64_t> value = term.Evaluate(Config(), problem);
+      if (!value.ok()) throw StatusException{value.status()};
+      return static_cast<double>(*value);
+    });
   }
   Status ReadWork(const ManifestNode& root, KernelDefinition* definition) const {
     const ManifestNode* node = root.Find("work");
@@ -342,4 +385,5 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   return BundleReader(std::move(files)).Read(node);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

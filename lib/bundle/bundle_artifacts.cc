@@ -8,6 +8,7 @@
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Most different sets of axes that a variant's artifacts are for: each is one look-up per config.
@@ -84,4 +85,5 @@ Status CheckKernel(const KernelDefinition& definition, const Variant& variant, c
   return CheckSource(layout, artifacts.SourceOf(artifact));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One file of a variant, and the configs that it is for.
 struct BundleArtifact {
@@ -69,6 +70,7 @@ class BundleArtifacts {
 Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
                    const BundleArtifact& artifact);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_ARTIFACTS_H_

@@ -6,6 +6,7 @@
 #include "base/file.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<BundleFiles> BundleFiles::Open(const std::string& folder) {
   if (!IsDirectory(folder)) return NotFoundError("there is no bundle folder '" + folder + "'");
@@ -62,4 +63,5 @@ Result<std::shared_ptr<const std::string>> BundleFiles::Read(const std::string& 
   return content;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

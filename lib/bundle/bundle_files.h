@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
 /// once. Thread rule: one thread.
@@ -44,6 +45,7 @@ class BundleFiles {
   std::size_t bytes_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_FILES_H_

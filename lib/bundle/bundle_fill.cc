@@ -1,6 +1,9 @@
 #include "bundle/bundle_fill.h"
 
+#include "bundle/bundle_term.h"
+
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node) {
@@ -8,6 +11,10 @@ Result<FillNumber> ReadNumber(const BundleSpace& space, const ManifestNode& node
     TUNEONCE_RETURN_IF_ERROR(space.FindDim(node).status());
     TUNEONCE_ASSIGN_OR_RETURN(std::string dim, node.String());
     return FillNumber(std::move(dim));
+  }
+  if (node.kind() == ManifestNode::Kind::kObject) {
+    TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadTerm(space, node));
+    return FillNumber(std::move(term));
   }
   TUNEONCE_ASSIGN_OR_RETURN(double value, node.Number());
   return FillNumber(value);
@@ -33,13 +40,19 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
     TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadNumber(space, node));
     return WarmupFill::Constant(std::move(number));
   }
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform"}));
   const ManifestNode* iota = node.Find("iota");
   const ManifestNode* uniform = node.Find("uniform");
+  TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
+  if (iota == nullptr && uniform == nullptr && !members->empty()) {  // A term.
+    TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadNumber(space, node));
+    return WarmupFill::Constant(std::move(number));
+  }
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform"}));
   if ((iota == nullptr) == (uniform == nullptr)) return node.Error("expected one of the fields iota and uniform");
   TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ReadPair(space, iota != nullptr ? *iota : *uniform));
   return iota != nullptr ? WarmupFill::Iota(std::move(numbers.first), std::move(numbers.second))
                          : WarmupFill::Uniform(std::move(numbers.first), std::move(numbers.second));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

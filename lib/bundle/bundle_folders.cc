@@ -10,6 +10,7 @@
 #include "cuda/dynamic_library.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr char kBundles[] = "/tuneonce/bundles";
@@ -76,4 +77,5 @@ std::vector<std::string> BundleFolders::Names() const {
   return {names.begin(), names.end()};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

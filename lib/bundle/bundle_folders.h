@@ -8,6 +8,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The folders whose bundles are found by name. A value. Thread rule: immutable; any thread.
 class BundleFolders {
@@ -31,6 +32,7 @@ class BundleFolders {
   std::vector<std::string> folders_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_FOLDERS_H_

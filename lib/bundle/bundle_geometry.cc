@@ -1,31 +1,10 @@
 #include "bundle/bundle_geometry.h"
 
+#include "bundle/bundle_term.h"
+
 namespace tuneonce {
+inline namespace v0 {
 namespace {
-
-/// 4, "M" (a dim), or {"axis": "TILE_M"}.
-Result<Term> ReadTerm(const BundleSpace& space, const ManifestNode& node) {
-  if (node.kind() == ManifestNode::Kind::kInt) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, node.Int());
-    return Term(value);
-  }
-  if (node.kind() == ManifestNode::Kind::kString) {
-    TUNEONCE_ASSIGN_OR_RETURN(Dim dim, space.FindDim(node));
-    return Term(space.dims()[static_cast<std::size_t>(dim.index)].c_str());
-  }
-  if (node.kind() != ManifestNode::Kind::kObject) {
-    return node.Error("expected a number, a dim's name, or {\"axis\": NAME}");
-  }
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"axis"}));
-  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* axis_node, node.Get("axis"));
-  TUNEONCE_ASSIGN_OR_RETURN(IntAxis axis, space.FindIntAxis(*axis_node));
-  return Term(axis);
-}
-
-Result<Term> ReadTermField(const BundleSpace& space, const ManifestNode& node, std::string_view field) {
-  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* term, node.Get(field));
-  return ReadTerm(space, *term);
-}
 
 /// One to three terms, the rest 1.
 Result<std::vector<Term>> ReadTerms(const BundleSpace& space, const ManifestNode& node, std::string_view field) {
@@ -85,7 +64,7 @@ Result<Grid> ReadGrid(const BundleSpace& space, const ManifestNode& variant) {
     terms.push_back(std::move(term));
   }
   Grid grid = (*pattern)->Make(std::move(tiles), std::move(terms));
-  if (Status resolved = grid.Resolve(space.dims()); !resolved.ok()) return node->Error(resolved.message());
+  if (Status resolved = grid.Resolve(space.names()); !resolved.ok()) return node->Error(resolved.message());
   return grid;
 }
 
@@ -105,8 +84,9 @@ Result<GeometryFn> ReadGeometry(const BundleSpace& space, const ManifestNode& va
     TUNEONCE_ASSIGN_OR_RETURN(bool is_programmatic, programmatic->Bool());
     if (is_programmatic) geometry.ProgrammaticLaunch();
   }
-  if (Status resolved = geometry.Resolve(space.dims()); !resolved.ok()) return variant.Error(resolved.message());
+  if (Status resolved = geometry.Resolve(space.names()); !resolved.ok()) return variant.Error(resolved.message());
   return geometry;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The options of one kind of source, by what may follow their first part; each list is separated by spaces.
@@ -113,4 +114,5 @@ Result<std::string> BundleOption(SourceKind kind, const std::string& option, con
                                            known.empty() ? "nothing compiles a cubin" : absl::StrJoin(known, " ")));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -7,6 +7,7 @@
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What the compiler gets for an option of a bundle's manifest. A bundle comes from elsewhere, and compilers have
 /// options that write files (-o, -MF), run programs (-fplugin, -B), or read further options (@file): so only those are
@@ -14,6 +15,7 @@ namespace tuneonce {
 /// folder of the bundle. Errors: InvalidArgument for any other option, NotFound for a folder that is not there.
 Result<std::string> BundleOption(SourceKind kind, const std::string& option, const BundleFiles& files);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_OPTIONS_H_

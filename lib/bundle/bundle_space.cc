@@ -7,16 +7,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bundle/bundle_targets.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
 // each launch of a bucket, is bounded by them.
 constexpr std::size_t kMostAxes = 32;
-constexpr std::size_t kMostGuards = 256;
-constexpr std::size_t kMostProducts = 64;
-constexpr std::size_t kMostFactors = 16;
+constexpr std::size_t kMostBaselines = 64;
+constexpr std::size_t kMostFilters = 256;
 
 template <typename T>
 Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (ManifestNode::*get)() const) {
@@ -30,29 +31,10 @@ Result<std::vector<T>> Each(const std::vector<ManifestNode>& nodes, Result<T> (M
 
 }  // namespace
 
-double SumOfProducts::Value(const Dims& dims) const {
-  double sum = 0;
-  for (const auto& [factor, factors] : products) {
-    double product = factor;
-    for (Dim dim : factors) product *= static_cast<double>(dims[dim]);
-    sum += product;
-  }
-  return sum;
-}
-
-std::string SumOfProducts::ToString(const std::vector<std::string>& dims) const {
-  std::vector<std::string> terms;
-  for (const auto& [factor, factors] : products) {
-    terms.push_back(absl::StrCat(factor));
-    for (Dim dim : factors) absl::StrAppend(&terms.back(), " ", dims[static_cast<std::size_t>(dim.index)]);
-  }
-  return absl::StrJoin(terms, " + ");
-}
-
 Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   BundleSpace space;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims, root.Get("dims"));
-  TUNEONCE_ASSIGN_OR_RETURN(space.dims_, dims->Strings(kMaxDims));
+  TUNEONCE_ASSIGN_OR_RETURN(space.names_.dims, dims->Strings(kMaxDims));
   if (const ManifestNode* most = root.Find("max_configs")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, most->Int());
     if (value < 1 || value > 100000) return most->Error("expected 1 to 100000");
@@ -64,7 +46,8 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   }
   TUNEONCE_RETURN_IF_ERROR(space.ReadConfigs(root));
   TUNEONCE_RETURN_IF_ERROR(space.ReadBaseline(root));
-  TUNEONCE_RETURN_IF_ERROR(space.ReadGuards(root));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadStandIn(root));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadScalars(root));
   return space;
 }
 
@@ -120,7 +103,8 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  auto listed = std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
+  auto listed =
+      std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
     if (!listed->insert(pattern.Values()).second) return config.Error("it is listed twice");
@@ -130,10 +114,8 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   return Status();
 }
 
-Status BundleSpace::ReadBaseline(const ManifestNode& root) {
-  const ManifestNode* baseline = root.Find("baseline");
-  if (baseline == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(*baseline, /*whole=*/true));
+Result<std::vector<AxisAssignment>> BundleSpace::ReadConfig(const ManifestNode& node) const {
+  TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(node, /*whole=*/true));
   std::vector<AxisAssignment> assignments;
   for (const auto& [index, value] : pattern.values) {
     std::visit(
@@ -143,58 +125,114 @@ Status BundleSpace::ReadBaseline(const ManifestNode& root) {
         },
         axes_[index].handle);
   }
-  space_.SetBaseline(std::move(assignments));
+  return assignments;
+}
+
+/// {AXIS: value, ...}; or [{"config": {AXIS: value, ...}, "targets": {...}}, ...], by preference.
+Status BundleSpace::ReadBaseline(const ManifestNode& root) {
+  const ManifestNode* baseline = root.Find("baseline");
+  if (baseline == nullptr) return Status();
+  if (baseline->kind() != ManifestNode::Kind::kArray) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*baseline));
+    space_.SetBaseline(std::move(config));
+    return Status();
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, baseline->Array(kMostBaselines));
+  if (list->empty()) return baseline->Error("expected at least one baseline");
+  std::vector<SearchSpace::Baseline> baselines;
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "targets"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config, each.Get("config"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(*config));
+    TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(each));
+    baselines.push_back({std::move(values), std::move(targets)});
+  }
+  space_.SetBaselinesByTarget(std::move(baselines));
   return Status();
 }
 
-/// {"dim": "N", "at_most": "TILE_N"}, {"dim": "N", "divisible_by": 8}, {"dim": "D", "is": [[2, "R"]]}.
-Status BundleSpace::ReadGuards(const ManifestNode& root) {
-  const ManifestNode* guards = root.Find("guards");
-  if (guards == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array(kMostGuards));
-  for (const ManifestNode& guard : *list) {
-    TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "at_most", "at_least", "divisible_by", "is"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dim_node, guard.Get("dim"));
-    TUNEONCE_ASSIGN_OR_RETURN(Dim dim, FindDim(*dim_node));
-    const std::string& dim_name = dims_[static_cast<std::size_t>(dim.index)];
-    struct Rule {
-      const char* field;
-      bool (*holds)(std::int64_t extent, std::int64_t bound);
-    };
-    const Rule rules[] = {{"at_most", [](std::int64_t e, std::int64_t b) { return e <= b; }},
-                          {"at_least", [](std::int64_t e, std::int64_t b) { return e >= b; }},
-                          {"divisible_by", [](std::int64_t e, std::int64_t b) { return b > 0 && e % b == 0; }}};
-    bool any = false;
-    for (const Rule& rule : rules) {
-      const ManifestNode* bound_node = guard.Find(rule.field);
-      if (bound_node == nullptr) continue;
-      any = true;
-      std::optional<IntAxis> axis;
-      std::int64_t constant = 0;
-      std::string text;
-      if (bound_node->kind() == ManifestNode::Kind::kString) {
-        TUNEONCE_ASSIGN_OR_RETURN(axis, FindIntAxis(*bound_node));
-        TUNEONCE_ASSIGN_OR_RETURN(text, bound_node->String());
-      } else {
-        TUNEONCE_ASSIGN_OR_RETURN(constant, bound_node->Int());
-        text = std::to_string(constant);
-      }
-      space_.AddGuard(absl::StrCat(dim_name, " ", rule.field, " ", text),
-                      [dim, axis, constant, holds = rule.holds](const Config& config, const Dims& dims) {
-                        return holds(dims[dim], axis ? config[*axis] : constant);
-                      });
+Status BundleSpace::ReadStandIn(const ManifestNode& root) {
+  const ManifestNode* stand_in = root.Find("stand_in");
+  if (stand_in == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> config, ReadConfig(*stand_in));
+  space_.SetStandIn(std::move(config));
+  return Status();
+}
+
+Status BundleSpace::ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const {
+  const ManifestNode* filters = root.Find("target_filters");
+  if (filters == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, filters->Array(kMostFilters));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"config", "targets"}));
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* config_node, each.Get("config"));
+    TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(*config_node, /*whole=*/false));
+    if (pattern.values.empty()) return config_node->Error("expected values of some axes");
+    TUNEONCE_RETURN_IF_ERROR(each.Get("targets").status());
+    TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(each));
+    std::string name;
+    for (const auto& [axis, value] : pattern.values) {
+      absl::StrAppend(&name, name.empty() ? "" : ", ", axes_[axis].name, "=", AxisValueString(value));
     }
-    if (const ManifestNode* product = guard.Find("is")) {
-      any = true;
-      TUNEONCE_ASSIGN_OR_RETURN(SumOfProducts formula, ReadSum(*product));
-      space_.AddGuard(absl::StrCat(dim_name, " is ", formula.ToString(dims_)),
-                      [dim, formula](const Config&, const Dims& dims) {
-                        return static_cast<double>(dims[dim]) == formula.Value(dims);
-                      });
-    }
-    if (!any) return guard.Error("expected one of the fields at_most, at_least, divisible_by and is");
+    filtered->AddTargetFilter(absl::StrCat("targets of {", name, "}"), [=](const Config& config, const Target& target) {
+      bool is_meant = std::all_of(pattern.values.begin(), pattern.values.end(), [&](const auto& value) {
+        return IsSameValue(config.values()[value.first], value.second);
+      });
+      return !is_meant || targets(target);
+    });
   }
   return Status();
+}
+
+Status BundleSpace::ReadScalars(const ManifestNode& root) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* parameters, root.Get("parameters"));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, parameters->Array(kMaxParameters));
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const ManifestNode& node = (*list)[i];
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* kind, node.Get("kind"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string text, kind->String());
+    if (text != "scalar") continue;
+    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name, node.Get("name"));
+    TermNames::Scalar scalar;
+    TUNEONCE_ASSIGN_OR_RETURN(scalar.name, name->String());
+    scalar.parameter = static_cast<int>(i);
+    const ManifestNode* dtype = node.Find("dtype");
+    if (dtype != nullptr && dtype->kind() == ManifestNode::Kind::kString) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string dtype_name, dtype->String());
+      scalar.dtype = DTypeNamed(dtype_name).value_or(DType::kAny);  // What is wrong is said where it is read.
+    }
+    names_.scalars.push_back(std::move(scalar));
+  }
+  return Status();
+}
+
+Result<bool> BundleSpace::MeansAxis(const ManifestNode& node) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+  auto has_name = [&](const auto& named) { return named.name == name; };
+  bool is_axis = std::any_of(axes_.begin(), axes_.end(), has_name);
+  bool is_dim = std::find(dims().begin(), dims().end(), name) != dims().end();
+  bool is_scalar = std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name);
+  if (!is_axis && !is_dim && !is_scalar) {
+    auto name_of = [](std::string* out, const auto& named) { out->append(named.name); };
+    return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
+                                   names_.scalars.empty() ? "" : "; scalars: ",
+                                   absl::StrJoin(names_.scalars, ", ", name_of), axes_.empty() ? "" : "; axes: ",
+                                   absl::StrJoin(axes_, ", ", name_of)));
+  }
+  if (!is_axis) return false;
+  if (!is_dim && !is_scalar) return true;
+  return node.Error(absl::StrCat("'", name, "' is an axis and a ", is_dim ? "dim" : "scalar",
+                                 ": rename one, or write {\"axis\": \"", name, "\"} for the axis"));
+}
+
+Status BundleSpace::FindScalar(const ManifestNode& node) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+  auto has_name = [&](const TermNames::Scalar& scalar) { return scalar.name == name; };
+  if (std::find(dims().begin(), dims().end(), name) != dims().end()) {
+    return node.Error("'" + name + "' is a dim, too: rename one of them");
+  }
+  if (std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name)) return Status();
+  return node.Error("the bundle has no scalar '" + name + "'");
 }
 
 Result<Dim> BundleSpace::FindDim(const ManifestNode& node) const {
@@ -203,9 +241,9 @@ Result<Dim> BundleSpace::FindDim(const ManifestNode& node) const {
 }
 
 Result<Dim> BundleSpace::FindDim(const ManifestNode& node, const std::string& name) const {
-  auto it = std::find(dims_.begin(), dims_.end(), name);
-  if (it != dims_.end()) return Dim{static_cast<int>(it - dims_.begin())};
-  return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims_, ", ")));
+  auto it = std::find(dims().begin(), dims().end(), name);
+  if (it != dims().end()) return Dim{static_cast<int>(it - dims().begin())};
+  return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", ")));
 }
 
 Result<std::size_t> BundleSpace::FindAxis(const ManifestNode& node, const std::string& name) const {
@@ -252,21 +290,5 @@ Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool wh
   return pattern;
 }
 
-Result<SumOfProducts> BundleSpace::ReadSum(const ManifestNode& node) const {
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMostProducts));
-  SumOfProducts formula;
-  for (const ManifestNode& product : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, product.Array(kMostFactors));
-    if (factors->empty()) return product.Error("expected [number, dim, ...]");
-    std::pair<double, std::vector<Dim>> term;
-    TUNEONCE_ASSIGN_OR_RETURN(term.first, factors->front().Number());
-    for (std::size_t i = 1; i < factors->size(); ++i) {
-      TUNEONCE_ASSIGN_OR_RETURN(Dim dim, FindDim((*factors)[i]));
-      term.second.push_back(dim);
-    }
-    formula.products.push_back(std::move(term));
-  }
-  return formula;
-}
-
+}  // namespace v0
 }  // namespace tuneonce

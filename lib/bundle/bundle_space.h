@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "bundle/manifest.h"
+#include "tuneonce/grid.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Values of some axes.
 struct ConfigPattern {
@@ -28,22 +30,15 @@ struct ConfigPattern {
   }
 };
 
-/// A sum of products: [[2, "M", "N"], [4, "M"]] is 2 M N + 4 M.
-struct SumOfProducts {
-  std::vector<std::pair<double, std::vector<Dim>>> products;
-
-  double Value(const Dims& dims) const;
-  /// For people: "2 M N + 4 M"; `dims`: all dims' names.
-  std::string ToString(const std::vector<std::string>& dims) const;
-};
-
-/// What a manifest's other parts refer to by name, dims and axes, and the space that they span. A value.
+/// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, axes, configs, max_configs, baseline and guards.
+  /// Reads the fields dims, axes, configs, max_configs, baseline and stand_in, and of the parameters the scalars' names.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
-  const std::vector<std::string>& dims() const { return dims_; }
+  const std::vector<std::string>& dims() const { return names_.dims; }
+  /// What a term's names can mean beside axes.
+  const TermNames& names() const { return names_; }
   const SearchSpace& space() const { return space_; }
 
   /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
@@ -55,7 +50,14 @@ class BundleSpace {
   Result<IntAxis> FindIntAxis(const ManifestNode& node) const;
   /// {"TILE_M": 64, ...}. `whole`: it must name every axis.
   Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
-  Result<SumOfProducts> ReadSum(const ManifestNode& node) const;
+  /// A config of all axes.
+  Result<std::vector<AxisAssignment>> ReadConfig(const ManifestNode& node) const;
+  /// Reads the field target_filters into the space: on other targets no config that it names is there.
+  Status ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const;
+  /// Whether the string `node` is the name of an axis; else it is one of a dim or scalar. Error: of none, or of both.
+  Result<bool> MeansAxis(const ManifestNode& node) const;
+  /// OK if the string `node` is the name of a scalar.
+  Status FindScalar(const ManifestNode& node) const;
 
  private:
   /// A space's axis by its type.
@@ -68,14 +70,16 @@ class BundleSpace {
   Status ReadAxis(const ManifestNode& node);
   Status ReadConfigs(const ManifestNode& root);
   Status ReadBaseline(const ManifestNode& root);
-  Status ReadGuards(const ManifestNode& root);
+  Status ReadStandIn(const ManifestNode& root);
+  Status ReadScalars(const ManifestNode& root);
   Result<std::size_t> FindAxis(const ManifestNode& node, const std::string& name) const;
 
-  std::vector<std::string> dims_;
+  TermNames names_;
   SearchSpace space_;
   std::vector<NamedAxis> axes_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "bundle/bundle_geometry.h"
 #include "bundle/bundle_options.h"
+#include "bundle/bundle_targets.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
@@ -16,8 +18,6 @@ constexpr std::size_t kMostAssumptions = 1024;
 constexpr std::size_t kMostOptions = 256;
 /// Of one cluster (Geometry::IsLaunchable).
 constexpr std::int64_t kMostClusterBlocks = 16;
-/// Beyond any capability: 90 is 9.0.
-constexpr std::int64_t kMostCapability = 10000;
 
 Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind kind) {
   const ManifestNode* node = variant.Find("convention");
@@ -31,25 +31,39 @@ Result<CallingConvention> ReadConvention(const ManifestNode& variant, SourceKind
   return node->Error("expected plain, cutile_python_v1 or triton, got '" + convention + "'");
 }
 
-/// {"min_capability": 80, "max_capability": 129}.
-Status ReadTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
-  variant->runs_on = kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
-  const ManifestNode* targets = node.Find("targets");
-  if (targets == nullptr) return Status();
-  TUNEONCE_RETURN_IF_ERROR(targets->CheckFields({"min_capability", "max_capability"}));
-  std::int64_t from = 0, to = kMostCapability;
-  if (const ManifestNode* least = targets->Find("min_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(from, least->Int());
+Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* variant) {
+  const ManifestNode* given = node.Find("targets");
+  if (given != nullptr && given->kind() == ManifestNode::Kind::kString) {
+    return given->Error("a variant's source says whether it is for the CPU device: give capabilities");
   }
-  if (const ManifestNode* most = targets->Find("max_capability")) {
-    TUNEONCE_ASSIGN_OR_RETURN(to, most->Int());
-  }
-  if (from < 0 || to < from || to > kMostCapability) {
-    return targets->Error(absl::StrCat("no capability is within ", from, " to ", to, "; 9.0 is 90"));
-  }
-  if (kind == SourceKind::kHostCpp) return targets->Error("the CPU device has no compute capability");
-  variant->runs_on = CapabilityRange(static_cast<int>(from), static_cast<int>(to));
+  TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
+  if (targets && kind == SourceKind::kHostCpp) return given->Error("the CPU device has no compute capability");
+  variant->runs_on = targets ? targets : kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
   return Status();
+}
+
+/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}.
+Status ReadScalarAssumption(const ManifestNode& node, Variant* variant) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by"}));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string scalar, node.Find("scalar")->String());
+  std::size_t before = variant->assumptions.size();
+  if (const ManifestNode* is = node.Find("is")) {
+    if (is->kind() == ManifestNode::Kind::kTruth) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool value, is->Bool());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    } else if (is->kind() == ManifestNode::Kind::kInt) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, is->Int());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(double value, is->Number());
+      variant->assumptions.push_back(ScalarIs(scalar, value));
+    }
+  }
+  if (const ManifestNode* divisor = node.Find("divisible_by")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, divisor->Int());
+    variant->assumptions.push_back(ScalarDivisibleBy(scalar, value));
+  }
+  return variant->assumptions.size() == before ? node.Error("it assumes nothing") : Status();
 }
 
 Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
@@ -57,6 +71,10 @@ Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
   if (assumptions == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
   for (const ManifestNode& each : *list) {
+    if (each.Find("scalar") != nullptr) {
+      TUNEONCE_RETURN_IF_ERROR(ReadScalarAssumption(each, variant));
+      continue;
+    }
     TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
                                                "stride_divisible_by", "extent", "extent_divisible_by", "no_overlap"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
@@ -198,7 +216,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   if (!kind) return source_node->Error("expected tile_ir, ptx, cubin, cuda_cpp or host_cpp, got '" + source + "'");
   artifacts->kind = *kind;
   TUNEONCE_ASSIGN_OR_RETURN(variant.convention, ReadConvention(node, *kind));
-  TUNEONCE_RETURN_IF_ERROR(ReadTargets(node, *kind, &variant));
+  TUNEONCE_RETURN_IF_ERROR(ReadVariantTargets(node, *kind, &variant));
   if (const ManifestNode* names = node.Find("parameters")) {
     TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
   }
@@ -222,4 +240,5 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "bundle/manifest.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One element of a manifest's variants.
 struct BundleVariant {
@@ -21,6 +22,7 @@ struct BundleVariant {
 /// Reads one variant, and its artifacts from `files`.
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_BUNDLE_VARIANT_H_

@@ -11,6 +11,7 @@
 #include "base/printable.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::size_t kMaxDepth = 32;
@@ -266,4 +267,5 @@ Status ManifestNode::CheckFields(const std::vector<std::string_view>& known) con
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

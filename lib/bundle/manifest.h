@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A value of a JSON document that knows its line, so that an error can name it. Reading goes through the getters,
 /// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
@@ -67,6 +68,7 @@ class ManifestNode {
   int line_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_BUNDLE_MANIFEST_H_

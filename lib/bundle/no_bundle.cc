@@ -3,6 +3,7 @@
 #include "tuneonce/bundle.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<Bundle> Bundle::LoadIn(const Environment&, const std::string&) {
   return UnimplementedError("this library was built without JSON (TUNEONCE_WITH_JSON=OFF): it cannot read bundles");
@@ -10,4 +11,5 @@ Result<Bundle> Bundle::LoadIn(const Environment&, const std::string&) {
 std::vector<std::string> Bundle::NamesIn(const Environment&) { return {}; }
 Result<Bundle> Bundle::Load(const EmbeddedBundle&) { return LoadIn(Environment(), ""); }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include "base/encoding.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::uint64_t kVersion = 0x74756e656f310003;  // "tuneo1", format 3.
@@ -47,4 +48,5 @@ Result<Artifact> DecodeArtifact(std::string_view bytes) {
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// How soon one who waits notices a cancellation.
@@ -13,7 +14,7 @@ constexpr std::chrono::milliseconds kCancelPoll(10);
 
 }  // namespace
 
-Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const CompileLimits& limits) {
+Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const WaitLimits& limits) {
   std::unique_lock<std::mutex> lock(state_->mutex);
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
   while (!state_->held.insert(key).second) {
@@ -67,7 +68,7 @@ Status MemoryArtifactCache::Put(const Fingerprint& key, const Artifact& artifact
   return Status();
 }
 
-Result<ArtifactLease> MemoryArtifactCache::Lease(const Fingerprint& key, const CompileLimits& limits) {
+Result<ArtifactLease> MemoryArtifactCache::Lease(const Fingerprint& key, const WaitLimits& limits) {
   return locks_->Acquire(key, limits);
 }
 
@@ -76,4 +77,5 @@ std::int64_t MemoryArtifactCache::bytes() const {
   return bytes_;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -11,6 +11,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 ToolchainSet BuiltInToolchains(const Environment& environment) {
   auto tools = std::make_shared<const Toolbox>(environment);
@@ -19,4 +20,5 @@ ToolchainSet BuiltInToolchains(const Environment& environment) {
                        std::make_shared<CubinToolchain>()});
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -5,6 +5,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key) {
   Result<std::optional<Artifact>> found = cache.Get(key);
@@ -15,8 +16,7 @@ std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key
 }
 
 Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache, const KernelSource& source,
-                               const Hints& hints, const Target& target, const CompileLimits& limits,
-                               bool* from_cache) {
+                               const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache) {
   *from_cache = false;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain.ArtifactKey(source, hints, target));
   if (std::optional<Artifact> found = FindCurrent(cache, key)) {
@@ -37,4 +37,5 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,16 +8,18 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// As `toolchain.Compile`, but nothing is compiled twice: the cache is asked first, and of all threads and processes
 /// that share the cache and want the same artifact at a time, one compiles. A cache that fails is passed by, and so is
 /// an artifact of which a header has changed since. `*from_cache` says whether nothing had to be compiled.
 Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache, const KernelSource& source,
-                               const Hints& hints, const Target& target, const CompileLimits& limits, bool* from_cache);
+                               const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache);
 
 /// The artifact under `key`, if the cache has it and all files that it was made of are still as they were then.
 std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_COMPILE_CACHED_H_

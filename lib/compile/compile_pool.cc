@@ -20,6 +20,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -97,9 +98,9 @@ struct CompilePool::Impl {
   bool IsCancelled() const { return stopped || (cancelled != nullptr && cancelled->load()); }
 
   /// What is left of the time for all, and for one.
-  Result<CompileLimits> Limits() const {
+  Result<WaitLimits> Limits() const {
     if (IsCancelled()) return CancelledError("the search was cancelled");
-    CompileLimits limits;
+    WaitLimits limits;
     limits.cancelled = cancelled;
     std::int64_t left = TimeLeft();
     if (left <= 0) {
@@ -132,7 +133,7 @@ struct CompilePool::Impl {
       }
       // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
       CompileSlots::Slot slot = WaitForSlot();
-      TUNEONCE_ASSIGN_OR_RETURN(CompileLimits limits, Limits());
+      TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits());
       return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
     });
   }
@@ -230,4 +231,5 @@ std::optional<CompiledJob> CompilePool::Next() {
 
 int CompilePool::num_workers() const { return std::max(1, static_cast<int>(impl_->workers.size())); }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -16,6 +16,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One thing to compile: by the first of the sources that compiles.
 struct CompileJob {
@@ -64,6 +65,7 @@ class TUNEONCE_API CompilePool {
   std::unique_ptr<Impl> impl_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_

@@ -13,6 +13,7 @@
 #include "base/file.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// How soon one who waits notices that it is over.
@@ -98,4 +99,5 @@ void CompileSlots::Release() {
   changed_.notify_all();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -11,6 +11,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How many compiles run at a time, whoever asks: all searches of a Runtime share one. Who asked first is served first,
 /// so that a long search does not keep a short one waiting for its end. It starts no threads: each search has its own
@@ -42,6 +43,7 @@ class TUNEONCE_API CompileSlots {
   std::deque<std::uint64_t> waiting_;  // Tickets, the first to be served first.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_

@@ -12,6 +12,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // What a cubin's ELF adds to the standard (CUDA's own names where it has published them in cuobjdump's output).
@@ -190,4 +191,5 @@ Status DescribeCubin(Artifact* artifact) {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include "tuneonce/artifact.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// EM_CUDA: an ELF file with this machine is a cubin.
 inline constexpr int kMachineCuda = 190;
@@ -13,6 +14,7 @@ inline constexpr int kMachineCuda = 190;
 /// kernel.
 Status DescribeCubin(Artifact* artifact);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_CUBIN_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// An image of which no more is known than its bytes.
@@ -28,7 +29,7 @@ Status DescribeSharedObject(Artifact* artifact) {
 }  // namespace
 
 Result<Artifact> CubinToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                           const CompileLimits&) const {
+                                           const WaitLimits&) const {
   Artifact artifact;
   artifact.image = source.content;
   artifact.symbol = source.symbol;
@@ -43,4 +44,5 @@ Result<Artifact> CubinToolchain::DoCompile(const KernelSource& source, const Hin
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Passes machine code through as it is: cubins, fatbins, and for the CPU device shared objects. Errors of Compile:
 /// InvalidArgument if the content is none, is cut, or does not say which kernels it has and none is named.
@@ -17,9 +18,10 @@ class TUNEONCE_API CubinToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_CUBIN_TOOLCHAIN_H_

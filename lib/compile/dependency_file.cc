@@ -10,6 +10,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::optional<Fingerprint> ContentOf(const std::string& path) {
@@ -83,4 +84,5 @@ bool DependenciesHold(const Artifact& artifact) {
                      [](const Dependency& dependency) { return ContentOf(dependency.path) == dependency.content; });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The file names of a make rule as compilers write it ("-MD"): "target: a.cc some\ file.h \". Relative names stay so.
 std::vector<std::string> NamesInRule(const std::string& rule);
@@ -25,6 +26,7 @@ Status SetDependencies(const std::string& dependency_file, const std::string& fo
 /// Whether all files that `artifact` was made of are there with the content that they had.
 bool DependenciesHold(const Artifact& artifact);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_DEPENDENCY_FILE_H_

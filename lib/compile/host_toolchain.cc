@@ -18,6 +18,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// What -march=native depends on.
@@ -129,7 +130,7 @@ std::string HostToolchain::Description() const {
 }
 
 Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                          const CompileLimits& limits) const {
+                                          const WaitLimits& limits) const {
   if (!target.is_cpu_device) return InvalidArgumentError("a host_cpp source runs on the CPU device only");
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
@@ -161,4 +162,5 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

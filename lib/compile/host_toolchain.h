@@ -9,6 +9,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
 /// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so
@@ -26,11 +27,12 @@ class TUNEONCE_API HostToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 
   const std::shared_ptr<const Toolbox> tools_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_HOST_TOOLCHAIN_H_

@@ -10,12 +10,13 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A mutual exclusion per key among this process's threads. Different keys do not wait for each other.
 class KeyedLock {
  public:
   /// Errors: DeadlineExceeded, Cancelled.
-  Result<ArtifactLease> Acquire(const Fingerprint& key, const CompileLimits& limits);
+  Result<ArtifactLease> Acquire(const Fingerprint& key, const WaitLimits& limits);
 
  private:
   struct State {
@@ -26,6 +27,7 @@ class KeyedLock {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // Leases outlive the lock.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_

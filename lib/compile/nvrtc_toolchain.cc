@@ -17,6 +17,7 @@
 #include "cuda/dynamic_library.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// NVRTC's functions, as its documentation declares them (nvrtc.h is not part of what a minimal build needs).
@@ -111,7 +112,7 @@ std::string NvrtcToolchain::Description() const {
 }
 
 Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                           const CompileLimits& limits) const {
+                                           const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc(tools_->environment()));
   if (limits.cancelled != nullptr && limits.cancelled->load())
@@ -148,4 +149,5 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// CUDA C++ -> cubin by NVRTC, loaded at run time: `Environment::nvrtc`, else libnvrtc.so.13 and .12 from
 /// `Environment::cuda_home`/lib64, from where the loader looks, and from /usr/local/cuda/lib64.
@@ -24,11 +25,12 @@ class TUNEONCE_API NvrtcToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 
   const std::shared_ptr<const Toolbox> tools_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_NVRTC_TOOLCHAIN_H_

@@ -7,6 +7,7 @@
 #include "compile/tool.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<Tool> FindPtxas(const Toolbox& tools) { return tools.Find("ptxas", tools.environment().ptxas); }
@@ -34,7 +35,7 @@ std::string PtxasToolchain::Description() const {
 }
 
 Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
-                                           const CompileLimits& limits) const {
+                                           const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a ptx source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(Tool ptxas, FindPtxas(*tools_));
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
@@ -50,4 +51,5 @@ Result<Artifact> PtxasToolchain::DoCompile(const KernelSource& source, const Hin
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

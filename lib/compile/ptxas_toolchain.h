@@ -9,6 +9,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// PTX -> cubin by ptxas, found as tileiras is (`Environment::ptxas`; see TileirasToolchain). PTX for an
 /// architecture's own features (".target sm_90a") is compiled for that name. Hints do not apply.
@@ -22,11 +23,12 @@ class TUNEONCE_API PtxasToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 
   const std::shared_ptr<const Toolbox> tools_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_PTXAS_TOOLCHAIN_H_

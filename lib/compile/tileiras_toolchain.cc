@@ -9,6 +9,7 @@
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<Tool> FindTileiras(const Toolbox& tools) { return tools.Find("tileiras", tools.environment().tileiras); }
@@ -39,7 +40,7 @@ std::string TileirasToolchain::Description() const {
 }
 
 Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                                              const CompileLimits& limits) const {
+                                              const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a tile_ir source cannot run on the CPU device");
   TUNEONCE_RETURN_IF_ERROR(hints.CheckFor(target));
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule module, ReadTileIr(source.content));
@@ -66,4 +67,5 @@ Result<Artifact> TileirasToolchain::DoCompile(const KernelSource& source, const 
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

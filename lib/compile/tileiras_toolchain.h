@@ -9,6 +9,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// CUDA Tile IR bytecode -> cubin by tileiras, run as a process with a clean environment, a folder and a process group
 /// of its own. Hints are checked and patched into the bytecode first; without hints the bytecode stays as it is, and
@@ -28,11 +29,12 @@ class TUNEONCE_API TileirasToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 
   const std::shared_ptr<const Toolbox> tools_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_TILEIRAS_TOOLCHAIN_H_

@@ -12,6 +12,7 @@
 #include "base/process.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 bool NamesFiles(const std::vector<std::string>& options) {
   auto exists = [](absl::string_view name) { return access(std::string(name).c_str(), F_OK) == 0; };
@@ -24,7 +25,7 @@ bool NamesFiles(const std::vector<std::string>& options) {
 }
 
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
-                                const CompileLimits& limits, std::vector<std::string> environment) {
+                                const WaitLimits& limits, std::vector<std::string> environment) {
   ProcessOptions options;
   options.arguments = arguments;
   options.environment = std::move(environment);
@@ -46,7 +47,7 @@ Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const
 }
 
 Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
-                               const TemporaryFolder& folder, const CompileLimits& limits,
+                               const TemporaryFolder& folder, const WaitLimits& limits,
                                std::vector<std::string> environment) {
   auto start = std::chrono::steady_clock::now();
   Artifact artifact;
@@ -60,4 +61,5 @@ Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const 
   return artifact;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

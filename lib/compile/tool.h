@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A compiler that runs as a process of its own.
 struct Tool {
@@ -25,14 +26,15 @@ bool NamesFiles(const std::vector<std::string>& options);
 /// `folder`. Returns the tool's words. Errors: InvalidArgument with them for an exit code other than 0; Internal if a
 /// signal ended it; Unavailable, DeadlineExceeded, Cancelled.
 Result<std::string> RunCompiler(const std::vector<std::string>& arguments, const TemporaryFolder& folder,
-                                const CompileLimits& limits, std::vector<std::string> environment = {});
+                                const WaitLimits& limits, std::vector<std::string> environment = {});
 
 /// Runs a compile and collects what it made: image (the file `output`), log and seconds. Errors: as RunCompiler;
 /// Internal if the tool ended well and `output` is missing or empty.
 Result<Artifact> CompileToFile(const std::vector<std::string>& arguments, const std::string& output,
-                               const TemporaryFolder& folder, const CompileLimits& limits,
+                               const TemporaryFolder& folder, const WaitLimits& limits,
                                std::vector<std::string> environment = {});
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_TOOL_H_

@@ -18,6 +18,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr int kVersionTimeoutMs = 20000;
@@ -74,7 +75,7 @@ Fingerprint IdentityOf(const std::vector<std::string>& command, const std::strin
 
 Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::string>& command) {
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools.MakeFolder());
-  CompileLimits limits;
+  WaitLimits limits;
   limits.timeout_ms = kVersionTimeoutMs;
   std::vector<std::string> arguments = command;
   arguments.push_back("--version");
@@ -119,7 +120,7 @@ Toolbox::~Toolbox() = default;
 Result<std::string> Toolbox::VersionOf(const std::vector<std::string>& command) const {
   Fingerprint tool = IdentityOf(command, environment_.path);
   if (std::optional<std::string> version = versions_->Find(tool)) return *std::move(version);
-  CompileLimits limits;
+  WaitLimits limits;
   limits.timeout_ms = kVersionTimeoutMs;
   Result<ArtifactLease> lease = versions_->asking.Acquire(tool, limits);
   if (!lease.ok()) return lease.status().WithPrefix(absl::StrCat(command[0], " --version"));
@@ -145,4 +146,5 @@ Result<Tool> Toolbox::Find(const std::string& name, const std::string& explicit_
   return tool;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

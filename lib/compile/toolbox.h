@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The tools of one environment: where they are, which version they have, and where they may write. Toolchains share
 /// one; what a tool is made to do is theirs. Thread-safe.
@@ -49,6 +50,7 @@ class TUNEONCE_API Toolbox {
   const std::unique_ptr<Versions> versions_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_COMPILE_TOOLBOX_H_

@@ -5,6 +5,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Toolchains may be a host's own, of which nothing is known.
@@ -18,7 +19,7 @@ auto CallToolchain(SourceKind kind, const char* function_name, const Function& f
 }  // namespace
 
 Result<Artifact> Toolchain::Compile(const KernelSource& source, const Hints& hints, const Target& target,
-                                    const CompileLimits& limits) const {
+                                    const WaitLimits& limits) const {
   TUNEONCE_RETURN_IF_ERROR(source.Check());
   Result<Artifact> artifact =
       CallToolchain(source.kind, "Compile", [&] { return DoCompile(source, hints, target, limits); });
@@ -46,4 +47,5 @@ Result<const Toolchain*> ToolchainSet::For(SourceKind kind) const {
   return UnimplementedError(absl::StrCat("there is no toolchain for ", std::string(SourceKindName(kind)), " sources"));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

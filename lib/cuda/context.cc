@@ -4,6 +4,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<ContextView> ContextView::Current(const DriverApi& api) {
   RelaxedDriver driver(api);
@@ -55,4 +56,5 @@ ScopedContext::~ScopedContext() {
   driver->CtxPopCurrent(&popped);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

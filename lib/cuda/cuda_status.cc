@@ -4,6 +4,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 StatusCode CodeOf(CUresult result) {
@@ -85,4 +86,5 @@ Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call) 
       static_cast<int>(result), sticky);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// True if `result` leaves the context unusable: every later call on it fails the same way until the context, or the
 /// process, is gone (CUDA driver API, descriptions of 700, 702, 714-719 and 710).
@@ -18,6 +19,7 @@ TUNEONCE_API bool IsSticky(CUresult result);
 /// "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory".
 TUNEONCE_API Status CudaStatus(const DriverApi& api, CUresult result, std::string_view call);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 /// Returns from the enclosing function if a driver call fails: TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver,

@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// CUPTI's functions that the library uses, as plain pointers, with types of our own, so that neither building nor
 /// running needs CUPTI's headers. The constants are those of CUPTI 12.0 to 13.0 (cupti_callbacks.h, cupti_activity.h,
@@ -56,6 +57,7 @@ struct Environment;
 /// that is missing.
 TUNEONCE_API Result<const CuptiApi*> LoadCupti(const Environment& environment);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_CUPTI_API_H_

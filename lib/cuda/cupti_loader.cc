@@ -10,6 +10,7 @@
 #include "cuda/dynamic_library.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::vector<std::string> Places(const Environment& environment) {
@@ -63,4 +64,5 @@ Result<const CuptiApi*> LoadCupti(const Environment& environment) {
   return (*loaded)[places] = new CuptiApi(std::move(api));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::string DeviceIdentity::UuidString() const {
   std::string text = is_cpu_device ? "CPU-" : "GPU-";
@@ -110,4 +111,5 @@ Result<Device> OpenDevice(const std::string& name, const Environment& environmen
   return Device::Get(*api, index);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

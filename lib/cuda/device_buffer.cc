@@ -8,6 +8,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Status CheckFits(std::size_t bytes, std::size_t capacity) {
@@ -94,4 +95,5 @@ Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr addres
   return finished;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct DriverApi::MeasuringLocks {
   std::mutex mutex;
@@ -26,4 +27,5 @@ std::mutex& DriverApi::measuring_lock(CUdevice device) const {
 
 const DriverTable& UnguardedTable(const DriverApi& api) { return api.table_; }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Environment;
 
@@ -80,10 +81,11 @@ TUNEONCE_API Result<const DriverApi*> LoadCudaDriver(const Environment& environm
 TUNEONCE_API Result<const DriverApi*> LoadCpuDriver(const Environment& environment);
 
 /// The driver whose context is current on this thread: the CPU device's where one of its contexts is (a host gets one
-/// only by naming it), else the CUDA driver, whether or not it has one; where there is none, the CPU device's if that is
-/// loaded. Errors: those of LoadCudaDriver.
+/// only by naming it), else the CUDA driver, whether or not it has one; where there is none, the CPU device's if that
+/// is loaded. Errors: those of LoadCudaDriver.
 TUNEONCE_API Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_DRIVER_API_H_

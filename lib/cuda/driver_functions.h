@@ -80,6 +80,7 @@
   X(FuncGetParamInfo, 12040, kOptional)                         \
   X(OccupancyMaxActiveBlocksPerMultiprocessor, 6050, kRequired) \
   X(LaunchKernelEx, 11060, kRequired)                           \
+  X(TensorMapEncodeTiled, 12000, kOptional)                     \
   /* graphs */                                                  \
   X(GraphInstantiateWithFlags, 11040, kRequired)                \
   X(GraphLaunch, 10000, kRequired)                              \

@@ -18,6 +18,7 @@
 #include "tuneonce/context.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The CPU device's library exports this symbol; the CUDA driver does not.
@@ -150,4 +151,5 @@ Result<const DriverApi*> DriverOfCurrentContext(const Environment& environment) 
   return cpu != nullptr && !cuda.ok() ? cpu : cuda;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

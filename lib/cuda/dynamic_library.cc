@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string FolderOf(const std::string& file) {
@@ -66,4 +67,5 @@ std::vector<std::string> FoldersOfLibraries() {
   return folders;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

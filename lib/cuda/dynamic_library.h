@@ -7,6 +7,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A library opened by dlopen; never closed (drivers and compilers do not survive it).
 struct DynamicLibrary {
@@ -25,6 +26,7 @@ std::string FolderOfProgram();
 /// system's. Without a trailing slash.
 std::vector<std::string> FoldersOfLibraries();
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_DYNAMIC_LIBRARY_H_

@@ -4,6 +4,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<Event> Event::Create(const DriverApi& api, Timing timing) {
   RelaxedDriver driver(api);
@@ -44,4 +45,5 @@ Result<double> Event::MicrosecondsSince(const Event& start) const {
   return static_cast<double>(milliseconds) * 1000.0;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

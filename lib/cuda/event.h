@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Owns an event of the current context. Move-only. Thread rule: one owner.
 class TUNEONCE_API Event {
@@ -40,6 +41,7 @@ class TUNEONCE_API Event {
   CUevent event_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_EVENT_H_

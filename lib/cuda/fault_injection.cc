@@ -9,6 +9,7 @@
 #include "cuda/driver_api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Index of each function in the table.
@@ -128,4 +129,5 @@ std::int64_t FaultInjection::CallCount(const std::string& function) const {
   return GetInjector().counts[static_cast<std::size_t>(index)];
 }
 
+}  // namespace v0
 }  // namespace tuneonce

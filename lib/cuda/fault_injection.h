@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One planned fault: when a function is called for the n-th time, fail it, delay it, or both.
 struct Fault {
@@ -49,6 +50,7 @@ class TUNEONCE_API FaultInjection {
   std::unique_ptr<DriverApi> api_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_FAULT_INJECTION_H_

@@ -4,6 +4,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<GraphExec> GraphExec::Capture(StreamView stream, const std::function<Status(CUstream)>& record) {
   const DriverApi& api = stream.api();
@@ -38,4 +39,5 @@ Status GraphExec::Launch(CUstream stream) const {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -11,6 +11,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Owns an instantiated graph. Move-only. Thread rule: one owner; launches of one graph do not overlap each other.
 class TUNEONCE_API GraphExec {
@@ -41,6 +42,7 @@ class TUNEONCE_API GraphExec {
   std::size_t num_nodes_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_GRAPH_H_

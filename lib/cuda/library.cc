@@ -8,6 +8,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<int> KernelHandle::Attribute(CUfunction_attribute attribute) const {
   RelaxedDriver driver(*api_);
@@ -74,4 +75,5 @@ void Library::Reset() {
   library_ = nullptr;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

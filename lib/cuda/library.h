@@ -12,6 +12,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One kernel of a loaded Library, loaded for real in the context that was current when it was got. Copyable view:
 /// valid while its Library lives. Thread rule: a value; launches from any thread.
@@ -66,6 +67,7 @@ class TUNEONCE_API Library {
   CUlibrary library_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_LIBRARY_H_

@@ -7,12 +7,14 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Environment;
 
 /// As the public OpenDevice, with the drivers that this environment names.
 TUNEONCE_API Result<Device> OpenDevice(const std::string& name, const Environment& environment);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_OPEN_DEVICE_H_

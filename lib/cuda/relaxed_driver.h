@@ -4,6 +4,7 @@
 #include "cuda/driver_api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The way to call the driver: for its lifetime the calling thread's stream-capture mode is RELAXED.
 ///
@@ -32,6 +33,7 @@ class RelaxedDriver {
   CUstreamCaptureMode previous_ = CU_STREAM_CAPTURE_MODE_RELAXED;  // After the exchange: the thread's own mode.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_CUDA_RELAXED_DRIVER_H_

@@ -5,6 +5,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status StreamView::Synchronize() const {
   RelaxedDriver driver(*api_);
@@ -48,4 +49,5 @@ Stream::~Stream() {
   driver->StreamDestroy(stream_);  // Fails only if the driver or context is gone, and the stream with it.
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/config.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct AxisDefinition {
   std::string name;
@@ -23,6 +24,7 @@ struct AxisTable {
   std::atomic<std::uint64_t> misused_by{0};
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_DEFINITION_AXIS_TABLE_H_

@@ -2,6 +2,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// No index of a parameter.
@@ -74,4 +75,5 @@ std::int64_t CallArguments::dim(std::string_view name) const {
   return 0;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

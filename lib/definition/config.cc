@@ -11,6 +11,7 @@
 #include "definition/axis_table.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // What Canonical writes. These numbers are on disk: none is changed or used again.
@@ -166,4 +167,5 @@ void Config::NoteForeignAxis(std::uint64_t foreign_space) const {
   if (axes_ != nullptr) axes_->misused_by.store(foreign_space == 0 ? ~std::uint64_t{0} : foreign_space);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

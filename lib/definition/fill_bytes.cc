@@ -9,6 +9,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Random numbers made for one tensor at most: more than any cache line or row cares for, made in milliseconds.
@@ -52,11 +53,21 @@ bool EncodeInteger(double value, void* to) {
   return true;
 }
 
+/// Not a number where a term has no value.
 double ValueAt(const FillNumber& number, const KernelDefinition& definition, const Dims& dims) {
+  if (number.term) {
+    Term term = *number.term;
+    Problem problem;
+    problem.dims = dims;
+    if (!term.Resolve(definition.dims()).ok()) return std::nan("");
+    std::int64_t value = term.Value(Config(), problem);
+    return value == Term::kNoValue ? std::nan("") : static_cast<double>(value);
+  }
   return number.dim.empty() ? number.value : static_cast<double>(dims[definition.DimOf(number.dim)]);
 }
 
 std::string NumberText(const FillNumber& number) {
+  if (number.term) return "a term";
   return number.dim.empty() ? absl::StrCat(number.value) : number.dim;
 }
 
@@ -159,6 +170,12 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
   std::uint64_t word = 0;
   bool has_second = fill.kind != WarmupFill::Kind::kConstant;
   for (const FillNumber* number : {&fill.first, has_second ? &fill.second : &fill.first}) {
+    if (number->term) {
+      Term term = *number->term;
+      TUNEONCE_RETURN_IF_ERROR(term.Resolve(dims, Term::kNoValue + 1).WithPrefix("its value for a warm-up"));
+      if (term.IsOfArguments()) continue;
+      return InvalidArgumentError("its value for a warm-up is made of an axis or the device; only dims are known then");
+    }
     if (!number->dim.empty()) {
       if (std::find(dims.begin(), dims.end(), number->dim) != dims.end()) continue;
       return InvalidArgumentError(
@@ -170,7 +187,8 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
     return InvalidArgumentError(
         absl::StrCat("its value for a warm-up, ", number->value, ", is no ", std::string(DTypeName(parameter.dtype))));
   }
-  bool is_empty = fill.kind == WarmupFill::Kind::kUniform && fill.first.dim.empty() && fill.second.dim.empty() &&
+  auto is_given = [](const FillNumber& number) { return number.dim.empty() && !number.term; };
+  bool is_empty = fill.kind == WarmupFill::Kind::kUniform && is_given(fill.first) && is_given(fill.second) &&
                   !(fill.first.value < fill.second.value);
   return is_empty ? InvalidArgumentError(absl::StrCat("its range for a warm-up, [", fill.first.value, ", ",
                                                       fill.second.value, "), is empty"))
@@ -222,4 +240,5 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
   return bytes;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

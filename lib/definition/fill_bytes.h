@@ -7,6 +7,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Writes `value` as an element of `dtype`; floating-point types round to the nearest. False, and nothing written, if
 /// the type cannot hold it: not whole, too large, no number.
@@ -27,6 +28,7 @@ Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Par
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                                       const TensorView& tensor);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_

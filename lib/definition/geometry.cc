@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string Extents(const Dim3& d) { return absl::StrCat("(", d.x, ", ", d.y, ", ", d.z, ")"); }
@@ -65,7 +66,7 @@ void GeometryFn::Default(const GeometryFn& other) {
   programmatic_launch_ = programmatic_launch_ || other.programmatic_launch_;
 }
 
-Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
+Status GeometryFn::Resolve(const TermNames& names) {
   if (is_function_) {
     if (!function_) return InvalidArgumentError("the geometry's function is null");
     if (block_.empty() && cluster_.empty() && !shared_memory_ && !adjust_ && !programmatic_launch_) return Status();
@@ -78,10 +79,10 @@ Status GeometryFn::Resolve(const std::vector<std::string>& dim_names) {
     if (terms->empty()) *terms = {1, 1, 1};
   }
   if (!shared_memory_) shared_memory_ = Term(0);
-  TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(dim_names));
-  for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("block"));
-  for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("cluster"));
-  TUNEONCE_RETURN_IF_ERROR(shared_memory_->Resolve(dim_names, /*least=*/0).WithPrefix("shared memory"));
+  TUNEONCE_RETURN_IF_ERROR(grid_->Resolve(names));
+  for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix("block"));
+  for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix("cluster"));
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_->Resolve(names, /*least=*/0).WithPrefix("shared memory"));
   auto constant = [](const Term& term) { return term.IsConstant(); };
   is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
                  std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_->IsConstant();
@@ -111,7 +112,16 @@ Geometry GeometryFn::operator()(const Config& config, const Problem& problem) co
 Status GeometryFn::Check(const Config& config, const Problem& problem) const {
   Status status = (*this)(config, problem).Check();
   if (status.ok() || !grid_) return status;
+  TUNEONCE_RETURN_IF_ERROR(grid_->CheckTerms(config, problem).WithPrefix("the grid"));
+  for (const std::vector<Term>* terms : {&block_, &cluster_}) {
+    for (const Term& term : *terms) {
+      TUNEONCE_RETURN_IF_ERROR(
+          term.Evaluate(config, problem).status().WithPrefix(terms == &block_ ? "the block" : "the cluster"));
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(shared_memory_->Evaluate(config, problem).status().WithPrefix("the shared memory"));
   return InvalidArgumentError(absl::StrCat(status.message(), "; the grid is ", grid_->ToString(config, problem)));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

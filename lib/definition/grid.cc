@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Pattern = Grid::Pattern;
@@ -82,40 +83,6 @@ Status GridFields::CheckTiles(std::size_t count) const {
                                            most_tiles == 1 ? ": with more dimensions use tile_coverage" : ""));
 }
 
-Status Term::Resolve(const std::vector<std::string>& dim_names, std::int64_t least) {
-  switch (kind_) {
-    case Kind::kConstant:
-      if (constant_ >= least) return Status();
-      return InvalidArgumentError(absl::StrCat("the constant ", constant_, "; at least ", least, " is possible"));
-    case Kind::kAxis:
-      return Status();
-    case Kind::kDim:
-      break;
-  }
-  if (dim_name_.empty()) {
-    if (dim_.index < 0 || dim_.index >= static_cast<int>(dim_names.size())) {
-      return InvalidArgumentError(absl::StrCat("there is no dim number ", dim_.index));
-    }
-    dim_name_ = dim_names[static_cast<std::size_t>(dim_.index)];
-    return Status();
-  }
-  auto it = std::find(dim_names.begin(), dim_names.end(), dim_name_);
-  if (it == dim_names.end()) {
-    return InvalidArgumentError(
-        absl::StrCat("unknown dim '", dim_name_, "'; the kernel has: ", absl::StrJoin(dim_names, ", ")));
-  }
-  dim_.index = static_cast<int>(it - dim_names.begin());
-  return Status();
-}
-
-std::string Term::ToString(const Config& config, const Problem& problem) const {
-  std::int64_t value = Value(config, problem);
-  if (kind_ == Kind::kConstant) return absl::StrCat(value);
-  if (kind_ == Kind::kDim) return absl::StrCat(dim_name_, "=", value);
-  auto index = static_cast<std::size_t>(axis_.index());
-  return absl::StrCat(index < config.values().size() ? config.AxisName(index) : "axis", "=", value);
-}
-
 Grid Grid::TileCoverage(std::vector<Tiles> tiles) { return Grid(Pattern::kTileCoverage, std::move(tiles), {}); }
 
 Grid Grid::PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy) {
@@ -142,17 +109,26 @@ Grid Grid::Custom(Function function) {
   return grid;
 }
 
-Status Grid::Resolve(const std::vector<std::string>& dim_names) {
+Status Grid::Resolve(const TermNames& names) {
   if (const GridFields* fields = FieldsOf(pattern_)) {
     TUNEONCE_RETURN_IF_ERROR(fields->CheckTiles(tiles_.size()));
   } else if (!function_) {
     return InvalidArgumentError("the grid's function is null");
   }
   for (Tiles& tiles : tiles_) {
-    TUNEONCE_RETURN_IF_ERROR(tiles.extent.Resolve(dim_names).WithPrefix("grid"));
-    TUNEONCE_RETURN_IF_ERROR(tiles.tile.Resolve(dim_names).WithPrefix("grid"));
+    TUNEONCE_RETURN_IF_ERROR(tiles.extent.Resolve(names, /*least=*/1).WithPrefix("grid"));
+    TUNEONCE_RETURN_IF_ERROR(tiles.tile.Resolve(names, /*least=*/1).WithPrefix("grid"));
   }
-  for (Term& term : terms_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(dim_names).WithPrefix("grid"));
+  for (Term& term : terms_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix("grid"));
+  return Status();
+}
+
+Status Grid::CheckTerms(const Config& config, const Problem& problem) const {
+  for (const Tiles& tiles : tiles_) {
+    TUNEONCE_RETURN_IF_ERROR(tiles.extent.Evaluate(config, problem).status());
+    TUNEONCE_RETURN_IF_ERROR(tiles.tile.Evaluate(config, problem).status());
+  }
+  for (const Term& term : terms_) TUNEONCE_RETURN_IF_ERROR(term.Evaluate(config, problem).status());
   return Status();
 }
 
@@ -196,4 +172,5 @@ Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   return Dim3{};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::string_view kOccupancy = "occupancy";
@@ -117,4 +118,5 @@ Status Hints::CheckFor(const Target& target) const {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

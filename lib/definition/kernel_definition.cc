@@ -1,13 +1,16 @@
 #include "tuneonce/kernel_definition.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "definition/fill_bytes.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
@@ -182,6 +185,81 @@ Status KernelDefinition::CheckStrides() const {
   return Status();
 }
 
+TermNames KernelDefinition::term_names() const {
+  TermNames names;
+  names.dims = dims_;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (parameters_[i].kind != ParameterKind::kScalar) continue;
+    names.scalars.push_back({parameters_[i].name, parameters_[i].dtype, static_cast<int>(i)});
+  }
+  return names;
+}
+
+Problem KernelDefinition::DecidedByKey(const Problem& problem) const {
+  Problem decided = problem;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    bool is_named = std::any_of(key_.begin(), key_.end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kValue && part.name == parameters_[i].name;
+    });
+    if (parameters_[i].kind == ParameterKind::kScalar && !is_named) decided.values[i] = nullptr;
+  }
+  return decided;
+}
+
+Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
+  if (!parameter->tensor_map) {
+    return parameter->describe ? Status() : InvalidArgumentError("its function is null");
+  }
+  std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
+  if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
+    return InvalidArgumentError("it describes '" + parameter->tensor + "', which is no tensor with dims");
+  }
+  const std::size_t rank = parameters_[*tensor].dims.size();
+  if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {
+    return InvalidArgumentError(absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ",
+                                             TensorMap::kMaxRank));
+  }
+  TensorMap& map = *parameter->tensor_map;
+  if (map.element_strides.empty()) map.element_strides.assign(map.box.size(), 1);
+  const TermNames names = term_names();
+  for (auto [terms, what, most] : {std::tuple(&map.box, "box", 256), std::tuple(&map.element_strides, "steps", 8)}) {
+    if (terms->size() != rank) {
+      return InvalidArgumentError(absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor,
+                                               "' has rank ", rank));
+    }
+    for (Term& term : *terms) {
+      TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix(what));
+      if (term.IsOfConfig() && (!term.IsConstant() || term.Value(Config(), Problem()) <= most)) continue;
+      return InvalidArgumentError(absl::StrCat("its ", what, " is made of ", term.ToString(),
+                                               "; constants and axes are possible, up to ", most));
+    }
+  }
+  return Status();
+}
+
+Status KernelDefinition::ResolveTerms() {
+  const TermNames names = term_names();
+  for (Parameter& parameter : parameters_) {
+    std::string where = "parameter '" + parameter.name + "'";
+    if (parameter.kind == ParameterKind::kDescriptor) {
+      TUNEONCE_RETURN_IF_ERROR(ResolveDescriptor(&parameter).WithPrefix(where));
+      continue;
+    }
+    bool is_derived = parameter.kind == ParameterKind::kDerived;
+    if (!is_derived && parameter.kind != ParameterKind::kWorkspace) continue;
+    if (!parameter.term) {
+      if (is_derived ? parameter.derive != nullptr : parameter.workspace_bytes != nullptr) continue;
+      return InvalidArgumentError(where + ": its function is null");
+    }
+    std::int64_t least = is_derived ? std::numeric_limits<std::int64_t>::min() : 0;
+    TUNEONCE_RETURN_IF_ERROR(parameter.term->Resolve(names, least).WithPrefix(where));
+    if (is_derived && parameter.dtype != DType::kInt32 && parameter.dtype != DType::kInt64) {
+      return InvalidArgumentError(where + ": the value of a term is an int32 or an int64");
+    }
+  }
+  return Status();
+}
+
 Status KernelDefinition::ResolveDTypes() {
   for (Parameter& parameter : parameters_) {
     if (parameter.same_dtype_as.empty()) continue;
@@ -261,6 +339,7 @@ Status KernelDefinition::Validate() {
     CompleteVariants();
     TUNEONCE_RETURN_IF_ERROR(CheckParameters());
     TUNEONCE_RETURN_IF_ERROR(CheckStrides());
+    TUNEONCE_RETURN_IF_ERROR(ResolveTerms());
     TUNEONCE_RETURN_IF_ERROR(ResolveDTypes());
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
@@ -268,7 +347,7 @@ Status KernelDefinition::Validate() {
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
     for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
-      TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(dims_).WithPrefix("variant '" + variant.name + "'"));
+      TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(term_names()).WithPrefix("variant '" + variant.name + "'"));
     }
     return Status();
   };
@@ -304,4 +383,5 @@ std::string KernelDefinition::DimsString(const Dims& dims) const {
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

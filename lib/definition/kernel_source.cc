@@ -10,6 +10,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 bool IsIdentifier(const std::string& name) {
@@ -100,4 +101,5 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
   return *this;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::string KeyPart::ToString(std::int64_t value) const {
   switch (kind) {
@@ -17,4 +18,5 @@ std::string KeyPart::ToString(std::int64_t value) const {
   return absl::StrCat(name, bucket == Bucket::kExact ? "=" : "<=", value);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -13,6 +13,7 @@
 #include "definition/axis_table.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::uint64_t NextSpaceId() {
@@ -47,7 +48,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       filters_(other.filters_),
       guards_(other.guards_),
       baselines_(other.baselines_),
-      fallback_(other.fallback_),
+      stand_in_(other.stand_in_),
       max_configs_(other.max_configs_),
       status_(other.status_) {
   axes_->space_id = other.axes_->space_id;
@@ -60,7 +61,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   filters_.swap(other.filters_);
   guards_.swap(other.guards_);
   baselines_.swap(other.baselines_);
-  fallback_.swap(other.fallback_);
+  stand_in_.swap(other.stand_in_);
   max_configs_ = other.max_configs_;
   status_ = std::move(other.status_);
   return *this;
@@ -92,9 +93,9 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
                                                   " twice: that would make duplicate configs")));
     }
   }
-  if (!baselines_.empty() || fallback_) {
+  if (!baselines_.empty() || stand_in_) {
     NoteError(InvalidArgumentError(
-        absl::StrCat("axis '", name, "' was added after the baseline or fallback, which must name every axis")));
+        absl::StrCat("axis '", name, "' was added after the baseline or stand-in, which must name every axis")));
   }
   axes_->axes.push_back(AxisDefinition{name, kind, std::move(values)});
   return static_cast<int>(axes_->axes.size()) - 1;
@@ -150,8 +151,8 @@ SearchSpace& SearchSpace::AddTargetFilter(const std::string& name,
   return *this;
 }
 
-SearchSpace& SearchSpace::AddGuard(const std::string& name, std::function<bool(const Config&, const Dims&)> holds) {
-  guards_.push_back(Guard{name, std::move(holds)});
+SearchSpace& SearchSpace::Add(Guard guard) {
+  guards_.push_back(std::move(guard));
   return *this;
 }
 
@@ -160,26 +161,43 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   return *this;
 }
 
-SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) { return SetBaselines({std::move(values)}); }
+SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
+  return SetBaselinesByTarget({{std::move(values), nullptr}});
+}
 
 SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
+  std::vector<Baseline> baselines;
+  for (const std::vector<AxisAssignment>& values : list) baselines.push_back({values, nullptr});
+  return SetBaselinesByTarget(std::move(baselines));
+}
+
+SearchSpace& SearchSpace::SetBaselinesByTarget(std::vector<Baseline> list) {
   baselines_.clear();
-  for (const std::vector<AxisAssignment>& values : list) {
-    if (std::optional<Config> baseline = MakeConfig("baseline", values)) baselines_.push_back(*std::move(baseline));
+  for (Baseline& baseline : list) {
+    if (std::optional<Config> config = MakeConfig("baseline", baseline.values)) {
+      baselines_.push_back({*std::move(config), std::move(baseline.targets)});
+    }
   }
   return *this;
 }
 
-Result<std::optional<Config>> SearchSpace::BaselineFor(const Dims& dims) const {
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline, dims));
-    if (failing.empty()) return std::optional<Config>(baseline);
+std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
+  auto first = std::find_if(baselines_.begin(), baselines_.end(),
+                            [&](const TargetBaseline& baseline) { return baseline.CountsOn(target); });
+  return first == baselines_.end() ? std::nullopt : std::optional<Config>(first->config);
+}
+
+Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(problem.target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
+    if (failing.empty()) return std::optional<Config>(baseline.config);
   }
   return std::optional<Config>();
 }
 
-SearchSpace& SearchSpace::SetFallback(std::vector<AxisAssignment> values) {
-  fallback_ = MakeConfig("fallback", values);
+SearchSpace& SearchSpace::SetStandIn(std::vector<AxisAssignment> values) {
+  stand_in_ = MakeConfig("stand-in", values);
   return *this;
 }
 
@@ -238,17 +256,17 @@ Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& t
   return std::string();
 }
 
-Result<std::string> SearchSpace::FailingGuard(const Config& config, const Dims& dims) const {
+Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
   for (const Guard& guard : guards_) {
     TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, dims); }));
+        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
     if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
   return std::string();
 }
 
-Status SearchSpace::CheckGuards(const Config& config, const Dims& dims) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
   if (failing.empty()) return Status();
   return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
 }
@@ -261,19 +279,20 @@ Status SearchSpace::CheckBuilt(const Target& target) const {
     return InvalidArgumentError(
         absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
   }
-  for (const Config& baseline : baselines_) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline, target));
+  for (const TargetBaseline& baseline : baselines_) {
+    if (!baseline.CountsOn(target)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline.config, target));
     if (dropped.empty()) continue;
     return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.ToString(), "} breaks ", dropped, " on ", target.name()));
+        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
   }
   return Status();
 }
 
-Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Drops* drops) const {
+Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
   std::vector<Config> fit;
   for (Config& config : *configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, dims));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
     if (failing.empty()) {
       fit.push_back(std::move(config));
     } else {
@@ -284,21 +303,22 @@ Status SearchSpace::DropUnfit(const Dims& dims, std::vector<Config>* configs, Dr
   return Status();
 }
 
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Dims* dims,
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
                                                   const Drops& drops) const {
   if (!configs.empty()) return configs;
-  if (fallback_) return std::vector<Config>{*fallback_};
-  if (dims != nullptr && !baselines_.empty()) TUNEONCE_RETURN_IF_ERROR(CheckGuards(baselines_.front(), *dims));
+  if (stand_in_) return std::vector<Config>{*stand_in_};
+  std::optional<Config> first = BaselineOn(target);
+  if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
   auto most =
       std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return InvalidArgumentError(absl::StrCat(
       "the search space is empty on ", target.name(), ": ",
       most == drops.end() ? std::string("it has no points") : most->first,
       most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax it, or set a baseline or a fallback"));
+      "; relax it, or set a baseline or a stand-in"));
 }
 
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Dims* dims) const {
+Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
   TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
   std::vector<Config> configs;
   Drops drops;
@@ -318,23 +338,23 @@ Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const D
       ++drops[dropped];
     }
   }
-  if (dims != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*dims, &configs, &drops));
+  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
   if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
     return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
                                              max_configs_, " are allowed: narrow it, or call AllowConfigs(",
                                              configs.size(), ")"));
   }
-  return NotEmpty(std::move(configs), target, dims, drops);
+  return NotEmpty(std::move(configs), target, problem, drops);
 }
 
 Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
-                                                 const Dims& dims) const {
+                                                 const Problem& problem) const {
   if (!has_guards()) return configs;
   Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(dims, &configs, &drops));
+  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
   TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &dims, drops);
+  return NotEmpty(std::move(configs), target, &problem, drops);
 }
 
 Status SearchSpace::TakeMisuse() const {
@@ -352,9 +372,12 @@ std::string SearchSpace::ToString() const {
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);
   for (const Filter& filter : filters_) absl::StrAppend(&text, "; target filter ", filter.name);
   for (const Guard& guard : guards_) absl::StrAppend(&text, "; guard ", guard.name);
-  for (const Config& baseline : baselines_) absl::StrAppend(&text, "; baseline {", baseline.ToString(), "}");
-  if (fallback_) absl::StrAppend(&text, "; fallback {", fallback_->ToString(), "}");
+  for (const TargetBaseline& baseline : baselines_) {
+    absl::StrAppend(&text, "; baseline {", baseline.config.ToString(), "}");
+  }
+  if (stand_in_) absl::StrAppend(&text, "; stand-in {", stand_in_->ToString(), "}");
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 struct DTypeInfo {
@@ -93,4 +94,5 @@ std::string TensorView::ToString() const {
   return text + "]";
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -3,6 +3,7 @@
 #include <cmath>
 
 namespace tuneonce {
+inline namespace v0 {
 
 Tolerance Tolerance::Of(DType dtype) {
   auto of_mantissa = [](int bits) { return Tolerance{8 * std::ldexp(1, -bits), 32 * std::ldexp(1, -bits), 0}; };
@@ -24,4 +25,5 @@ Tolerance Tolerance::Of(DType dtype) {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -5,6 +5,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The axis that names a variant (Variant's comment): no part of its code.
@@ -93,4 +94,5 @@ Variant HostCpp(std::string content, std::string symbol, std::vector<std::string
   return OfCpp("cpu", OnCpuDevice(), KernelSource::HostCpp(std::move(content), std::move(symbol)), std::move(axes));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

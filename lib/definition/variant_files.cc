@@ -8,6 +8,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// `pattern` with each "{AXIS}" replaced by the axis's value. Errors: InvalidArgument for an axis that the config does
@@ -69,4 +70,5 @@ Variant Cubins(std::string file_pattern, std::string symbol) {
   return Variant(std::move(read)).Named("cubin");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

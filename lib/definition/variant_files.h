@@ -7,12 +7,14 @@
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The source that lies in the file of a config. In both patterns "{AXIS}" stands for the config's value of that axis.
 /// What is wrong (an axis that the config lacks, a file that cannot be read) is the source's Check.
 KernelSource SourceInFile(SourceKind kind, const std::string& file_pattern, const std::string& symbol_pattern,
                           const Config& config);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_DEFINITION_VARIANT_FILES_H_

@@ -1,6 +1,7 @@
 #include "tuneonce/parameters.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 WarmupFill WarmupFill::Constant(FillNumber value) {
   WarmupFill fill(0);
@@ -29,4 +30,5 @@ WarmupFill WarmupFill::Of(Function function) {
   return fill;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "definition/fill_bytes.h"
+#include "definition/scalar_value.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
@@ -15,6 +19,22 @@ Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::
     return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
   }
   return static_cast<std::uint8_t>(*index);
+}
+
+bool IsOfScalar(Assumption::Kind kind) {
+  return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy;
+}
+
+/// The bytes of a scalar of `dtype`, zero behind them, that has the assumed value; empty if none has.
+std::optional<std::uint64_t> ScalarBytes(DType dtype, const Assumption& assumption) {
+  std::uint64_t word = 0;
+  if (assumption.real || !IsWhole(dtype)) {
+    double value = assumption.real ? *assumption.real : static_cast<double>(assumption.value);
+    bool fits = EncodeElement(dtype, value, &word);
+    return fits ? std::optional<std::uint64_t>(word) : std::nullopt;
+  }
+  std::memcpy(&word, &assumption.value, DTypeBytes(dtype));
+  return WholeScalar(dtype, &word) == assumption.value ? std::optional<std::uint64_t>(word) : std::nullopt;
 }
 
 /// The bits that no int32 from 0 on has.
@@ -28,6 +48,11 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   checks.definition_ = &definition;
   checks.variant_ = &variant;
   for (const Assumption& assumption : variant.assumptions) {
+    if (IsOfScalar(assumption.kind)) {
+      TUNEONCE_ASSIGN_OR_RETURN(Check of_scalar, ScalarCheck(definition, assumption));
+      checks.Add(of_scalar);
+      continue;
+    }
     Check check{};
     check.kind = assumption.kind;
     TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
@@ -52,6 +77,52 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
   return checks;
 }
 
+void AssumptionChecks::AddTensorMap(const Parameter& map) {
+  const std::size_t tensor = *definition_->FindParameter(map.tensor);
+  const Parameter& parameter = definition_->parameters()[tensor];
+  constexpr std::int64_t kAlignment = 16;  // Of addresses and strides, in bytes: cuTensorMapEncodeTiled.
+  auto add = [&](Assumption::Kind kind, std::size_t dimension, std::int64_t value) {
+    Check check{};
+    check.kind = kind;
+    check.parameter = static_cast<std::uint8_t>(tensor);
+    check.dimension = static_cast<std::uint8_t>(dimension);
+    check.value = value;
+    Add(check);
+  };
+  const std::size_t inner = parameter.dims.size() - 1;
+  add(Assumption::Kind::kAligned, 0, kAlignment);
+  add(Assumption::Kind::kStrideIs, inner, 1);
+  // Of a tensor of any dtype the launch finds out.
+  if (parameter.dtype == DType::kAny) return;
+  const auto divisor = std::max<std::int64_t>(1, kAlignment / static_cast<std::int64_t>(DTypeBytes(parameter.dtype)));
+  for (std::size_t d = 0; d < inner; ++d) add(Assumption::Kind::kStrideDivisibleBy, d, divisor);
+}
+
+Result<AssumptionChecks::Check> AssumptionChecks::ScalarCheck(const KernelDefinition& definition,
+                                                              const Assumption& assumption) {
+  std::optional<std::size_t> index = definition.FindParameter(assumption.tensor);
+  if (!index || definition.parameters()[*index].kind != ParameterKind::kScalar) {
+    return InvalidArgumentError("it assumes something of '" + assumption.tensor + "', which is no scalar");
+  }
+  const DType dtype = definition.parameters()[*index].dtype;
+  Check check{};
+  check.kind = assumption.kind;
+  check.parameter = static_cast<std::uint8_t>(*index);
+  check.dtype = dtype;
+  check.value = assumption.value;
+  std::string what = absl::StrCat("'", assumption.tensor, "', a ", std::string(DTypeName(dtype)));
+  if (assumption.kind == Assumption::Kind::kScalarDivisibleBy) {
+    if (!IsWhole(dtype)) return InvalidArgumentError("it assumes a divisor of " + what);
+    if (assumption.value >= 1) return check;
+    return InvalidArgumentError(
+        absl::StrCat("it assumes that ", assumption.value, " divides ", what, "; at least 1 is possible"));
+  }
+  std::optional<std::uint64_t> bytes = ScalarBytes(dtype, assumption);
+  if (!bytes) return InvalidArgumentError(absl::StrCat("it assumes a value of ", what, ", that it cannot have"));
+  check.value = static_cast<std::int64_t>(*bytes);
+  return check;
+}
+
 void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
   for (const ParameterLayout::Narrowed& narrowed : layout.narrowed()) {
     Check check{};
@@ -67,6 +138,7 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
     check.dimension = stride.dimension;
     Add(check);
   }
+  for (std::uint8_t map : layout.map_parameters()) AddTensorMap(definition_->parameters()[map]);
   for (const ParameterLayout::Bare& bare : layout.bare_tensors()) {
     bool is_declared = std::any_of(others_.all.begin(), others_.all.end(), [&](const Check& known) {
       return known.kind == Assumption::Kind::kContiguous && known.parameter == bare.parameter;
@@ -85,7 +157,12 @@ void AssumptionChecks::Add(Check check) {
   bool is_of_extent = check.kind == Assumption::Kind::kExtentIs ||
                       check.kind == Assumption::Kind::kExtentDivisibleBy ||
                       check.kind == Assumption::Kind::kExtentFitsInt32;
-  (is_of_extent ? extents_ : others_).Add(check);
+  const std::vector<KeyPart>& key = definition_->key();
+  bool is_in_key = IsOfScalar(check.kind) && std::any_of(key.begin(), key.end(), [&](const KeyPart& part) {
+                     return part.kind == KeyPart::Kind::kValue &&
+                            part.name == definition_->parameters()[check.parameter].name;
+                   });
+  (is_of_extent || is_in_key ? extents_ : others_).Add(check);
 }
 
 void AssumptionChecks::Checks::Add(const Check& check) {
@@ -152,6 +229,8 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       return masked(extent, kNoInt32, 0);
     case Assumption::Kind::kContiguous:
     case Assumption::Kind::kNoOverlap:
+    case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
+    case Assumption::Kind::kScalarDivisibleBy:
       break;
   }
   return std::nullopt;
@@ -173,6 +252,14 @@ bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
 }
 
 bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
+  if (IsOfScalar(kind)) {
+    const void* bytes = call.problem.values[parameter];
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, DTypeBytes(dtype));
+    if (kind == Assumption::Kind::kScalarIs) return word == static_cast<std::uint64_t>(value);
+    if (dtype == DType::kUInt64) return word % static_cast<std::uint64_t>(value) == 0;
+    return WholeScalar(dtype, bytes) % value == 0;
+  }
   const TensorView& tensor = call.tensor(parameter);
   switch (kind) {
     case Assumption::Kind::kAligned:
@@ -198,6 +285,9 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return !FindGap(tensor);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
+    case Assumption::Kind::kScalarIs:
+    case Assumption::Kind::kScalarDivisibleBy:
+      break;
   }
   return false;
 }
@@ -235,7 +325,23 @@ std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView
       "that takes this stride (StrideValue)");
 }
 
+std::string AssumptionChecks::OtherScalar(const Check& check, const BoundCall& call) const {
+  const Parameter& parameter = definition_->parameters()[check.parameter];
+  std::int64_t value = WholeScalar(check.dtype, call.problem.values[check.parameter]);
+  std::string is = IsWhole(check.dtype) && value != kNoWholeNumber ? absl::StrCat(" is ", value) : " has another value";
+  std::string not_what = check.kind == Assumption::Kind::kScalarDivisibleBy
+                             ? absl::StrCat(", which ", check.value, " does not divide")
+                         : IsWhole(check.dtype) ? absl::StrCat(", not ", WholeScalar(check.dtype, &check.value))
+                                                : "";
+  return absl::StrCat("the scalar '", parameter.name, "'", is, not_what);
+}
+
 Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const {
+  auto refuse = [&](const std::string& what) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
+                                             "' was compiled for other arguments: ", what));
+  };
+  if (IsOfScalar(check.kind)) return refuse(OtherScalar(check, call));
   const TensorView& tensor = call.tensor(check.parameter);
   auto name = [&](std::size_t parameter) { return "'" + definition_->parameters()[parameter].name + "'"; };
   std::string dimension = absl::StrCat("dimension ", static_cast<int>(check.dimension), " of ", name(check.parameter));
@@ -254,7 +360,7 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                           " does not divide");
       break;
     case Assumption::Kind::kExtentIs:
-      what = absl::StrCat(dimension, " (", DimOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
+      what = absl::StrCat(dimension, " (", NameOf(check), ") has extent ", tensor.shape[check.dimension], ", not ",
                           check.value);
       break;
     case Assumption::Kind::kExtentDivisibleBy:
@@ -277,9 +383,11 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
     case Assumption::Kind::kNoOverlap:
       what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");
       break;
+    case Assumption::Kind::kScalarIs:
+    case Assumption::Kind::kScalarDivisibleBy:
+      break;
   }
-  return InvalidArgumentError(absl::StrCat("kernel '", definition_->name(), "', variant '", variant_->name,
-                                           "' was compiled for other arguments: ", what));
+  return refuse(what);
 }
 
 Status ValidateForLaunch(KernelDefinition& definition) {
@@ -293,4 +401,5 @@ Status ValidateForLaunch(KernelDefinition& definition) {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -14,6 +14,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
 class TUNEONCE_API AssumptionChecks {
@@ -26,12 +27,13 @@ class TUNEONCE_API AssumptionChecks {
 
   /// True if all hold. A few compares: part of every launch.
   bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
-  /// True if all hold but those about extents, which the dims decide: what may differ between launches of one key.
+  /// True if all hold but those about extents, and scalars that the key names: what may differ between launches of one
+  /// key.
   bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
   /// The same for code of which several forms exist: OK if one of `any` suits. Else names what the nearest was compiled
-  /// for; where none has the right constant extents, the dim and all extents that there are.
+  /// for; where none has the right constants, the dim or scalar and all values that there are.
   static Status VerifyAny(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
 
  private:
@@ -57,7 +59,8 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t rank;           // Of the parameter.
     std::uint8_t other;          // kNoOverlap: the other parameter.
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
-    std::int64_t value;
+    std::int64_t value;           // kScalarIs: the scalar's bytes, zero behind them.
+    DType dtype;                  // Of a scalar.
 
     bool Holds(const BoundCall& call) const;
     /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
@@ -82,7 +85,7 @@ class TUNEONCE_API AssumptionChecks {
     }
     std::uint64_t WordAt(const BoundCall& call, std::size_t at) const {
       std::uint64_t word;
-      std::memcpy(&word, static_cast<const char*>(call.values[parameter]) + at, sizeof(word));
+      std::memcpy(&word, static_cast<const char*>(call.problem.values[parameter]) + at, sizeof(word));
       return word;
     }
   };
@@ -104,7 +107,7 @@ class TUNEONCE_API AssumptionChecks {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
         std::uint64_t value;
-        std::memcpy(&value, static_cast<const char*>(call.values[check.parameter]) + check.offset, sizeof(value));
+        std::memcpy(&value, static_cast<const char*>(call.problem.values[check.parameter]) + check.offset, sizeof(value));
         wrong |= (value & check.mask) ^ check.expected;
       }
       for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
@@ -122,24 +125,30 @@ class TUNEONCE_API AssumptionChecks {
   };
 
   void Add(Check check);
-  /// The first kExtentIs that does not hold.
-  const Check* WrongExtent(const BoundCall& call) const;
-  const std::string& DimOf(const Check& check) const;
+  /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the code.
+  const Check* WrongConstant(const BoundCall& call) const;
+  /// Of such a one: the dim or the scalar.
+  const std::string& NameOf(const Check& constant) const;
+  /// What a tensor must be to be described by a tensor map.
+  void AddTensorMap(const Parameter& map);
+  static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
+  std::string OtherScalar(const Check& check, const BoundCall& call) const;
   std::string NotContiguous(const Check& check, const TensorView& tensor) const;
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;
   Checks others_;
-  Checks extents_;  // Those about extents.
+  Checks extents_;  // Those about extents, and about scalars that the key names.
 };
 
 /// Checks everything that can be checked without a device: KernelDefinition::Validate, and what each variant assumes.
 /// Errors: InvalidArgument, starting with the kernel's name.
 TUNEONCE_API Status ValidateForLaunch(KernelDefinition& definition);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_

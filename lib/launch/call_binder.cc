@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Which bits of a CallBinder::TypeWord the parameter declares: of the dtype if it has one, of the rank unless it is
@@ -154,4 +155,5 @@ Status CallBinder::RefusalOfZero(const Argument* arguments, const std::string& z
   return InvalidArgumentError(zero + " is not positive: there is nothing to launch");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -14,20 +14,19 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One launch's arguments, checked and understood. Lives on the stack of the launch; points into the caller's
 /// arguments. Not initialized: CallBinder::Bind sets as many entries as the definition has parameters.
 struct BoundCall {
   Problem problem;
-  /// By parameter: its TensorView, or its scalar's bytes; null for those that the caller does not pass.
-  std::array<const void*, kMaxParameters> values;
 
   void ResetParameter(std::size_t i) {
     problem.dtypes[i] = DType::kAny;
-    values[i] = nullptr;
+    problem.values[i] = nullptr;
   }
   /// REQUIRES: parameter `i` is a tensor.
-  const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(values[i]); }
+  const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(problem.values[i]); }
   /// Parameter `i` of `parameters`; null if it is no tensor.
   const TensorView* FindTensor(const std::vector<Parameter>& parameters, std::size_t i) const {
     return parameters[i].kind == ParameterKind::kTensor ? &tensor(i) : nullptr;
@@ -55,7 +54,7 @@ class TUNEONCE_API CallBinder {
     for (const Expected* expected = expected_.data(); expected != end; ++expected) {
       const Argument& argument = *next++;
       if (argument.kind() != expected->kind) return Refusal(arguments, count, is_empty);
-      call->values[expected->parameter] = argument.value();
+      call->problem.values[expected->parameter] = argument.value();
       if (expected->kind != Argument::kTensor) {
         call->problem.dtypes[expected->parameter] = expected->dtype;
         continue;
@@ -132,7 +131,7 @@ class TUNEONCE_API CallBinder {
     }
     if (word.kind == KeyPart::Kind::kDType) return static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
     std::uint64_t value = 0;
-    std::memcpy(&value, call.values[word.index], word.bytes);
+    std::memcpy(&value, call.problem.values[word.index], word.bytes);
     return value;
   }
 
@@ -167,6 +166,7 @@ class TUNEONCE_API CallBinder {
   bool key_decides_problem_ = false;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_CALL_BINDER_H_

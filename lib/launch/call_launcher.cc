@@ -4,6 +4,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config, CUstream stream,
                     const BoundCall& call, const std::uint64_t* workspaces) {
@@ -11,7 +12,7 @@ Status CallLauncher(const KernelDefinition& definition, const Variant& variant, 
     return absl::StrCat("kernel '", definition.name(), "': the launcher",
                         variant.name.empty() ? "" : " of variant '" + variant.name + "'");
   };
-  CallArguments arguments(definition, call.problem, call.values.data(), workspaces);
+  CallArguments arguments(definition, call.problem, call.problem.values.data(), workspaces);
   Status launched;
   try {  // Not a callback that must not launch: it may launch kernels that tune themselves.
     launched = variant.launcher(stream, config, arguments);
@@ -22,4 +23,5 @@ Status CallLauncher(const KernelDefinition& definition, const Variant& variant, 
   return arguments.Check();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

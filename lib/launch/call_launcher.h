@@ -9,6 +9,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Launches a config by the launcher of its variant: the one way, for trials and for production. `workspaces`: one
 /// address per workspace parameter, in order. Errors: what the launcher returns, throws (InvalidArgument), or asks for
@@ -16,6 +17,7 @@ namespace tuneonce {
 TUNEONCE_API Status CallLauncher(const KernelDefinition& definition, const Variant& variant, const Config& config,
                                  CUstream stream, const BoundCall& call, const std::uint64_t* workspaces);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_CALL_LAUNCHER_H_

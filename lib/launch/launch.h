@@ -7,6 +7,7 @@
 #include "tuneonce/geometry.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A CUlaunchConfig for a geometry, with the attributes it points to. The one place that fills one: trials are launched
 /// exactly as production is. Not copyable; immutable after construction. Thread rule: any thread.
@@ -68,6 +69,7 @@ inline CUresult LaunchKernel(const DriverApi::LaunchPath& driver, CUfunction fun
   return LaunchSetup(geometry).Launch(driver, function, stream, parameters);
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_LAUNCH_H_

@@ -6,8 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "launch/tensor_map.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Global scratch and profile scratch.
@@ -94,6 +96,10 @@ void ParameterLayout::Add(std::size_t index) {
       break;
     case ParameterKind::kDescriptor:
       bytes = parameter.descriptor_bytes;
+      if (parameter.tensor_map) {
+        tensor_maps_.push_back(static_cast<std::uint8_t>(*definition_->FindParameter(parameter.tensor)));
+        map_parameters_.push_back(from);
+      }
       computed_.push_back(Single{to, from});
       break;
   }
@@ -188,7 +194,7 @@ Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names)
 }
 
 Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-                             ParameterBlock* block) const {
+                             ParameterBlock* block, const DriverApi* api, TensorMapCache* maps) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   for (const Narrowed& narrowed : narrowed_) {
     std::int64_t value = narrowed.ValueIn(call);
@@ -198,29 +204,74 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
                                              " does not fit the kernel's int32"));
   }
   FillPointers(call, block->pointers());
+  std::size_t nth_map = 0;
   for (Single computed : computed_) {
     const Parameter& parameter = parameters[computed.parameter];
     if (parameter.kind == ParameterKind::kDerived) {
-      block->SetWord(computed.to, parameter.derive(config, call.problem));
+      TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t word, DerivedWord(parameter, config, call.problem));
+      block->SetWord(computed.to, word);
     } else if (parameter.kind == ParameterKind::kWorkspace) {
       block->SetPointer(computed.to, workspaces++);
     } else {
-      std::array<const TensorView*, kMaxParameters> tensors;
-      for (std::size_t i = 0; i < parameters.size(); ++i) tensors[i] = call.FindTensor(parameters, i);
       TUNEONCE_RETURN_IF_ERROR(
-          parameter.describe(config, call.problem, tensors.data(), block->SetDescriptor(computed.to)));
+          FillDescriptor(parameter, nth_map, call, config, api, maps, block->SetDescriptor(computed.to)));
+      nth_map += parameter.tensor_map ? 1 : 0;
     }
   }
   return Status();
 }
 
-std::vector<std::size_t> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
+Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call,
+                                       const Config& config, const DriverApi* api, TensorMapCache* maps,
+                                       void* bytes) const {
+  const std::vector<Parameter>& parameters = definition_->parameters();
+  if (!parameter.tensor_map) {
+    std::array<const TensorView*, kMaxParameters> tensors;
+    for (std::size_t i = 0; i < parameters.size(); ++i) tensors[i] = call.FindTensor(parameters, i);
+    return parameter.describe(config, call.problem, tensors.data(), bytes);
+  }
+  const TensorView& tensor = call.tensor(tensor_maps_[nth_map]);
+  if (maps != nullptr && maps->Find(nth_map, tensor, bytes)) return Status();
+  if (api == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
+  Status encoded = EncodeTensorMap(*api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
+  if (!encoded.ok()) {
+    return encoded.WithPrefix("kernel '" + definition_->name() + "', tensor map '" + parameter.name + "' of '" +
+                              parameter.tensor + "'");
+  }
+  if (maps != nullptr) maps->Put(nth_map, tensor, bytes);
+  return Status();
+}
+
+Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, const Config& config,
+                                                   const Problem& problem) const {
+  if (!parameter.term) return parameter.derive(config, problem);
+  std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+  Result<std::int64_t> value = parameter.term->Evaluate(config, problem);
+  if (!value.ok()) return value.status().WithPrefix(where);
+  if (parameter.dtype == DType::kInt32 && !Narrowed::Fits(*value)) {
+    return InvalidArgumentError(
+        absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", *value, ", which is no int32"));
+  }
+  return static_cast<std::uint64_t>(*value);
+}
+
+Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
   std::vector<std::size_t> bytes;
   for (Single computed : computed_) {
     const Parameter& parameter = definition_->parameters()[computed.parameter];
-    if (parameter.kind == ParameterKind::kWorkspace) bytes.push_back(parameter.workspace_bytes(config, problem));
+    if (parameter.kind != ParameterKind::kWorkspace) continue;
+    if (!parameter.term) {
+      bytes.push_back(parameter.workspace_bytes(config, problem));
+      continue;
+    }
+    std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+    Result<std::int64_t> size = parameter.term->Evaluate(config, problem);
+    if (!size.ok()) return size.status().WithPrefix(where);
+    if (*size < 0) return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", *size, " bytes"));
+    bytes.push_back(static_cast<std::size_t>(*size));
   }
   return bytes;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "cuda/driver_api.h"
 #include "launch/call_binder.h"
+#include "launch/tensor_map_cache.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most parameters of a kernel itself, once tensors are spread into pointers, extents and strides.
 inline constexpr int kMaxKernelParameters = 128;
@@ -68,11 +71,12 @@ class TUNEONCE_API ParameterLayout {
   /// InvalidArgument with both lists.
   Status CheckNames(const std::vector<std::string>& kernel_names) const;
 
-  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order.
-  /// Errors: InvalidArgument for an extent that does not fit int32, or from a descriptor's function.
+  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order. `api`, for kernels with
+  /// tensor maps, encodes them; `maps` (may be null) remembers them.
+  /// Errors: InvalidArgument for an extent or a derived value that does not fit, or from a descriptor's function.
   /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
-  Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-              ParameterBlock* block) const;
+  Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces, ParameterBlock* block,
+              const DriverApi* api = nullptr, TensorMapCache* maps = nullptr) const;
 
   /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
   /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
@@ -86,7 +90,7 @@ class TUNEONCE_API ParameterLayout {
         to[d + spread.rank] = const_cast<std::int64_t*>(&tensor.strides[d]);
       }
     }
-    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.values[plain.parameter]);
+    for (Single plain : plain_arguments_) pointers[plain.to] = const_cast<void*>(call.problem.values[plain.parameter]);
     for (DimArgument dim : dim_arguments_) {
       pointers[dim.to] = const_cast<std::int64_t*>(&call.problem.dims[Dim{dim.index}]);
     }
@@ -124,11 +128,14 @@ class TUNEONCE_API ParameterLayout {
   };
   const std::vector<StrideArgument>& stride_arguments() const { return stride_arguments_; }
 
-  /// Bytes that each workspace parameter needs, in order; empty if there is none.
-  std::vector<std::size_t> WorkspaceBytes(const Config& config, const Problem& problem) const;
+  /// Bytes that each workspace parameter needs, in order; empty if there is none. Errors: InvalidArgument for a term
+  /// without a value, or a negative one.
+  Result<std::vector<std::size_t>> WorkspaceBytes(const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
   std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
   bool has_workspace() const { return num_workspaces_ > 0; }
+  /// Of the definition's parameters, those that are tensor maps and that the kernel takes, in its order.
+  const std::vector<std::uint8_t>& map_parameters() const { return map_parameters_; }
   /// True if a launch needs more than its arguments: workspaces, or functions of the definition.
   bool is_computed() const { return !computed_.empty(); }
 
@@ -160,6 +167,10 @@ class TUNEONCE_API ParameterLayout {
   ParameterLayout(const KernelDefinition& definition, CallingConvention convention)
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
+  Status FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call, const Config& config,
+                        const DriverApi* api, TensorMapCache* maps, void* bytes) const;
+  /// The value of a derived parameter.
+  Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// What few kernels take: strides by themselves, and hidden null pointers.
   void FillRare(const BoundCall& call, void** pointers) const {
     for (StrideArgument stride : stride_arguments_) {
@@ -188,6 +199,8 @@ class TUNEONCE_API ParameterLayout {
   std::vector<DimArgument> dim_arguments_;
   std::vector<StrideArgument> stride_arguments_;
   std::vector<Single> computed_;  // Derived values, workspaces, descriptors: what no argument is.
+  std::vector<std::uint8_t> map_parameters_;
+  std::vector<std::uint8_t> tensor_maps_;  // The tensor of each of these.
   std::vector<Narrowed> narrowed_;
   std::vector<Bare> bare_tensors_;
   int num_hidden_ = 0;  // Null pointers behind the declared parameters.
@@ -195,6 +208,7 @@ class TUNEONCE_API ParameterLayout {
   int num_workspaces_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_PARAMETER_BLOCK_H_

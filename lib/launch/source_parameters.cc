@@ -14,6 +14,7 @@
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 bool IsWord(char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; }
@@ -211,4 +212,5 @@ Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

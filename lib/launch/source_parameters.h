@@ -10,6 +10,7 @@
 #include "tuneonce/kernel_source.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Checks what a source shows of its kernel before it is compiled against what `layout` passes: Tile IR and PTX show
 /// that the kernel exists, and number and sizes of its parameters; C++ shows their names and order, where its text is
@@ -23,6 +24,7 @@ std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& 
 /// Bytes of each parameter of a PTX entry, 0 for a type of unknown size. Nothing if there is no such entry.
 std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& ptx, const std::string& symbol);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_LAUNCH_SOURCE_PARAMETERS_H_

@@ -8,6 +8,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<CacheFlush> CacheFlush::Create(StreamView stream, CacheState cache) {
   CacheFlush flush;
@@ -28,4 +29,5 @@ Status CacheFlush::Run(CUstream stream) const {
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

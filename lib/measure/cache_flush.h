@@ -7,6 +7,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Empties the L2 cache of what a kernel could reuse, by writing as much other memory as it holds. Nothing for a warm
 /// cache. Thread rule: one thread.
@@ -24,6 +25,7 @@ class CacheFlush {
   std::optional<DeviceBuffer> buffer_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_CACHE_FLUSH_H_

@@ -10,6 +10,7 @@
 #endif
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How the bits of an element are to be read.
 struct ElementFormat {
@@ -175,6 +176,7 @@ TUNEONCE_EVERYWHERE inline unsigned long long ChecksumPart(const void* data, uns
   return word ^ (word >> 31);
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_COMPARE_ELEMENT_H_

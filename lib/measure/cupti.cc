@@ -4,6 +4,7 @@
 #include "measure/cupti_session.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<std::shared_ptr<CuptiSession>> Cupti::Claim(const DriverApi& driver) const {
   if (api_ != nullptr) return CuptiSession::Claim(*api_, driver);
@@ -15,4 +16,5 @@ Result<std::shared_ptr<CuptiSession>> Cupti::Claim(const DriverApi& driver) cons
   return CuptiSession::Claim(*api, driver);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 class CuptiSession;
 class DriverApi;
@@ -30,6 +31,7 @@ class TUNEONCE_API Cupti {
   const CuptiApi* api_ = nullptr;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_CUPTI_H_

@@ -13,6 +13,7 @@
 #include "tuneonce/context.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 struct KernelTime {
@@ -218,4 +219,5 @@ Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
   return times_us;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

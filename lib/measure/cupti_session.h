@@ -10,6 +10,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The claim of CUPTI, which serves one owner per process: so there is one at a time, whoever wants to measure. It
 /// lasts from the first CuptiSession until the last is gone, when CUPTI is finalized, so that later launches cost what
@@ -45,6 +46,7 @@ class CuptiSession {
   const DriverApi& driver_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_CUPTI_SESSION_H_

@@ -8,6 +8,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Times a round is repeated whose records were lost.
@@ -81,4 +82,5 @@ TimingBurst::TimingBurst(const Cupti& cupti, const DriverApi& driver) {
   if (session.ok()) session_ = *std::move(session);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

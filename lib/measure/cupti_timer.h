@@ -8,6 +8,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Times kernels by CUPTI's activity records: the kernel's own time, without what a pair of events adds.
 ///
@@ -38,6 +39,7 @@ class TUNEONCE_API TimingBurst {
   std::shared_ptr<CuptiSession> session_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_CUPTI_TIMER_H_

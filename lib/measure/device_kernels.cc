@@ -4,6 +4,7 @@
 #include "verify_kernels_ptx.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<DeviceKernels> DeviceKernels::Load(const DriverApi& api) {
   TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, kVerifyKernelsPtx));
@@ -14,4 +15,5 @@ Result<DeviceKernels> DeviceKernels::Load(const DriverApi& api) {
   return DeviceKernels{std::move(library), empty, largest, compare, checksum};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

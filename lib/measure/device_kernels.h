@@ -4,6 +4,7 @@
 #include "cuda/library.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The library's own kernels (verify_kernels.cu), in the current context. PTX, which the driver compiles (and caches).
 /// Not for the CPU device, which has no use for them. Move-only.
@@ -18,6 +19,7 @@ struct DeviceKernels {
   static Result<DeviceKernels> Load(const DriverApi& api);
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_DEVICE_KERNELS_H_

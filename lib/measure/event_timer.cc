@@ -13,6 +13,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Warm runs shorter than this are launched in batches: the events' own uncertainty is then divided.
@@ -155,4 +156,5 @@ Result<std::unique_ptr<TimingSession>> EventTimer::Open(StreamView stream, Cache
 
 std::unique_ptr<Timer> MakeEventTimer() { return std::make_unique<EventTimer>(); }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Times each run by a pair of events in a graph that is built once and replayed: preparation, flush, event, launch,
 /// event. What such a pair adds (2.1 to 2.8 us on an H200) is measured with an empty kernel when the session opens, and
@@ -16,6 +17,7 @@ class TUNEONCE_API EventTimer final : public Timer {
   Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_EVENT_TIMER_H_

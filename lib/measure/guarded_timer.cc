@@ -4,6 +4,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 template <typename Function>
@@ -44,4 +45,5 @@ Result<std::unique_ptr<TimingSession>> GuardedTimer::Open(StreamView stream, Cac
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -4,6 +4,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A host's timer, of which nothing is known: what it and its sessions throw becomes an error that says so.
 class GuardedTimer final : public Timer {
@@ -18,6 +19,7 @@ class GuardedTimer final : public Timer {
   Timer& timer_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_GUARDED_TIMER_H_

@@ -7,6 +7,7 @@
 #include "measure/statistics.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 // The constants below were chosen with benchmarks/replay_selection on recorded H200 timings, where they give the
@@ -204,4 +205,5 @@ double Race::LogRatio(std::size_t entrant, std::size_t other) const {
 
 bool Race::Ties(std::size_t entrant) const { return !entrants_[entrant].surely_slower; }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct RaceOptions {
   /// Entrants within this share of the fastest one cannot be told apart: the most preferred of them wins, so that noise
@@ -115,6 +116,7 @@ class TUNEONCE_API Race {
   bool certain_ = false;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_RACE_H_

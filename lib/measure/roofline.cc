@@ -5,6 +5,7 @@
 #include "tuneonce/device.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr double kMemoryBoundBelow = 10;
@@ -73,4 +74,5 @@ std::optional<Roofline> ComputeRoofline(double bytes, double operations, double 
   return roofline;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a device can do at most.
 struct DevicePeaks {
@@ -25,6 +26,7 @@ struct DevicePeaks {
 TUNEONCE_API std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us,
                                                      const DevicePeaks& peaks);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_ROOFLINE_H_

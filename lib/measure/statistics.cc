@@ -6,6 +6,7 @@
 #include <numeric>
 
 namespace tuneonce {
+inline namespace v0 {
 
 double StudentT975(int degrees_of_freedom) {
   static constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -71,4 +72,5 @@ Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us) {
   return m;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

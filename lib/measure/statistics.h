@@ -7,6 +7,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The 97.5 % quantile of the standard normal distribution.
 inline constexpr double kNormal975 = 1.959964;
@@ -34,6 +35,7 @@ TUNEONCE_API Measurement SummarizeStoppedEarly(const std::vector<double>& sample
 /// is dropped. REQUIRES: `samples_us` is not empty.
 TUNEONCE_API Measurement Summarize(const std::vector<double>& samples_us);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_STATISTICS_H_

@@ -1,6 +1,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::string_view FailureKindName(FailureKind kind) {
   switch (kind) {
@@ -28,4 +29,5 @@ std::string_view FailureKindName(FailureKind kind) {
   return "unknown";
 }
 
+}  // namespace v0
 }  // namespace tuneonce

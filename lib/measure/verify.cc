@@ -16,6 +16,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 ElementFormat FormatOf(DType dtype) {
@@ -260,4 +261,5 @@ Result<std::vector<std::uint64_t>> ArrayComparer::Checksums(const std::vector<Me
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -13,6 +13,7 @@
 #include "tuneonce/tolerance.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Which elements an array on the device has, and where they lie.
 struct TUNEONCE_API ArrayLayout {
@@ -85,6 +86,7 @@ class TUNEONCE_API ArrayComparer {
   bool OnDevice();
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_MEASURE_VERIFY_H_

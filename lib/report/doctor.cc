@@ -18,6 +18,7 @@
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string VersionString(int version) { return absl::StrFormat("%d.%d", version / 1000, version % 1000 / 10); }
@@ -120,4 +121,5 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   return report;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

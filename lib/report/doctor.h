@@ -7,6 +7,7 @@
 #include "tuneonce/api.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One thing that the library can use: is it there, and what to do if not.
 struct DoctorFinding {
@@ -34,6 +35,7 @@ TUNEONCE_API DoctorReport RunDoctor(const Runtime& runtime);
 /// A doctor's findings as a JSON object {"ok", "findings": [...]}.
 TUNEONCE_API std::string DoctorJson(const DoctorReport& report);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_REPORT_DOCTOR_H_

@@ -8,6 +8,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -90,12 +91,12 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   }
   json["not_measured"] = Json::array();
   for (const Config& config : result.not_measured) json["not_measured"].push_back(ToJson(config));
-  json["fallbacks"] = Json::array();
-  for (const VariantFallback& fallback : result.fallbacks) {
-    json["fallbacks"].push_back({{"config", ToJson(fallback.config)},
-                                 {"variant", fallback.variant},
-                                 {"instead_of", fallback.instead_of.variant},
-                                 {"reason", fallback.instead_of.reason}});
+  json["substitutions"] = Json::array();
+  for (const VariantSubstitution& substitution : result.substitutions) {
+    json["substitutions"].push_back({{"config", ToJson(substitution.config)},
+                                     {"variant", substitution.variant},
+                                     {"instead_of", substitution.instead_of.variant},
+                                     {"reason", substitution.instead_of.reason}});
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
   json["is_certain"] = result.is_certain;
@@ -123,4 +124,5 @@ std::string DoctorJson(const DoctorReport& report) {
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -14,6 +14,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -318,4 +319,5 @@ Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
   return records;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Records as one JSON object {"format": "tuneonce-records", "version": 1, "records": [...]}; docs/cli.md describes
 /// the fields. 64-bit words and fingerprints are hexadecimal strings, since JSON's numbers do not hold them. Not in
@@ -18,6 +19,7 @@ TUNEONCE_API std::string RecordsToJson(const std::vector<TuningRecord>& records)
 /// is missing, of a wrong type or unknown, and for another version.
 TUNEONCE_API Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& json);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_REPORT_RECORDS_JSON_H_

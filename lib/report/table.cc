@@ -9,6 +9,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string Row(const TuningResult& result, const Success& success) {
@@ -43,12 +44,12 @@ std::string DifferenceLine(const OutputDifference& largest) {
 }
 
 /// One line for each variant and reason, however many configs it is about.
-std::string Fallbacks(const TuningResult& result) {
+std::string Substitutions(const TuningResult& result) {
   std::map<std::string, int> configs_by_line;
-  for (const VariantFallback& fallback : result.fallbacks) {
-    std::string reason = fallback.instead_of.reason.substr(0, fallback.instead_of.reason.find('\n'));
-    ++configs_by_line[Printable(
-        absl::StrCat("built by '", fallback.variant, "' instead of '", fallback.instead_of.variant, "': ", reason))];
+  for (const VariantSubstitution& substitution : result.substitutions) {
+    std::string reason = substitution.instead_of.reason.substr(0, substitution.instead_of.reason.find('\n'));
+    ++configs_by_line[Printable(absl::StrCat("built by '", substitution.variant, "' instead of '",
+                                             substitution.instead_of.variant, "': ", reason))];
   }
   std::string text;
   for (const auto& [line, count] : configs_by_line) {
@@ -88,7 +89,7 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   for (const Config& config : result.not_measured) {
     absl::StrAppend(&text, "  not measured, the search was cut short: {", Printable(config.ToString()), "}\n");
   }
-  absl::StrAppend(&text, Fallbacks(result));
+  absl::StrAppend(&text, Substitutions(result));
   if (result.speedup_over_baseline) {
     absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
   }
@@ -108,4 +109,5 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

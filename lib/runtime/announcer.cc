@@ -9,6 +9,7 @@
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 void Announcer::Warn(const std::string& line) const {
   policy_.search.runtime->Warn("kernel '" + definition_.name() + "': " + line);
@@ -29,4 +30,5 @@ std::string Announcer::KeyText(const BoundCall& call) const {
   return text;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

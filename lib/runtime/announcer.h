@@ -10,6 +10,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Says what a kernel's misses do, to the policy's observer, and in which words: keys, warnings.
 /// REQUIRES: what it is made of outlives it; the policy has an observer and a runtime. Thread-safe.
@@ -40,6 +41,7 @@ class Announcer {
   const AutotunePolicy& policy_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_ANNOUNCER_H_

@@ -20,6 +20,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using DeviceState = Residency::DeviceState;
@@ -138,7 +139,7 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
 Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
-  CompileLimits limits;
+  WaitLimits limits;
   limits.cancelled = to_.policy.search.cancelled;
   limits.timeout_ms = 0;
   for (;;) {
@@ -161,7 +162,7 @@ Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) co
 Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
                                         TrialMemory memory) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem.dims));
+                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
   return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, to_.policy.search,
                     std::move(memory));
 }
@@ -256,11 +257,11 @@ Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall
   const SearchSpace& space = to_.definition->space();
   // Also says what is wrong with the space, if anything is.
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem.dims));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
   if (baseline) return *baseline;
-  Config config = space.fallback() ? *space.fallback() : configs.front();
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem.dims));  // The fallback's.
+  Config config = space.stand_in() ? *space.stand_in() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
   return config;
 }
 
@@ -304,4 +305,5 @@ std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState
   return nullptr;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

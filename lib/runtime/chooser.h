@@ -20,6 +20,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A call to choose for.
 struct TuneRequest {
@@ -99,6 +100,7 @@ class Chooser {
   const CodeLoader loader_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_CHOOSER_H_

@@ -16,6 +16,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Knows an artifact's name in the cache, and makes none.
@@ -29,7 +30,7 @@ class CachedOnlyToolchain final : public Toolchain {
 
  protected:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     // Machine code is there already.
     if (source.kind == SourceKind::kCubin) return toolchain_.Compile(source, hints, target, limits);
     return UnavailableError("it was not compiled before");
@@ -96,4 +97,5 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
   return nullptr;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -11,6 +11,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Loads the code of a config that was chosen already: the store's artifact as it is, or what the toolchains make.
 /// Where nothing may be compiled, the toolchains only say what an artifact is called in the cache.
@@ -35,6 +36,7 @@ class CodeLoader {
   const AutotunePolicy& policy_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_

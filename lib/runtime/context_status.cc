@@ -4,6 +4,7 @@
 #include "cuda/relaxed_driver.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status ContextStatus(const DriverApi& api, CUresult result, const char* call) {
   switch (result) {
@@ -26,4 +27,5 @@ Status CheckContext(const DriverApi& api) {
   return ContextStatus(api, driver->CtxGetId(nullptr, &id), "cuCtxGetId");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

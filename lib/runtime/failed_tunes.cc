@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace tuneonce {
+inline namespace v0 {
 
 std::optional<TuneOutcome> FailedTunes::Find(const TuneOnce::Key& key, Clock::time_point now) const {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -28,4 +29,5 @@ void FailedTunes::Remove(const TuneOnce::Key& key) {
   failed_.erase(key);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

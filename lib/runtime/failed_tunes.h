@@ -9,6 +9,7 @@
 #include "runtime/tune_once.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The keys that could not be tuned, and when each is to be tried again: those that failed for a reason that may pass
 /// (IsTransient) after a pause that doubles with each attempt, the others never. Thread-safe.
@@ -40,6 +41,7 @@ class FailedTunes {
   std::map<TuneOnce::Key, Failed> failed_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_FAILED_TUNES_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 template <typename Function>
@@ -26,7 +27,7 @@ Result<std::optional<Artifact>> GuardedArtifactCache::Get(const Fingerprint& key
 Status GuardedArtifactCache::Put(const Fingerprint& key, const Artifact& artifact) {
   return CallCache("Put", [&] { return cache_.Put(key, artifact); });
 }
-Result<ArtifactLease> GuardedArtifactCache::Lease(const Fingerprint& key, const CompileLimits& limits) {
+Result<ArtifactLease> GuardedArtifactCache::Lease(const Fingerprint& key, const WaitLimits& limits) {
   Result<ArtifactLease> lease = CallCache("Lease", [&] { return cache_.Lease(key, limits); });
   // A broken lease is one that cannot be had, which a compile goes on without.
   bool is_broken = lease.status().code() == StatusCode::kInternal;
@@ -50,8 +51,9 @@ Result<std::vector<TuningRecord>> GuardedStore::List() const {
 Status GuardedStore::Remove(const TuningKey& key) {
   return CallStore("Remove", [&] { return store_->Remove(key); });
 }
-Result<TuningLease> GuardedStore::Lease(const TuningKey& key, const CompileLimits& limits) {
+Result<TuningLease> GuardedStore::Lease(const TuningKey& key, const WaitLimits& limits) {
   return CallStore("Lease", [&] { return store_->Lease(key, limits); });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

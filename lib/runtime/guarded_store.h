@@ -9,6 +9,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A host's artifact cache, of which nothing is known: what it throws becomes an error that says so. Thread-safe.
 class GuardedArtifactCache final : public ArtifactCache {
@@ -18,7 +19,7 @@ class GuardedArtifactCache final : public ArtifactCache {
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
  private:
   ArtifactCache& cache_;
@@ -33,7 +34,7 @@ class GuardedStore final : public RecordStore {
   Status Put(const TuningRecord& record) override;
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override;
-  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override;
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override;
   ArtifactCache* artifacts() override { return artifacts_ ? &*artifacts_ : nullptr; }
 
  private:
@@ -41,6 +42,7 @@ class GuardedStore final : public RecordStore {
   std::optional<GuardedArtifactCache> artifacts_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_GUARDED_STORE_H_

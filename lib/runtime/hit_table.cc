@@ -3,6 +3,7 @@
 #include <new>
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Bytes from slot to slot: a power of 2, so that a hash's bits are an offset.
@@ -147,4 +148,5 @@ void HitTable::ReleaseRetired() {
   later_entries_.clear();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "runtime/resident_key.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What each resident key runs: open addressing with linear probing, at most a third full. What a key runs is replaced
 /// or dropped by one atomic pointer. Find takes no lock, writes nothing shared, and as a rule touches one cache line:
@@ -128,6 +129,7 @@ class HitTable {
   std::atomic<const Slots*> slots_;  // The last of all_slots_.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_HIT_TABLE_H_

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What is counted on misses, by the names of Counters. Thread-safe.
 struct MissCounters {
@@ -19,6 +20,7 @@ struct MissCounters {
   std::atomic<std::int64_t> busy_elsewhere{0};
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_

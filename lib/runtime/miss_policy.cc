@@ -15,6 +15,7 @@
 #include "tuneonce/stream.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Mode = AutotunePolicy::Mode;
@@ -89,7 +90,7 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
     if (parameters[i].kind != ParameterKind::kScalar) continue;
-    std::memcpy(&waiting.shape.scalars[i], call.values[i], DTypeBytes(parameters[i].dtype));
+    std::memcpy(&waiting.shape.scalars[i], call.problem.values[i], DTypeBytes(parameters[i].dtype));
   }
   if (!waiting_.Add(std::move(waiting))) return;
   ResidentKey stand_in_key;
@@ -293,4 +294,5 @@ std::vector<std::string> MissPolicy::sealed_misses() const {
   return missed_keys_;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

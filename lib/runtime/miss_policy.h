@@ -13,6 +13,7 @@
 #include "runtime/waiting_keys.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Decides what a launch does whose choice is not resident or may not run: captures, Seal, modes, failures and their
 /// pauses, who works and who waits. What a choice is, Chooser knows.
@@ -92,6 +93,7 @@ class MissPolicy {
   WaitingKeys waiting_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_

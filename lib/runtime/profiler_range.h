@@ -8,6 +8,7 @@
 #endif
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A named range on the calling thread's line in a profiler's timeline (NVTX, domain "tuneonce"), for its lifetime.
 /// Without a profiler, or where NVTX's header was not there at build time, it does nothing.
@@ -38,6 +39,7 @@ class ProfilerRange {
   ProfilerRange& operator=(const ProfilerRange&) = delete;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_PROFILER_RANGE_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 CandidateOutcome::Kind OutcomeOf(FailureKind kind) {
@@ -100,4 +101,5 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->toolchain = result.best.toolchain;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

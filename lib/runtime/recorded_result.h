@@ -5,11 +5,13 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Puts all that a search found out into a record: choice and reason, baseline, every candidate. Left to the caller:
 /// the key, what was measured on (dims and inputs), where and when.
 void RecordResult(const TuningResult& result, TuningRecord* record);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RECORDED_RESULT_H_

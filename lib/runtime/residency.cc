@@ -10,6 +10,7 @@
 #include "tuneonce/device.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Residency::Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api)
     : definition_(definition),
@@ -80,11 +81,12 @@ Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, Res
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  bool is_fixed = !loaded.variant->launcher && binder_.key_decides_problem() && variant.assumptions.Hold(call) &&
-                  definition_.space().CheckGuards(config, call.problem.dims).ok();
-  if (!is_fixed) return std::nullopt;
+  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call)) return std::nullopt;
+  // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
+  const Problem decided = definition_.DecidedByKey(call.problem);
+  if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;
   Result<Geometry> computed =
-      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, call.problem); });
+      CallUser("the geometry function", [&] { return loaded.variant->geometry(config, decided); });
   return computed.ok() && computed->IsLaunchable() ? std::optional<Geometry>(*computed) : std::nullopt;
 }
 
@@ -108,6 +110,9 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->function = loaded->function;
     if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
+    if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
+      resident->tensor_maps = std::make_unique<TensorMapCache>(maps);
+    }
     if (geometry) {
       resident->setup.emplace(*geometry);
       resident->setup_geometry = geometry;
@@ -163,4 +168,5 @@ std::int64_t Residency::num_loaded_kernels() const {
   return static_cast<std::int64_t>(kernels_.size());
 }
 
+}  // namespace v0
 }  // namespace tuneonce

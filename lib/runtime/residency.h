@@ -21,6 +21,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What is loaded, and what each key runs. Which config that is, and when it is loaded, others decide.
 ///
@@ -120,6 +121,7 @@ class Residency {
   std::map<const DeviceState*, std::vector<Config>> configs_;  // The same.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENCY_H_

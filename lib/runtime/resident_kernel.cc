@@ -7,6 +7,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call) {
   CallbackScope scope;  // The definition's functions must not launch.
@@ -39,7 +40,7 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
                                      const std::uint64_t* workspaces) const {
   ParameterBlock block;
   TUNEONCE_RETURN_IF_ERROR(Naming("a derived parameter's or descriptor's function",
-                                  [&] { return layout->Fill(call, config, workspaces, &block); }));
+                                  [&] { return layout->Fill(call, config, workspaces, &block, api, tensor_maps.get()); }));
   CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }
@@ -47,8 +48,9 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
 Result<ResidentKernel::Workspaces> ResidentKernel::AllocateWorkspaces(CUstream stream, const BoundCall& call) const {
   CallbackScope scope;
   Workspaces workspaces;
-  std::vector<std::size_t> sizes =
-      Naming("a workspace function", [&] { return layout->WorkspaceBytes(config, call.problem); });
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> sizes, Naming("a workspace function", [&] {
+                              return layout->WorkspaceBytes(config, call.problem);
+                            }));
   for (std::size_t bytes : sizes) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(StreamView(*api, stream), bytes));
     workspaces.addresses.push_back(buffer.get());
@@ -71,4 +73,5 @@ Status ResidentKernel::Refused(CUresult result, CUstream stream) const {
   return status;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

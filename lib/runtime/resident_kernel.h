@@ -15,11 +15,13 @@
 #include "launch/assumption.h"
 #include "launch/launch.h"
 #include "launch/parameter_block.h"
+#include "launch/tensor_map_cache.h"
 #include "search/candidate.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One config, loaded and ready to launch in each context of a device; shared by all keys that chose it. Immutable once
 /// a HitTable refers to it.
@@ -37,6 +39,7 @@ struct ResidentKernel {
   const SearchSpace* space = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   const KernelDefinition* definition = nullptr;
+  std::unique_ptr<TensorMapCache> tensor_maps;  // Null if the kernel takes none.
   /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
   /// hit of compiled code asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
@@ -45,7 +48,7 @@ struct ResidentKernel {
   bool GuardsHold(const BoundCall& call) const {
     if (!space->has_guards()) return true;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem.dims); });
+    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
@@ -77,6 +80,7 @@ struct ResidentKernel {
   Status Refused(CUresult result, CUstream stream) const;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENT_KERNEL_H_

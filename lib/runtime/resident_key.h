@@ -10,6 +10,7 @@
 #include "tuneonce/problem.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Most words of a key: one for device and role, and the recipe's parts.
 inline constexpr std::size_t kMaxKeyWords = 1 + 2 * static_cast<std::size_t>(kMaxParameters);
@@ -83,6 +84,7 @@ inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
   return other;
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_RESIDENT_KEY_H_

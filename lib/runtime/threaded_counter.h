@@ -6,6 +6,7 @@
 #include <memory>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Counts from many threads without sharing a cache line: each of the process's first threads has a cell of its own,
 /// which it alone writes, so that adding is a plain load and store; all others share one.
@@ -49,6 +50,7 @@ class ThreadedCounter {
   std::unique_ptr<Cell[]> cells_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_THREADED_COUNTER_H_

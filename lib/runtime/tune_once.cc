@@ -5,6 +5,7 @@
 #include "base/callback.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// How often a waiting thread asks whether it is to go on: what a person does not notice.
@@ -74,4 +75,5 @@ bool TuneOnce::IsBusy(const Key& key) {
   return flights_.count(key) != 0;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What came of making a key resident.
 struct TuneOutcome {
@@ -57,6 +58,7 @@ inline TuneOnce::Key FlightOf(const ResidentKey& key) {
   return TuneOnce::Key(key.words.begin(), key.words.begin() + static_cast<std::ptrdiff_t>(key.count));
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_TUNE_ONCE_H_

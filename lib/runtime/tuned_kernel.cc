@@ -20,6 +20,7 @@
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
                         AutotunePolicy its_policy)
@@ -228,4 +229,5 @@ std::vector<std::string> TunedKernel::sealed_misses() const {
 
 const KernelDefinition& TunedKernel::definition() const { return *origin_->definition; }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -16,6 +16,7 @@
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The state of a TunedKernel, and the hot path: what is resident (Residency) is launched; the rest is MissPolicy's.
 struct TunedKernel::Impl {
@@ -52,6 +53,7 @@ struct TunedKernel::Impl {
   MissPolicy misses;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_IMPL_H_

@@ -7,6 +7,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Of a tensor with gaps each stretch without one is a copy of its own: this many are values enough, and cost some
@@ -91,10 +92,11 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
     }
     view.data = block.buffer.data();
     views_.push_back(view);
-    call_.values[i] = &views_.back();
+    call_.problem.values[i] = &views_.back();
     blocks_.push_back(std::move(block));
   }
   return Status();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -10,6 +10,7 @@
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A call to choose for: a launch's, one on fills for a shape, or one of either's key at its bucket's upper bound. All
 /// calls that are not a launch's own are made here, so that a launch and a warm-up of a key are tuned at the same dims.
@@ -49,6 +50,7 @@ class TuningCall {
   std::vector<TrialMemory::Block> blocks_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_

@@ -3,6 +3,7 @@
 #include <utility>
 
 namespace tuneonce {
+inline namespace v0 {
 
 bool WaitingKeys::Add(Waiting waiting) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -44,4 +45,5 @@ std::size_t WaitingKeys::size() const {
   return waiting_.size();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -13,6 +13,7 @@
 #include "runtime/warmup_inputs.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The keys that wait for a safe point, and what it takes to make a call of them then, when the tensors of the launch
 /// that met them are gone. Those that cannot be tuned stay, so that Seal finds them. Thread-safe.
@@ -42,6 +43,7 @@ class WaitingKeys {
   std::map<TuneOnce::Key, Waiting> waiting_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_WAITING_KEYS_H_

@@ -11,6 +11,7 @@
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Status InsideCallbackError(const char* function) {
@@ -154,4 +155,5 @@ Status TunedKernel::AtSafePoint(CUstream stream) {
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -7,6 +7,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Beyond any device's memory, so that sizes in bytes do not overflow.
@@ -130,4 +131,5 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
   return inputs;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

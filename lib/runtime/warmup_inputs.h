@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What inputs are made for.
 struct InputShape {
@@ -57,6 +58,7 @@ class TUNEONCE_API WarmupInputs {
   std::vector<Argument> arguments_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_

@@ -12,6 +12,7 @@
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Shared memory that any kernel may have without asking the driver for more.
@@ -53,7 +54,7 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.variant = &variant;
   if (candidate.is_callable()) return candidate;
   TUNEONCE_ASSIGN_OR_RETURN(
-      candidate.source, CallUser("the source function" + where, [&] { return variant.source(config, call.problem); }));
+      candidate.source, CallUser("the source function" + where, [&] { return variant.source(config, definition->DecidedByKey(call.problem)); }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                             }));
@@ -151,4 +152,5 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
                        candidate.artifact.code_fingerprint, candidate.geometry.shared_memory_bytes});
 }
 
+}  // namespace v0
 }  // namespace tuneonce

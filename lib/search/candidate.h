@@ -18,6 +18,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// One config, built by one variant, on its way through a search: what is compiled, and how it is launched.
 struct Candidate {
@@ -74,8 +75,8 @@ TUNEONCE_API Status CheckGeometry(const Candidate& candidate);
 /// How a launch of the candidate passes its parameters.
 TUNEONCE_API Result<ParameterLayout> LayoutOf(const Candidate& candidate);
 
-/// Lets launches of the kernel take so much dynamic shared memory; above 48 KiB a driver wants to be told. REQUIRES: `bytes`
-/// fits an int.
+/// Lets launches of the kernel take so much dynamic shared memory; above 48 KiB a driver wants to be told. REQUIRES:
+/// `bytes` fits an int.
 TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t bytes);
 
 /// Loads an artifact into the current context and prepares the kernel for `geometry` (dynamic shared memory), after
@@ -85,6 +86,7 @@ TUNEONCE_API Status AllowSharedMemory(const KernelHandle& kernel, std::int64_t b
 TUNEONCE_API Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api,
                                                                        const Candidate& candidate);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_CANDIDATE_H_

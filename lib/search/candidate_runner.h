@@ -12,6 +12,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A candidate that was loaded, run and checked; or why it cannot be.
 struct PreparedTrial {
@@ -60,6 +61,7 @@ class TUNEONCE_API CandidateRunner {
   virtual std::size_t peak_bytes() const { return 0; }
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_CANDIDATE_RUNNER_H_

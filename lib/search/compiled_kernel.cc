@@ -13,6 +13,7 @@
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct CompiledKernel::Impl {
   const DriverApi& api;
@@ -50,11 +51,14 @@ CUfunction CompiledKernel::function() const { return impl_->kernel.get(); }
 
 const Geometry& CompiledKernel::geometry() const { return impl_->geometry; }
 
-Result<int> CompiledKernel::Attribute(CUfunction_attribute attribute) const { return impl_->kernel.Attribute(attribute); }
+Result<int> CompiledKernel::Attribute(CUfunction_attribute attribute) const {
+  return impl_->kernel.Attribute(attribute);
+}
 
 Status CompiledKernel::Launch(CUstream stream, void** parameters) const {
   CUresult launched = impl_->setup.Launch(impl_->api.launch_path(), function(), stream, parameters);
   return CudaStatus(impl_->api, launched, "cuLaunchKernelEx");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

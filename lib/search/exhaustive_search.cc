@@ -24,6 +24,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// A private stream whose work comes after what `caller` holds now.
@@ -133,9 +134,9 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
       if (arguments[i].memory().data == nullptr) {
         return InvalidArgumentError(absl::StrCat("argument ", i + 1, " is a null pointer"));
       }
-      list.call.values[i] = &arguments[i].memory();
+      list.call.problem.values[i] = &arguments[i].memory();
     } else {
-      list.call.values[i] = arguments[i].scalar();
+      list.call.problem.values[i] = arguments[i].scalar();
     }
   }
   return list;
@@ -174,7 +175,8 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch(kernel, space.baseline(), target, stream, std::move(planned), options, std::move(memory)));
+                            RunSearch(kernel, space.BaselineOn(target), target, stream, std::move(planned), options,
+                                      std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -182,7 +184,8 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
 
 Result<TuningResult> exhaustive_search(const KernelDefinition& definition, CUstream stream,
                                        const std::vector<Argument>& arguments, const SearchOptions& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchDefinition(definition, StreamView(*api, stream), arguments, options);
 }
 
@@ -200,7 +203,7 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            definition->space().Enumerate(call.problem.target, &call.problem.dims));
+                            definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   return SearchCall(std::move(definition), stream, call, configs, options, std::move(memory));
 }
@@ -216,7 +219,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
     TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem.dims));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), baseline, target, stream,
                                                              std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
@@ -232,11 +235,13 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
   if (!grid_fn || !kernel_fn || !args_fn) {
     return InvalidArgumentError("exhaustive_search needs grid_fn, kernel_fn and args_fn");
   }
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   Variant variant;
   variant.source = [](const Config&, const Problem&) { return KernelSource(); };  // Each candidate has its own.
   return SearchWithoutDefinition(
-      space, StreamView(*api, stream), variant, args_fn, options, [&](const Config& config, Candidate* candidate) -> Status {
+      space, StreamView(*api, stream), variant, args_fn, options,
+      [&](const Config& config, Candidate* candidate) -> Status {
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
         TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
@@ -250,9 +255,11 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
 Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream, const Variant::LaunchFn& launch_fn,
                                        const ArgumentsFn& args_fn, const SearchOptions& options) {
   if (!launch_fn) return InvalidArgumentError("exhaustive_search needs launch_fn");
-  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api, DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
+                            DriverOfCurrentContext(Runtime::OrDefault(options.runtime)->environment()));
   return SearchWithoutDefinition(space, StreamView(*api, stream), Callable(launch_fn, ""), args_fn, options,
                                  [](const Config&, Candidate*) { return Status(); });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

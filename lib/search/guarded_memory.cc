@@ -1,6 +1,7 @@
 #include "search/guarded_memory.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr unsigned char kGuardByte = 0xA5;
@@ -67,4 +68,5 @@ Status GuardedMemory::CopyFrom(std::size_t piece, CUdeviceptr source) const {
   return block_.buffer.CopyFromDevice(source, filled.bytes, filled.address - block_.buffer.get());
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "search/trial_memory.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A block of memory in which pieces for trials lie between guard zones, which show writes outside of them. Work is in
 /// the order of the stream that it was created on. Move-only. Thread rule: one thread.
@@ -61,6 +62,7 @@ class GuardedMemory {
   std::vector<Guard> guards_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_GUARDED_MEMORY_H_

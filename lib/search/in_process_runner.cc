@@ -14,6 +14,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Runs before the race: what is not written shows in one of two. A kernel whose order of summation is not fixed is
@@ -193,7 +194,7 @@ Result<std::unique_ptr<InProcessRunner::Trial>> InProcessRunner::MakeTrial(const
   const std::vector<Parameter>& parameters = candidate.definition->parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {  // Scalars are each candidate's own.
     if (parameters[i].kind == ParameterKind::kTensor) {
-      trial->call.values[i] = trial->tensors().trial_call().values[i];
+      trial->call.problem.values[i] = trial->tensors().trial_call().problem.values[i];
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(trial->layout, LayoutOf(candidate));
@@ -229,7 +230,8 @@ Status InProcessRunner::Bind(Trial& trial) {
     for (std::size_t i = 0; i < trial.addresses.size(); ++i) trial.addresses[i] = workspaces_->pieces()[i].address;
   }
   TUNEONCE_RETURN_IF_ERROR(CallUser("a derived parameter's function", [&] {
-    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block);
+    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block,
+                              &stream_.api());
   }));
   trial.prepared = nullptr;
   trial.placing = placing_;
@@ -452,4 +454,5 @@ Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_
   return SampleInSession(sampled);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

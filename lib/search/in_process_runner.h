@@ -14,6 +14,7 @@
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Runs trials in this process and context: cheap, and at the mercy of the candidates. A fault in one of them loses the
 /// context, which is reported as fatal.
@@ -103,6 +104,7 @@ class InProcessRunner final : public CandidateRunner {
   std::vector<std::string> notes_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_IN_PROCESS_RUNNER_H_

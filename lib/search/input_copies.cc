@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<const InputCopies::Input*> InputCopies::Add(const MemoryRange& original, const std::string& names) {
   for (const Input& input : inputs_) {
@@ -54,4 +55,5 @@ void InputCopies::Drop() {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce

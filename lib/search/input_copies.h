@@ -8,6 +8,7 @@
 #include "search/guarded_memory.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The tensors that kernels of a search only read: one copy of each, on which trials run, so that a kernel that writes
 /// its input harms nothing. Where memory for a copy is missing trials run on the original, and checksums tell whether
@@ -61,6 +62,7 @@ class InputCopies {
   int num_damaged_ = 0;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_INPUT_COPIES_H_

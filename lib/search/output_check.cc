@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 CUdeviceptr AddressOf(const TensorView& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data); }
@@ -136,4 +137,5 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::FindUnwritten(const Tri
   return std::optional<Finding>();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

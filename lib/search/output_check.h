@@ -12,6 +12,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Compares what trials wrote with the reference: the outputs of a trial of the baseline, or given ones. Memory and
 /// work are in the order of the trials' stream. Thread rule: one thread.
@@ -69,6 +70,7 @@ class OutputCheck {
   std::vector<std::string> not_compared_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_OUTPUT_CHECK_H_

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 ProgressCallback TerminalProgress() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
@@ -23,4 +24,5 @@ ProgressCallback TerminalProgress() {
   };
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// What a search found, and the code of it that stays loaded. Losers were unloaded when it ended.
 struct SearchOutcome {
@@ -35,6 +36,7 @@ TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefini
                                               const BoundCall& call, const std::vector<Config>& configs,
                                               const SearchOptions& options, TrialMemory memory);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_

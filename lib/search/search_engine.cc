@@ -18,6 +18,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// With fewer rounds a drift says nothing.
@@ -175,7 +176,7 @@ void SearchEngine::Take(std::size_t index, std::size_t alternative) {
   PlannedConfig& planned = planned_[index];
   Candidate& candidate = planned.alternatives[alternative];
   for (const PassedOver& passed_over : planned.passed_over) {
-    fallbacks_[index].push_back(VariantFallback{planned.config, VariantName(candidate), passed_over});
+    substitutions_[index].push_back(VariantSubstitution{planned.config, VariantName(candidate), passed_over});
   }
   for (Group& group : groups_) {
     const Candidate& other = group.candidate;
@@ -432,8 +433,8 @@ void SearchEngine::Collect() {
   for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
   for (std::size_t index : not_measured_) result_.not_measured.push_back(planned_[index].config);
   result_.is_certain = result_.is_certain && not_measured_.empty();
-  for (auto& [index, fallbacks] : fallbacks_) {
-    for (VariantFallback& fallback : fallbacks) result_.fallbacks.push_back(std::move(fallback));
+  for (auto& [index, substitutions] : substitutions_) {
+    for (VariantSubstitution& substitution : substitutions) result_.substitutions.push_back(std::move(substitution));
   }
 }
 
@@ -478,4 +479,5 @@ Status SearchEngine::AllFailed() const {
                 absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

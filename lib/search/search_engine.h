@@ -19,6 +19,7 @@
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The search itself, once the candidates are known: compiles them all at once, groups those with the same code, loads
 /// and checks one of each group, lets these race, and chooses. On a GPU a group is loaded and checked as soon as one of
@@ -104,12 +105,13 @@ class SearchEngine {
   std::chrono::steady_clock::time_point race_began_;
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
-  std::map<std::size_t, std::vector<VariantFallback>> fallbacks_;
+  std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
   std::map<const Group*, std::string> timing_failures_;
   int num_prepared_ = 0;
   TuningResult result_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_SEARCH_ENGINE_H_

@@ -9,6 +9,7 @@
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<TrialMemory> TrialMemory::Create(const DriverApi& api, std::size_t budget_bytes) {
   auto account = std::make_shared<Account>();
@@ -60,4 +61,5 @@ bool TrialMemory::Holds(CUdeviceptr address) const {
   return address - block->first < block->second;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

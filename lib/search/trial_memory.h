@@ -9,6 +9,7 @@
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The memory of one search: all that its trials need beside the caller's own tensors. What is held is counted here,
 /// and what would exceed the budget is refused, so that the host keeps the rest. Copies share one account; what was
@@ -69,6 +70,7 @@ class TrialMemory {
   std::shared_ptr<Account> account_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_TRIAL_MEMORY_H_

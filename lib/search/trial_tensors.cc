@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// A range of the caller's memory, and who uses it.
@@ -71,7 +72,7 @@ Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundC
 
 std::size_t TrialTensors::Move(const BoundCall& call, std::size_t parameter) {
   moved_.push_back(call.tensor(parameter));
-  trial_call_.values[parameter] = &moved_.back();
+  trial_call_.problem.values[parameter] = &moved_.back();
   return moved_.size() - 1;
 }
 
@@ -179,4 +180,5 @@ Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const G
   return found;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -12,6 +12,7 @@
 #include "tuneonce/trial.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The tensors that trials of one call run on, in place of the caller's: scratch for outputs, in which an InOut starts
 /// each trial from its original bytes, and copies of inputs. The caller's data stays untouched whatever a candidate
@@ -84,6 +85,7 @@ class TrialTensors {
   std::string unprotected_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_

@@ -7,6 +7,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Status TrialTimer::OpenSession() {
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TimingSession> session, timer_->Open(stream_, options_.cache));
@@ -46,4 +47,5 @@ bool TrialTimer::UseEvents() {
   return true;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

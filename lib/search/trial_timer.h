@@ -10,6 +10,7 @@
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The timing session of a search: by the caller's timer, else by CUPTI, else by events. Thread rule: one thread.
 class TrialTimer {
@@ -49,6 +50,7 @@ class TrialTimer {
   std::string note_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SEARCH_TRIAL_TIMER_H_

@@ -20,6 +20,7 @@
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct Runtime::Impl {
   Impl(Environment its_environment, RuntimeOptions options)
@@ -108,4 +109,5 @@ std::unique_ptr<Timer> MakeCuptiTimer(const std::shared_ptr<Runtime>& runtime) {
   return std::make_unique<CuptiTimer>(Runtime::OrDefault(runtime)->cupti());
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "base/printable.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 void WarningLog::Say(const std::string& line) {
   if (host_) {
@@ -20,4 +21,5 @@ void WarningLog::Say(const std::string& line) {
   if (said_.insert(line).second) std::fprintf(stderr, "tuneonce: %s\n", Printable(line).c_str());
 }
 
+}  // namespace v0
 }  // namespace tuneonce

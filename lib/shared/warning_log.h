@@ -8,6 +8,7 @@
 #include <utility>
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Where a Runtime's warnings go: to the host's function, or each line once to stderr. Thread-safe.
 class WarningLog {
@@ -23,6 +24,7 @@ class WarningLog {
   std::set<std::string> said_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_SHARED_WARNING_LOG_H_

@@ -10,6 +10,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// How wrong an artifact's time of use may be (also because the clock was set back): so that a Get seldom writes.
@@ -113,4 +114,5 @@ Status ArtifactTable::Verify(StoreReport* report) const {
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The artifacts of a store's file, bounded by SqliteStoreOptions::max_artifact_bytes, each sealed together with its
 /// key. Thread rule: as its connection.
@@ -24,6 +25,7 @@ class ArtifactTable {
   SqliteConnection& connection_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_ARTIFACT_TABLE_H_

@@ -6,6 +6,7 @@
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 Result<std::shared_ptr<SqliteStore>> OpenFile(const Environment& environment) {
@@ -32,4 +33,5 @@ DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<Re
   return {std::move(memory), opened.status().message() + "; records are kept in memory only"};
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// `Environment::store`, else $XDG_CACHE_HOME/tuneonce/store.db, else ~/.cache/tuneonce/store.db. Errors:
 /// FailedPrecondition without a home.
@@ -23,6 +24,7 @@ struct DefaultStore {
 /// and in a library that was built without SQLite.
 DefaultStore OpenDefaultStore(const Environment& environment, std::shared_ptr<RecordStore> memory);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_DEFAULT_STORE_H_

@@ -4,6 +4,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {
@@ -34,4 +35,5 @@ Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std:
   return fingerprinter.Finish();
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -9,6 +9,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Of everything that decides what a record means: name, version, and for each config its values, and the source and
 /// hints of every variant for the problem's target.
@@ -21,6 +22,7 @@ TUNEONCE_API Result<Fingerprint> KernelFingerprint(const KernelDefinition& defin
 /// Instead of KernelFingerprint, for kernels that share choices: of the choice's name and the configs alone.
 TUNEONCE_API Fingerprint SharedChoiceFingerprint(const std::string& shared_choice, const std::vector<Config>& configs);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_KERNEL_FINGERPRINT_H_

@@ -5,6 +5,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 LayeredStore::LayeredStore(std::shared_ptr<RecordStore> user, std::vector<std::shared_ptr<RecordStore>> shipped)
     : layers_(std::move(shipped)) {
@@ -56,7 +57,7 @@ Status LayeredStore::Put(const Fingerprint& key, const Artifact& artifact) {
   return layers_.front()->artifacts()->Put(key, artifact);
 }
 
-Result<ArtifactLease> LayeredStore::Lease(const Fingerprint& key, const CompileLimits& limits) {
+Result<ArtifactLease> LayeredStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
   return layers_.front()->artifacts()->Lease(key, limits);
 }
 
@@ -65,4 +66,5 @@ std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
   return std::make_shared<LayeredStore>(std::move(user), std::move(shipped));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
 /// store's among equals; what is written goes to the user's. Thread rule: any thread.
@@ -21,19 +22,20 @@ class TUNEONCE_API LayeredStore final : public RecordStore, public ArtifactCache
   /// Of all layers, the user's first.
   Result<std::vector<TuningRecord>> List() const override;
   Status Remove(const TuningKey& key) override { return layers_.front()->Remove(key); }
-  Result<TuningLease> Lease(const TuningKey& key, const CompileLimits& limits) override {
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
     return layers_.front()->Lease(key, limits);
   }
   ArtifactCache* artifacts() override;
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
-  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override;
+  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
  private:
   std::vector<std::shared_ptr<RecordStore>> layers_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_LAYERED_STORE_H_

@@ -5,6 +5,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -43,4 +44,5 @@ Result<std::vector<TuningRecord>> MemoryStore::List() const {
 
 std::shared_ptr<RecordStore> MakeMemoryStore() { return std::make_shared<MemoryStore>(); }
 
+}  // namespace v0
 }  // namespace tuneonce

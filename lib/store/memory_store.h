@@ -8,6 +8,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Records in memory, gone with the last of its owners.
 class TUNEONCE_API MemoryStore final : public RecordStore {
@@ -22,6 +23,7 @@ class TUNEONCE_API MemoryStore final : public RecordStore {
   std::vector<TuningRecord> records_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_MEMORY_STORE_H_

@@ -3,6 +3,7 @@
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
   return UnimplementedError("this library was built without SQLite (TUNEONCE_WITH_SQLITE=OFF)");
@@ -10,4 +11,5 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void*, std::size_t) { return Open(); }
 
+}  // namespace v0
 }  // namespace tuneonce

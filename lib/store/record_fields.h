@@ -6,6 +6,7 @@
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 // The fields of a record, each named once: what writes or reads a record, as bytes or as JSON, goes by these lists.
 // `fields(name, value)` is called for each; `value` is const for a writer.
@@ -101,6 +102,7 @@ void VisitFields(Fields& fields, T& record) {
   fields("conditions", record.conditions);
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_RECORD_FIELDS_H_

@@ -1,6 +1,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
   if (!stored.SameKernel(wanted)) return RecordMatch::kNotFound;
@@ -14,4 +15,5 @@ bool RecordStore::IsNews(const std::string& warning) const {
   return said_.size() >= kMostKept ? said_.count(warning) == 0 : said_.insert(warning).second;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The newest first.
@@ -112,4 +113,5 @@ Status RecordTable::Verify(StoreReport* report) const {
   });
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Of all that a key says: what a record lies under, and what a lease is on.
 Fingerprint FullKey(const TuningKey& key);
@@ -29,6 +30,7 @@ class RecordTable {
   SqliteConnection& connection_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_RECORD_TABLE_H_

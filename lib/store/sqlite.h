@@ -11,6 +11,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 inline std::string BytesOf(const Fingerprint& fingerprint) {
   return std::string(reinterpret_cast<const char*>(&fingerprint), sizeof(fingerprint));
@@ -53,6 +54,7 @@ class Statement {
   int result_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_SQLITE_H_

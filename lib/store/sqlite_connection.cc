@@ -14,6 +14,7 @@
 #include "store/store_repair.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Older versions are read and migrated, newer ones refused. 2: records of format 2.
@@ -341,4 +342,5 @@ Status SqliteConnection::Outage() {
                           " is locked by another process: it goes on from memory, and is tried again later");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -14,6 +14,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A connection to the database file that has the store's name *now*: it is opened anew where the file was moved,
 /// removed or replaced, and a corrupt file is set aside. Nothing waits longer than `busy_timeout_ms` for others; once
@@ -83,6 +84,7 @@ class SqliteConnection {
   Clock::time_point retry_at_;
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_SQLITE_CONNECTION_H_

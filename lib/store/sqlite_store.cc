@@ -15,6 +15,7 @@
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 struct SqliteStore::Impl {
   explicit Impl(SqliteStoreOptions options) : connection(std::move(options)) {}
@@ -107,11 +108,11 @@ Status SqliteStore::Put(const Fingerprint& key, const Artifact& artifact) {
   return impl_->artifacts.Put(key, artifact);
 }
 
-Result<TuningLease> SqliteStore::Lease(const TuningKey& key, const CompileLimits& limits) {
+Result<TuningLease> SqliteStore::Lease(const TuningKey& key, const WaitLimits& limits) {
   return Lease(FullKey(key), limits);
 }
 
-Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const CompileLimits& limits) {
+Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
   TUNEONCE_RETURN_IF_ERROR(impl_->connection.CheckOwner());
   auto start = std::chrono::steady_clock::now();
   Result<ArtifactLease> among_threads = impl_->locks.Acquire(key, limits);
@@ -120,7 +121,7 @@ Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const CompileLi
   }
   if (!among_threads.ok() || impl_->options().read_only) return among_threads;
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
-  CompileLimits left = limits;
+  WaitLimits left = limits;
   left.timeout_ms = static_cast<int>(std::max<std::int64_t>(0, limits.timeout_ms - spent));
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<void> among_processes,
                             LockKey(ResolveParents(impl_->options().path), key, left));
@@ -145,4 +146,5 @@ Result<StoreReport> SqliteStore::Verify() const {
   return report;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

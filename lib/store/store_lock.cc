@@ -14,6 +14,7 @@
 #include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -87,7 +88,7 @@ Result<std::shared_ptr<void>> LockPlace(const std::string& path, Clock::time_poi
   return LockByte(path, kPlaceByte, deadline, Clock::time_point::max(), nullptr);
 }
 
-Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const CompileLimits& limits) {
+Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const WaitLimits& limits) {
   // Two keys on one byte would only wait for each other.
   std::int64_t offset = 1 + static_cast<std::int64_t>(key.low >> 2);
   Clock::time_point now = Clock::now();
@@ -98,4 +99,5 @@ Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint
   return DeadlineExceededError("another process works on the same key and did not end in time");
 }
 
+}  // namespace v0
 }  // namespace tuneonce

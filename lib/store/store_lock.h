@@ -10,6 +10,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 // Locks among processes: OFD locks on bytes of FILE.lock, which go with the process that holds them.
 
@@ -20,8 +21,9 @@ Result<std::shared_ptr<void>> LockPlace(const std::string& path, std::chrono::st
 /// A lock on one byte, chosen by `key`. Errors: DeadlineExceeded, if another process works on the key until
 /// `limits.timeout_ms`; Cancelled; Unavailable, if FILE.lock cannot be used, or is locked whole by something that is
 /// not us for longer than a launch may wait.
-Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const CompileLimits& limits);
+Result<std::shared_ptr<void>> LockKey(const std::string& path, const Fingerprint& key, const WaitLimits& limits);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_STORE_LOCK_H_

@@ -20,6 +20,7 @@
 #include "absl/strings/str_split.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr char kMarkBegin[] = "tuneonce store lock 1\n";
@@ -121,4 +122,5 @@ bool HasLogOfAnother(const std::string& path) {
   return !log.empty() && log != "-" && log == IdentityOf(path + "-wal") && store != IdentityOf(path);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -6,6 +6,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// SQLite's application_id of our files, "tune": bytes 68 to 71 of the file, from the first write of it on.
 constexpr int kStoreApplicationId = 0x74756e65;
@@ -29,6 +30,7 @@ void WriteMark(const std::string& path);
 /// True if FILE-wal is the log of a file that was at `path` before this one: SQLite would play it into this one.
 bool HasLogOfAnother(const std::string& path);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_STORE_MARK_H_

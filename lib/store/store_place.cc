@@ -11,6 +11,7 @@
 #include "base/file.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 std::string ErrorText() { return std::strerror(errno); }
@@ -103,4 +104,5 @@ Result<std::string> PrepareStorePlace(const std::string& path) {
   return ResolveParents(path);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

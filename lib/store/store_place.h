@@ -6,6 +6,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// `path` with the links above its last folder resolved, as homes often have them: after that SQLite may refuse every
 /// link (SQLITE_OPEN_NOFOLLOW). The last folder and the file stay as they are named.
@@ -18,6 +19,7 @@ Result<std::string> PrepareStorePlace(const std::string& path);
 /// Whether statfs(2)'s f_type is a file system of another machine, between which SQLite's WAL and locks do not work.
 bool IsNetworkFileSystem(unsigned long type);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_STORE_PLACE_H_

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr const char* kLogSuffixes[] = {"-wal", "-shm"};
@@ -48,4 +49,5 @@ void SetLogAside(const std::string& path) {
   }
 }
 
+}  // namespace v0
 }  // namespace tuneonce

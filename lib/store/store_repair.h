@@ -6,6 +6,7 @@
 #include "tuneonce/status.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Renames a corrupt database and what SQLite keeps beside it, to FILE.corrupt-TIME-PID[-N].
 /// REQUIRES: LockPlace is held, and the file bears our mark.
@@ -16,6 +17,7 @@ Status SetAside(const std::string& path);
 /// held.
 void SetLogAside(const std::string& path);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_STORE_REPAIR_H_

@@ -9,6 +9,7 @@
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// How a value of an enum is kept: in stores by its number, in exported files by its word. Neither is ever changed, or
 /// given to another value.
@@ -84,6 +85,7 @@ std::optional<Enum> FromWord(std::string_view word) {
   return std::nullopt;
 }
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_STORE_STORED_ENUMS_H_

@@ -7,6 +7,7 @@
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 bool TuningKey::SameDevice(const TuningKey& other) const {
   return device_name == other.device_name && capability == other.capability && num_sms == other.num_sms;
@@ -150,4 +151,5 @@ Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   return record;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -8,6 +8,7 @@
 #include "tile_ir/tile_ir_file.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// Tags of the attributes that can stand in a function's head (cuda-tile, `_bytecode/attribute.py`).
@@ -345,4 +346,5 @@ std::string BakedHintsNote(const TileIrEntry& entry, const Hints& hints) {
                       "' keeps hints that win over the merged default: ", absl::StrJoin(winners, ", "));
 }
 
+}  // namespace v0
 }  // namespace tuneonce

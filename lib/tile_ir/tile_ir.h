@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// A kernel in Tile IR bytecode.
 struct TileIrEntry {
@@ -46,6 +47,7 @@ TUNEONCE_API std::string BakedHintsNote(const TileIrEntry& entry, const Hints& h
 /// "default: num_cta_in_cga=1, occupancy=2; sm_90: occupancy=4", or "none".
 TUNEONCE_API std::string HintsByTargetString(const std::map<std::string, HintValues>& hints);
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_TILE_IR_TILE_IR_H_

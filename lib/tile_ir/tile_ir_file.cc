@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 constexpr std::string_view kMagic("\x7fTileIR\0", 8);
@@ -197,4 +198,5 @@ std::string TileIrTable::Write() const {
   return out;
 }
 
+}  // namespace v0
 }  // namespace tuneonce

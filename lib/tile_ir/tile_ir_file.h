@@ -11,6 +11,7 @@
 #include "tuneonce/result.h"
 
 namespace tuneonce {
+inline namespace v0 {
 
 /// Reads a part of a file from front to back. The first thing wrong is kept with its offset in the file; from then on
 /// every read gives 0 or nothing, so that parsing code checks once at the end of each step. Loops over counts that come
@@ -81,6 +82,7 @@ struct TileIrTable {
   std::deque<std::string> added_;  // What the last `items` point at.
 };
 
+}  // namespace v0
 }  // namespace tuneonce
 
 #endif  // TUNEONCE_LIB_TILE_IR_TILE_IR_FILE_H_

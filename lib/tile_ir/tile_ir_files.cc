@@ -9,6 +9,7 @@
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
+inline namespace v0 {
 namespace {
 
 /// The name of the one kernel in the bytecode.
@@ -36,4 +37,5 @@ Variant TileIrFiles(std::string file_pattern, std::string symbol) {
   return variant.Named("tile").On(OnGpu()).Convention(CallingConvention::kCutilePython);
 }
 
+}  // namespace v0
 }  // namespace tuneonce

@@ -148,7 +148,7 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
        ":8: parameters[1].warmup: an output that the kernel does not read"},
       {"\"kind\": \"dim\"", "\"kind\": \"dim\", \"warmup\": 1", ":9: parameters[2].warmup: unknown field"},
       {"\"at_least\": \"TILE\"", "\"at_leats\": 1", ":13: guards[0].at_leats: unknown field"},
-      {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"", ":13: guards[0].at_least: unknown axis 'T'"},
+      {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"", ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
       {"\"symbol\": \"k\"", "\"symbol\": \"wrong\"", ":18: variants[0].artifacts[0]: it has no kernel 'wrong'"},
       {"\"one_d\"", "\"spiral\"",

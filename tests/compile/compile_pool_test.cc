@@ -38,7 +38,7 @@ class ScriptedToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     std::unique_lock<std::mutex> lock(mutex);
     compiled.push_back(source.content);
     ++running;
@@ -210,7 +210,7 @@ class ThrowingToolchain final : public Toolchain {
   std::string Description() const override { return "throwing"; }
 
  private:
-  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const CompileLimits&) const override {
+  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const WaitLimits&) const override {
     Throw("DoCompile");
     if (where_ == "DoCompile, no exception") throw 5;  // NOLINT: a host may.
     return Artifact();
@@ -239,7 +239,7 @@ TEST_F(CompilePoolTest, ACacheThatThrowsFailsTheCandidateAlone) {
   struct ThrowingCache final : ArtifactCache {
     Result<std::optional<Artifact>> Get(const Fingerprint&) override { throw std::bad_alloc(); }
     Status Put(const Fingerprint&, const Artifact&) override { return Status(); }
-    Result<ArtifactLease> Lease(const Fingerprint&, const CompileLimits&) override { return ArtifactLease(); }
+    Result<ArtifactLease> Lease(const Fingerprint&, const WaitLimits&) override { return ArtifactLease(); }
   };
   EXPECT_EQ(InChild([&] {
               ThrowingCache cache;
@@ -342,7 +342,7 @@ TEST(MemoryArtifactCacheTest, KeepsWhatWasUsedLastWithinItsSize) {
 TEST(MemoryArtifactCacheTest, ALeaseIsForOneUntilItEnds) {
   MemoryArtifactCache cache;
   Fingerprint key = Fingerprinter().Add("a").Finish();
-  CompileLimits limits;
+  WaitLimits limits;
   limits.timeout_ms = 20;
   Result<ArtifactLease> lease = cache.Lease(key, limits);
   ASSERT_OK(lease);

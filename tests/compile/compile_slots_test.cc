@@ -45,7 +45,7 @@ class GateToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     std::unique_lock<std::mutex> lock(mutex_);
     compiled_.push_back(source.content);
     most_ = std::max(most_, ++running_);

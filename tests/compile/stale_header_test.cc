@@ -43,7 +43,7 @@ class StaleHeaderTest : public ::testing::Test {
     return source;
   }
   Fingerprint Compile(const KernelSource& source, bool* from_cache) {
-    Result<Artifact> artifact = CompileCached(host_, cache_, source, Hints(), CpuTarget(), CompileLimits(), from_cache);
+    Result<Artifact> artifact = CompileCached(host_, cache_, source, Hints(), CpuTarget(), WaitLimits(), from_cache);
     EXPECT_OK(artifact);
     return artifact.ok() ? artifact->code_fingerprint : Fingerprint();
   }
@@ -101,7 +101,7 @@ TEST_F(StaleHeaderTest, AHeaderOfAHeaderCountsAndOneThatIsGone) {
   WriteHeader("#define VALUE 2\n", "inner.h");
   EXPECT_NE(Compile(source, &from_cache), one);
   ASSERT_EQ(unlink((folder_ + "/inner.h").c_str()), 0);
-  EXPECT_ERROR(CompileCached(host_, cache_, source, Hints(), CpuTarget(), CompileLimits(), &from_cache),
+  EXPECT_ERROR(CompileCached(host_, cache_, source, Hints(), CpuTarget(), WaitLimits(), &from_cache),
                StatusCode::kInvalidArgument, "inner.h");
 }
 
@@ -156,13 +156,13 @@ TEST_F(StaleHeaderTest, NvrtcSourcesThatIncludeAreNotKept) {
         KernelSource::CudaCpp(each.before + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
     source.options = each.options;
     bool from_cache = true;
-    Result<Artifact> first = CompileCached(nvrtc, cache_, source, Hints(), h100, CompileLimits(), &from_cache);
+    Result<Artifact> first = CompileCached(nvrtc, cache_, source, Hints(), h100, WaitLimits(), &from_cache);
     if (first.status().code() == StatusCode::kUnavailable) {
       GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << first.status().message();
     }
     ASSERT_OK(first);
     EXPECT_EQ(first->key != Fingerprint(), each.kept);
-    EXPECT_OK(CompileCached(nvrtc, cache_, source, Hints(), h100, CompileLimits(), &from_cache));
+    EXPECT_OK(CompileCached(nvrtc, cache_, source, Hints(), h100, WaitLimits(), &from_cache));
     EXPECT_EQ(from_cache, each.kept);
   }
 }

@@ -196,7 +196,7 @@ class MisbehavingTileirasTest : public ::testing::Test {
   std::string Temporary() const { return outside_->path() + "/tmp"; }
 
   /// `body` runs for a compile; "$output" is the file to write, "$outside" a folder of the test's.
-  Result<Artifact> Compile(const std::string& body, const CompileLimits& limits = {}) {
+  Result<Artifact> Compile(const std::string& body, const WaitLimits& limits = {}) {
     std::string script =
         "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'release 0.0, fake'; exit; fi\n"
         "for output; do :; done\noutside=" +
@@ -236,7 +236,7 @@ TEST_F(MisbehavingTileirasTest, Missing) {
 }
 
 TEST_F(MisbehavingTileirasTest, Hanging) {
-  CompileLimits limits;
+  WaitLimits limits;
   limits.timeout_ms = 300;
   // Its child ignores what it can.
   EXPECT_ERROR(
@@ -254,7 +254,7 @@ TEST_F(MisbehavingTileirasTest, KilledHalfWay) {
 
 TEST_F(MisbehavingTileirasTest, Cancelled) {
   std::atomic<bool> cancelled{false};
-  CompileLimits limits;
+  WaitLimits limits;
   limits.cancelled = &cancelled;
   std::thread canceller([&] {
     while (!std::filesystem::exists(outside_->path() + "/pid")) usleep(1000);

@@ -16,7 +16,7 @@ sys.path.append(str(here / "../../bindings/python"))  # Behind a package that is
 import cuda.tile as ct  # noqa: E402
 from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
-from tuneonce.export.__main__ import load  # noqa: E402
+from tuneonce.export import kernel_spec  # noqa: E402
 from tuneonce.export.cutile import array_constraint  # noqa: E402
 
 NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul")
@@ -24,7 +24,7 @@ NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_ma
 
 def declared(name):
     """(kernel, run-time parameters, configs: constants in the order of the function's parameters)"""
-    kernel, _, declaration, _ = load(f"{here}/../../bundles/{name}/{name}.py:{name}")
+    kernel, _, declaration, _ = kernel_spec.find(f"{here}/../../bundles/{name}/{name}.py:{name}")
     parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(getattr(ct, p["dtype"]))
                   for p in declaration.parameters if p["kind"] != "dim"]
     return kernel, parameters, [tuple(config.values()) for config in declaration.structural_configs()]

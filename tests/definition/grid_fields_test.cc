@@ -49,13 +49,13 @@ TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {
   EXPECT_ERROR(attention.Check(config, problem), StatusCode::kInvalidArgument,
                "; the grid is attention_2d of N=70000 by TILE=64, batch M=1099511627776, heads 8");
   GeometryFn null_grid = Grid::Custom(nullptr);
-  EXPECT_ERROR(null_grid.Resolve({}), StatusCode::kInvalidArgument, "the grid's function is null");
+  EXPECT_ERROR(null_grid.Resolve(TermNames()), StatusCode::kInvalidArgument, "the grid's function is null");
   GeometryFn null_geometry = std::function<Geometry(const Config&, const Problem&)>();
-  EXPECT_ERROR(null_geometry.Resolve({}), StatusCode::kInvalidArgument, "the geometry's function is null");
+  EXPECT_ERROR(null_geometry.Resolve(TermNames()), StatusCode::kInvalidArgument, "the geometry's function is null");
   GeometryFn no_threads = GeometryFn(Grid::Fixed(1)).Block(0);
-  EXPECT_ERROR(no_threads.Resolve({}), StatusCode::kInvalidArgument, "block: the constant 0; at least 1 is possible");
+  EXPECT_ERROR(no_threads.Resolve(TermNames()), StatusCode::kInvalidArgument, "block: the constant 0; at least 1 is possible");
   GeometryFn no_memory = GeometryFn(Grid::Fixed(1)).SharedMemory(0);
-  EXPECT_OK(no_memory.Resolve({}));
+  EXPECT_OK(no_memory.Resolve(TermNames()));
 }
 
 }  // namespace

@@ -74,12 +74,13 @@ TEST(SearchSpaceTest, ConstraintsFiltersAndGuardsDropConfigs) {
   space.AddGuard("divides N", [=](const Config& c, const Dims& dims) { return dims[Dim{0}] % c[tile] == 0; });
   EXPECT_EQ(Names(space.Enumerate(Gpu(90))), (std::vector<std::string>{"TILE=64", "TILE=128"}));
   EXPECT_EQ(Names(space.Enumerate(Gpu(80))), (std::vector<std::string>{"TILE=64"}));
-  Dims dims(1);
-  dims[Dim{0}] = 64;
-  EXPECT_EQ(Names(space.Enumerate(Gpu(90), &dims)), (std::vector<std::string>{"TILE=64"}));
+  Problem problem;
+  problem.dims = Dims(1);
+  problem.dims[Dim{0}] = 64;
+  EXPECT_EQ(Names(space.Enumerate(Gpu(90), &problem)), (std::vector<std::string>{"TILE=64"}));
   Config large = space.Enumerate(Gpu(90))->back();
-  EXPECT_FALSE(space.GuardsHold(large, dims));
-  EXPECT_ERROR(space.CheckGuards(large, dims), StatusCode::kFailedPrecondition,
+  EXPECT_FALSE(space.GuardsHold(large, problem));
+  EXPECT_ERROR(space.CheckGuards(large, problem), StatusCode::kFailedPrecondition,
                "guard 'divides N' does not hold for config {TILE=128}");
 }
 
@@ -104,9 +105,9 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) { s.AddAxis("A", {1}), s.SetBaseline({}); }, "the baseline gives no value for axis A"},
       {[](SearchSpace& s) {
          SearchSpace other;
-         s.AddAxis("A", {1}), s.SetFallback({{other.AddAxis("A", {1}), 1}});
+         s.AddAxis("A", {1}), s.SetStandIn({{other.AddAxis("A", {1}), 1}});
        },
-       "the fallback names an axis of another space"},
+       "the stand-in names an axis of another space"},
       {[](SearchSpace& s) {
          s.SetBaseline({{s.AddAxis("A", {1}), 1}}), s.AddAxis("B", {1});
        },
@@ -146,22 +147,22 @@ TEST(SearchSpaceTest, ABaselineThatAGuardExcludesTakesNoPartAndMustKeepConstrain
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.AddGuard("never 64", [=](const Config& c, const Dims&) { return c[tile] != 64; });
   space.SetBaseline({{tile, 64}});
-  Dims dims(0);
-  EXPECT_EQ(Names(space.Enumerate(kCpu, &dims)), (std::vector<std::string>{"TILE=32"}));
-  EXPECT_FALSE(*space.BaselineFor(dims));
+  Problem problem;
+  EXPECT_EQ(Names(space.Enumerate(kCpu, &problem)), (std::vector<std::string>{"TILE=32"}));
+  EXPECT_FALSE(*space.BaselineFor(problem));
   space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
-  EXPECT_EQ((*space.BaselineFor(dims))->ToString(), "TILE=32");
+  EXPECT_EQ((*space.BaselineFor(problem))->ToString(), "TILE=32");
   EXPECT_EQ(space.baseline()->ToString(), "TILE=64");
   space.AddConstraint("small", [=](const Config& c) { return c[tile] < 64; });
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
                "the baseline {TILE=64} breaks constraint 'small' on cpu");
 }
 
-TEST(SearchSpaceTest, AnEmptySpaceRunsItsFallback) {
+TEST(SearchSpaceTest, AnEmptySpaceRunsItsStandIn) {
   SearchSpace space;
   IntAxis tile = space.AddAxis("TILE", {32, 64});
   space.AddTargetFilter("GPUs only", [](const Config&, const Target& t) { return OnGpu()(t); });
-  space.SetFallback({{tile, 64}});
+  space.SetStandIn({{tile, 64}});
   EXPECT_EQ(Names(space.Enumerate(kCpu)), std::vector<std::string>{"TILE=64"});
 }
 

@@ -286,4 +286,42 @@ def test_cutile_and_triton_race_in_one_bundle():
         torch.testing.assert_close(g, torch.softmax(f, 1))
 
 
+def exported(kernel, bundle, *options):
+    """One of tests/python/triton_kernels.py as a bundle."""
+    kernels = pathlib.Path(__file__).parent / "../python/triton_kernels.py"
+    subprocess.run([sys.executable, "-m", "tuneonce.export", "triton", f"{kernels}:{kernel}", "-o", bundle, *options], check=True,
+                   capture_output=True)
+
+
+def test_an_autotuned_triton_kernel_computes_the_same_whatever_its_arguments():
+    with tempfile.TemporaryDirectory() as bundle:
+        exported("matmul", bundle)
+        manifest = pathlib.Path(bundle, "manifest.json")
+        whole = json.loads(manifest.read_text())
+        for config in [None, *whole["configs"]]:  # All, and each alone: one is of clusters.
+            only = dict(whole) if config is None else {**whole, "configs": [config], "baseline": config}
+            manifest.write_text(json.dumps(only))
+            kernel = tuneonce.TunedKernel(bundle, store="memory")
+            for m, n, k in ((256, 512, 128), (1, 512, 128), (100, 500, 100)):  # The last by the general variant.
+                a, b = torch.randn(m, k, device="cuda").half(), torch.randn(k, n, device="cuda").half()
+                c = torch.empty(m, n, device="cuda", dtype=torch.float16)
+                kernel(a, b, c)
+                torch.testing.assert_close(c, (a.float() @ b.float()).half(), atol=2e-2, rtol=2e-2)
+            wide = torch.randn(256, 2 * 128 + 1, device="cuda").half()[:, :128]  # Rows at odd strides.
+            c = torch.empty(256, 512, device="cuda", dtype=torch.float16)
+            b = torch.randn(128, 512, device="cuda").half()
+            kernel(wide, b, c)
+            torch.testing.assert_close(c, (wide.float() @ b.float()).half(), atol=2e-2, rtol=2e-2)
+
+
+def test_a_triton_kernel_that_makes_descriptors_gets_scratch():
+    for options in ((), ("--cubin",)):
+        with tempfile.TemporaryDirectory() as bundle:
+            exported("described", bundle, *options)
+            x = torch.randn(1 << 20, device="cuda")
+            y = torch.empty_like(x)
+            tuneonce.TunedKernel(bundle, store="memory")(x, y)
+            assert torch.equal(x, y)
+
+
 run_tests(globals(), sys.argv[2:])

@@ -315,7 +315,7 @@ TEST_F(BackendTest, TileIrAndPtxRaceAsAnAxis) {
   Result<TuningResult> result = Search(space);
   ASSERT_OK(result);
   ASSERT_EQ(result->successes.size(), 2u) << result->failures[0].message;
-  EXPECT_TRUE(result->fallbacks.empty());
+  EXPECT_TRUE(result->substitutions.empty());
   EXPECT_TRUE(result->notes.empty()) << "the outputs were compared with each other";
   for (const Success& success : result->successes) {
     std::printf("softmax {%s} by '%s': %.2f us\n", success.config.ToString().c_str(), success.variant.c_str(),
@@ -331,9 +331,10 @@ TEST_F(BackendTest, PtxIsUsedWhereTileIrIsSwitchedOffOrItsCompilerIsMissing) {
     Result<TuningResult> result = Search(SearchSpace());
     ASSERT_OK(result);
     EXPECT_EQ(result->best.variant, "ptx");
-    ASSERT_EQ(result->fallbacks.size(), 1u);
+    ASSERT_EQ(result->substitutions.size(), 1u);
     std::printf("softmax by '%s' instead of '%s': %s\n", result->best.variant.c_str(),
-                result->fallbacks[0].instead_of.variant.c_str(), result->fallbacks[0].instead_of.reason.c_str());
+                result->substitutions[0].instead_of.variant.c_str(),
+                result->substitutions[0].instead_of.reason.c_str());
   }
 }
 

@@ -49,7 +49,7 @@ class TimerGpuTest : public testing::GpuTest {
     y_.emplace(*DeviceBuffer::Allocate(stream_->view(), kN * sizeof(float)));
     Result<Artifact> artifact = (*Runtime::Default()->toolchains().For(SourceKind::kCudaCpp))
                                     ->Compile(KernelSource::CudaCpp(kSource, "spin").Define("REPEAT", 1), Hints(),
-                                              Target::Of(*device_->Identity()), CompileLimits());
+                                              Target::Of(*device_->Identity()), WaitLimits());
     ASSERT_OK(artifact);
     library_.emplace(*Library::Load(device_->api(), artifact->image));
     kernel_.emplace(*library_->GetKernel("spin"));

@@ -215,7 +215,7 @@ TEST_F(LayoutTest, PlainParametersAreInOrder) {
   EXPECT_EQ(Words(definition, CallingConvention::kPlain, {4, 8, 4, 8, 8, 8}),
             (std::vector<std::uint64_t>{8, address, 0x3f000000, 6, 0xabc, address}));
   Result<ParameterLayout> layout = ParameterLayout::Create(definition, CallingConvention::kPlain);
-  EXPECT_EQ(layout->WorkspaceBytes(Config(), call_.problem), std::vector<std::size_t>{32});
+  EXPECT_EQ(*layout->WorkspaceBytes(Config(), call_.problem), std::vector<std::size_t>{32});
   EXPECT_TRUE(layout->has_workspace());
   EXPECT_OK(layout->CheckAgainst({4, 8, 4, 8, 8, 16}));
   EXPECT_ERROR(layout->CheckAgainst({4, 8, 4, 8, 8}), StatusCode::kInvalidArgument,

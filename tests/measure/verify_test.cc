@@ -207,8 +207,7 @@ TEST(VerifyKernelsTest, ThePtxAssemblesForEveryArchitecture) {
     Target target;
     target.capability_major = capability / 10;
     target.capability_minor = capability % 10;
-    EXPECT_OK(
-        ptxas.Compile(KernelSource::Ptx(kVerifyKernelsPtx, "tuneonce_compare"), Hints(), target, CompileLimits()));
+    EXPECT_OK(ptxas.Compile(KernelSource::Ptx(kVerifyKernelsPtx, "tuneonce_compare"), Hints(), target, WaitLimits()));
   }
 }
 

@@ -84,6 +84,20 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
     assert each.code("tile_N96") != each.code("tile_N128")
 
 
+def test_a_constant_may_follow_from_an_extent_or_from_a_scalar_that_the_caller_passes():
+    signature = "x, y, WIDE: ct.Constant[bool], ROWS: ct.Constant[int], TILE: ct.Constant[int]"
+    text = COPY.format(signature=signature, more="tile = tile * ROWS if WIDE else tile", decorator="@ct.kernel",
+                       fields="constants={'TILE': ConstantOf('N', [48, 64], lambda n: 1 << (n - 1).bit_length()), "
+                              "'WIDE': lambda c: c['N'] > 60, 'ROWS': ConstantOf('ROWS', [2, 3])}, key=[{'value_of': 'ROWS'}]")
+    text = text.replace('["M", "N"], "out")]', '["M", "N"], "out"), scalar("ROWS", "int32", warmup=2)]')
+    each = accepted(Exported({"copy_kernel.py": text}, "copy_kernel.py:copy"))
+    assert list(each.variants) == ["tile_N48_ROWS2", "tile_N48_ROWS3", "tile_N64_ROWS2", "tile_N64_ROWS3"], list(each.variants)
+    last = each.variants["tile_N64_ROWS3"]
+    assert {"scalar": "ROWS", "is": 3} in last["assumptions"] and last["parameters"] == ["x", "y"]
+    assert each.code("tile_N48_ROWS2") == each.code("tile_N48_ROWS3"), "of rows that are not wide nothing is multiplied"
+    assert each.code("tile_N64_ROWS2") != each.code("tile_N64_ROWS3")
+
+
 def test_an_extent_that_is_no_longer_wanted_leaves_the_bundle():
     text = COPY.format(signature="x, y, N: ct.Constant[int], TILE: ct.Constant[int]", more="tile = tile * N", decorator="@ct.kernel",
                        fields="axes={'TILE': [64]}, constants={'N': ConstantOf('N', EXTENTS)}")
@@ -191,6 +205,7 @@ def test_what_is_not_found_is_named():
         expect_refusal(Exported(PACKAGE, spec, *options), *parts)
     expect_refusal(Exported({"broken.py": "import os\nos.fail()\n"}, "broken.py:copy"),
                    "broken.py cannot be imported: AttributeError", "broken.py:2)")
+    expect_refusal(Exported({"broken.py": "\nx = (\n"}, "broken.py:copy"), "SyntaxError: '(' was never closed", "broken.py:2)")
 
 
 def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
@@ -229,7 +244,7 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"axes": {"TILE": [64, None]}}, "axis 'TILE' has the value None"),
             ({"axes": {"TILE": [64]}, "constants": {"TILE": 64}}, "'TILE' is an axis and a constant"),
             ({"constants": {"TILE": [64, 128]}}, "constant 'TILE' is [64, 128]: a constant has one value"),
-            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is no dim; there are: M, N"),
+            ({"constants": {"K": ConstantOf("K", [4])}}, "constant 'K' is the extent of 'K', which is no dim or scalar; there are: M, N"),
             ({"constants": {"N": ConstantOf("N", [])}}, "constant 'N' of the dim 'N' needs extents"),
             ({"constants": {"N": ConstantOf("N", [4, 4])}}, "each once and at least 1"),
             ({"constants": {"N": ConstantOf("N", [4]), "W": ConstantOf("N", [8])}}, "constant 'W' has other extents of the dim 'N'"),
@@ -240,8 +255,9 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"configs": [64]}, "config 64 is neither a dict nor an object"),
             ({"configs": [{"TILE": 1, "occupancy": ByTarget()}]}, "a config has one value for all targets. Leave 'occupancy' out"),
             ({"hint_axes": {"occupancy": [1.5]}}, "hint 'occupancy' is 1.5; a hint is a whole number, or None"),
-            ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline {} has no value for axis 'TILE'"),
+            ({"axes": {"TILE": [1, 2]}, "baseline": {}}, "the baseline or stand-in {} has no value for axis 'TILE'"),
             ({"divisible": {"K": 16}}, "divisible names 'K', which is no dim; there are: M, N"),
+            ({"alignments": {"z": 8}}, "alignments names 'z', which is no tensor; there are: x, y"),
             ({"alias_groups": [["x"]]}, "the alias group ['x'] is not two or more tensors; there are: x, y"),
             ({"dims": "MN"}, "dims is a list of names"),
             ({"dims": ["M"]}, "parameter 'x' has the dim 'N', which is not one of dims: M"),

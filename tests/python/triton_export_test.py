@@ -109,6 +109,13 @@ def test_a_bundle_has_code_for_several_architectures():
         assert len(Export("copied", folder=folder).variants) == 4, "a second run adds"
 
 
+def test_cubins_are_tritons_own():
+    export = Export("copied", "--cubin")
+    assert {v["source"] for v in export.variants.values()} == {"cubin"}, export.error
+    artifacts = [a["file"] for v in export.variants.values() for a in v["artifacts"]]
+    assert all((export.folder / a).read_bytes()[:4] == b"\x7fELF" for a in artifacts) and artifacts[0].endswith(".sm_90.cubin")
+
+
 def test_the_compilers_options_are_axes():
     export = Export("copied")
     assert export.axes() == {"BLOCK": [256, 1024], "num_warps": [2, 4]}
@@ -193,7 +200,18 @@ def test_tensors_may_be_left_out():
 
 
 def test_scalars_are_passed():
-    assert Export("dropout").variants["triton_sm90"]["parameters"] == ["x", "y", "N", "p", "seed"]
+    usual, general = Export("dropout").variants.values()
+    assert usual["parameters"] == general["parameters"] == ["x", "y", "N", "p", "seed"]
+    assert {"scalar": "seed", "divisible_by": 16} in usual["assumptions"] and "seed" not in str(general["assumptions"])
+
+
+def test_global_scratch_is_a_workspace():
+    export = Export("described")
+    assert export.manifest["parameters"][-1] == {
+        "name": "global_scratch", "kind": "workspace", "dtype": "uint8",
+        "elements": {"product": [128, {"ceil_div": ["N", {"axis": "BLOCK"}]}]}}, export.error
+    assert [v["parameters"][-1] for v in export.variants.values()] == ["global_scratch"] * len(export.variants)
+    assert Export("copied").manifest["parameters"][-1] == {"kind": "dim", "dim": "N", "dtype": "int32"}
 
 
 def test_where_back_ends_race_all_variants_are_of_one():
@@ -204,10 +222,10 @@ def test_where_back_ends_race_all_variants_are_of_one():
 
 def test_what_cannot_be_exported_is_refused_in_one_line():
     is_refused("summed", "resets 'y' before each run, as the kernel adds to what is there: declare it inout")
-    is_refused("described", "bytes of global scratch per program (tl.make_tensor_descriptor does)", "loads by pointers")
     is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA)", "export a form of it that takes pointers")
     is_refused("broken", "kernel 'broken' for sm_90, config {'BLOCK': 256}: ", "not_defined")
     is_refused("plain", "'plain' is no Triton kernel: no function under @triton.jit")
+    is_refused("no_dtype", "parameter 'x' has the dtype 'float33'; Triton compiles for one of: bool, int8")
     is_refused("no_value", "has the constant 'BLOCK', which has no value: give it one in constants, or several in axes")
     is_refused("no_axis", "'TILE' is an axis of the declaration, but kernel 'no_axis' has no such constant; it has: BLOCK")
     is_refused("no_constant", "'TILE' is a constant of the declaration, but kernel 'no_constant' has no such constant")

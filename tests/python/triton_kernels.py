@@ -124,7 +124,7 @@ def dropout(x, y, n, p, seed, BLOCK: tl.constexpr):
 
 
 dropout_bundle = Declaration(
-    dims=["N"], axes={"BLOCK": [1024]}, grid=BY_BLOCK,
+    dims=["N"], axes={"BLOCK": [1024]}, grid=BY_BLOCK, divisible={"seed": 16},
     parameters=[tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N"),
                 scalar("p", "float32", warmup=0.5), scalar("seed", "int32", warmup=1)])
 
@@ -224,6 +224,9 @@ def plain(x, y):
 
 
 plain_bundle = vectors(axes={"BLOCK": [256]})
+no_dtype, no_dtype_bundle = copied, Declaration(
+    dims=["N"], parameters=[tensor("x", "float33", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N")], axes={"BLOCK": [256]},
+    grid=BY_BLOCK)
 no_value, no_value_bundle = copied, vectors(grid={"pattern": "fixed", "blocks": [1]})
 no_axis, no_axis_bundle = copied, vectors(axes={"BLOCK": [256], "TILE": [1]})
 no_constant, no_constant_bundle = copied, vectors(axes={"BLOCK": [256]}, constants={"TILE": 1})

@@ -31,7 +31,7 @@ TuningResult HostileResult() {
   result.baseline = success;
   result.failures.push_back(Failure{configs[1], FailureKind::kCompile, kHostile + "\nsecond line"});
   result.duplicates.push_back(Duplicate{configs[1], configs[0]});
-  result.fallbacks.push_back(VariantFallback{configs[0], kHostile, PassedOver{kHostile, kHostile}});
+  result.substitutions.push_back(VariantSubstitution{configs[0], kHostile, PassedOver{kHostile, kHostile}});
   result.notes.push_back(kHostile + "\nnote: forged");
   result.timer = kHostile;
   return result;

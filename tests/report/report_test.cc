@@ -30,8 +30,8 @@ TuningResult SampleResult() {
   result.speedup_over_baseline = 1.9;
   result.failures.push_back(Failure{configs[10], FailureKind::kCompile, "first line\nsecond \xff line"});
   result.duplicates.push_back(Duplicate{configs[11], configs[0]});
-  result.fallbacks.push_back(VariantFallback{configs[0], "ptx", PassedOver{"tile", "tileiras was not found"}});
-  result.fallbacks.push_back(VariantFallback{configs[1], "ptx", PassedOver{"tile", "tileiras was not found"}});
+  result.substitutions.push_back(VariantSubstitution{configs[0], "ptx", PassedOver{"tile", "tileiras was not found"}});
+  result.substitutions.push_back(VariantSubstitution{configs[1], "ptx", PassedOver{"tile", "tileiras was not found"}});
   result.cost.num_launches = 42;
   result.cost.peak_bytes = 3 << 20;
   return result;

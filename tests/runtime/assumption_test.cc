@@ -88,6 +88,25 @@ TEST_F(AssumptionTest, AConstantExtentIsNotChosenButFits) {
   EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
+TEST_F(AssumptionTest, AConstantScalarIsNotChosenButFits) {
+  Variant fast = Definition({ScalarIs("mode", 2)}, /*with_general=*/false).variants().front();
+  fast.Taking({"x", "y", "N"});
+  Variant other = fast;
+  other.Named("other").Assuming({ScalarIs("mode", -1)});
+  KernelDefinition of_modes("of_modes");
+  of_modes.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"), Scalar<int>("mode")});
+  of_modes.Key({KeyOf("N"), ValueOf("mode")}).AddVariant(fast).AddVariant(other);
+  Result<TunedKernel> kernel = TunedKernel::Create(of_modes, policy_);
+  ASSERT_OK(kernel);
+  DeviceBuffer x = Floats(std::vector<float>(96, 1)), y = Floats(std::vector<float>(96, 0));
+  ASSERT_OK(kernel->Launch(stream_->get(), At(x, 96), At(y, 96), -1));
+  EXPECT_EQ(listener_->variant, "other");
+  ASSERT_OK(kernel->Launch(stream_->get(), At(x, 96), At(y, 96), 2));
+  EXPECT_EQ(listener_->variant, "fast");
+  EXPECT_ERROR(kernel->Launch(stream_->get(), At(x, 96), At(y, 96), 3), StatusCode::kInvalidArgument,
+               "was compiled for mode = -1, 2, not 3: it is a constant of the code");
+}
+
 TEST_F(AssumptionTest, AChoiceWithoutAVariantThatOtherLaunchesSuitIsNotStored) {
   TunedKernel kernel = Create({Aligned("x", 16)}, /*with_general=*/true);
   DeviceBuffer x = Floats(std::vector<float>(100, 1)), y = Floats(std::vector<float>(100, 0));

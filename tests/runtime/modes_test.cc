@@ -31,7 +31,7 @@ class NoCompiler final : public Toolchain {
   std::string Description() const override { return ""; }
 
  protected:
-  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const CompileLimits&) const override {
+  Result<Artifact> DoCompile(const KernelSource&, const Hints&, const Target&, const WaitLimits&) const override {
     return UnavailableError("no compiler here");
   }
 };

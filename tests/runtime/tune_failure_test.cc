@@ -121,7 +121,7 @@ class ThrowingStore final : public RecordStore {
   Status Put(const TuningRecord& record) override { return Call("Put"), store_.Put(record); }
   Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
   Status Remove(const TuningKey& key) override { return store_.Remove(key); }
-  Result<TuningLease> Lease(const TuningKey&, const CompileLimits&) override { return Call("Lease"), TuningLease(); }
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override { return Call("Lease"), TuningLease(); }
 
   std::string throws_in;
   int kind = 0;
@@ -254,7 +254,7 @@ class BusyStore final : public RecordStore {
   Status Put(const TuningRecord& record) override { return store.Put(record); }
   Result<std::vector<TuningRecord>> List() const override { return store.List(); }
   Status Remove(const TuningKey& key) override { return store.Remove(key); }
-  Result<TuningLease> Lease(const TuningKey&, const CompileLimits& limits) override {
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits& limits) override {
     longest_asked_ms = std::max(longest_asked_ms.load(), limits.timeout_ms);
     ++asked;
     if (asked == frees_at) return TuningLease(std::make_shared<int>());

@@ -55,7 +55,7 @@ class ThrowingToolchain final : public Toolchain {
 
  protected:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     thrower_.Call("Compile");
     return host_.Compile(source, hints, target, limits);
   }
@@ -124,7 +124,7 @@ class ThrowingArtifacts final : public ArtifactCache {
   Status Put(const Fingerprint& key, const Artifact& artifact) override {
     return thrower_.Call("Put"), cache_.Put(key, artifact);
   }
-  Result<ArtifactLease> Lease(const Fingerprint& key, const CompileLimits& limits) override {
+  Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override {
     return thrower_.Call("Lease"), cache_.Lease(key, limits);
   }
 
@@ -140,7 +140,7 @@ class LeasedStore final : public RecordStore {
   Status Put(const TuningRecord& record) override { return store.Put(record); }
   Result<std::vector<TuningRecord>> List() const override { return store.List(); }
   Status Remove(const TuningKey& key) override { return store.Remove(key); }
-  Result<TuningLease> Lease(const TuningKey&, const CompileLimits&) override {
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override {
     ++asked;
     if (on_ask) on_ask();
     if (is_done) return TuningLease(std::make_shared<int>());
@@ -413,7 +413,7 @@ TEST_F(TunePolicyTest, ALeaseOfAFileIsRespected) {
   }
   TuningKey key = (*store->List())[0].key;
   ASSERT_OK(store->Remove(key));
-  Result<TuningLease> lease = others->Lease(key, CompileLimits());
+  Result<TuningLease> lease = others->Lease(key, WaitLimits());
   ASSERT_OK(lease);
   policy_.longest_wait_ms = 0;
   TunedKernel kernel = Create();

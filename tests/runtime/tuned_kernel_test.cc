@@ -163,9 +163,9 @@ TEST_F(TunedKernelTest, DisabledWithoutABaselineTakesTheStandInOrTheFirstValidCo
   TunedKernel first_valid = Create(definition(space));
   ASSERT_OK(first_valid.Launch(stream_->get(), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>{2});
-  space.SetFallback({{value, 3}});
-  TunedKernel fallback = Create(definition(space));
-  ASSERT_OK(fallback.Launch(stream_->get(), View(y)));
+  space.SetStandIn({{value, 3}});
+  TunedKernel stand_in = Create(definition(space));
+  ASSERT_OK(stand_in.Launch(stream_->get(), View(y)));
   EXPECT_EQ(Read(y), std::vector<float>{3});
 }
 

@@ -288,7 +288,7 @@ class BrokenStore final : public RecordStore {
   Status Put(const TuningRecord&) override { return UnavailableError("put broke"); }
   Result<std::vector<TuningRecord>> List() const override { return UnavailableError("list broke"); }
   Status Remove(const TuningKey&) override { return UnavailableError("remove broke"); }
-  Result<TuningLease> Lease(const TuningKey&, const CompileLimits&) override { return UnavailableError("lease broke"); }
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override { return UnavailableError("lease broke"); }
 };
 
 TEST_F(TunedStoreTest, ABrokenStoreIsAWarningAndTuningGoesOn) {

@@ -208,9 +208,9 @@ TEST_F(CallableSearchTest, ACallableStandsInWhereNothingElseCompiles) {
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "callable");
   EXPECT_EQ(result->best.config[tactics_->work], 1);
-  ASSERT_EQ(result->fallbacks.size(), 2u);
-  EXPECT_EQ(result->fallbacks[0].variant, "callable");
-  EXPECT_EQ(result->fallbacks[0].instead_of.variant, "code");
+  ASSERT_EQ(result->substitutions.size(), 2u);
+  EXPECT_EQ(result->substitutions[0].variant, "callable");
+  EXPECT_EQ(result->substitutions[0].instead_of.variant, "code");
 }
 
 TEST_F(CallableSearchTest, WithoutADefinitionArgumentsGoByIndex) {

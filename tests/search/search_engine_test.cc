@@ -33,7 +33,7 @@ class FakeToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     if (source.content == "slow") {
       auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
       while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
@@ -414,7 +414,7 @@ TEST_F(SearchEngineTest, ALostContextEndsTheSearch) {
 }
 
 /// A definition with two variants of the same kind of target; "error" does not compile.
-class VariantFallbackTest : public SearchEngineTest {
+class VariantSubstitutionTest : public SearchEngineTest {
  protected:
   static std::shared_ptr<KernelDefinition> Define(const std::string& first, const std::string& second,
                                                   SourceKind first_kind = SourceKind::kHostCpp) {
@@ -455,30 +455,30 @@ class VariantFallbackTest : public SearchEngineTest {
   }
 };
 
-TEST_F(VariantFallbackTest, TheNextVariantIsUsedAndTheResultSaysSo) {
+TEST_F(VariantSubstitutionTest, TheNextVariantIsUsedAndTheResultSaysSo) {
   Result<TuningResult> result = Search(Define("error", "b"), {Config()});
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
-  ASSERT_EQ(result->fallbacks.size(), 1u);
-  EXPECT_EQ(result->fallbacks[0].variant, "ptx");
-  EXPECT_EQ(result->fallbacks[0].instead_of.variant, "tile");
-  EXPECT_EQ(result->fallbacks[0].instead_of.reason, "line 1: error");
+  ASSERT_EQ(result->substitutions.size(), 1u);
+  EXPECT_EQ(result->substitutions[0].variant, "ptx");
+  EXPECT_EQ(result->substitutions[0].instead_of.variant, "tile");
+  EXPECT_EQ(result->substitutions[0].instead_of.reason, "line 1: error");
   EXPECT_EQ(Search(Define("a", "b"), {Config()})->best.variant, "tile");
-  EXPECT_TRUE(Search(Define("a", "b"), {Config()})->fallbacks.empty());
+  EXPECT_TRUE(Search(Define("a", "b"), {Config()})->substitutions.empty());
   EXPECT_ERROR(Search(Define("error", "error"), {Config()}), StatusCode::kInternal,
                "variant 'tile': line 1: error; variant 'ptx': line 1: error");
 }
 
-TEST_F(VariantFallbackTest, EnableTile0LeavesTileIrOut) {
+TEST_F(VariantSubstitutionTest, EnableTile0LeavesTileIrOut) {
   enable_tile_ = false;
   Result<TuningResult> result = Search(Define("a", "b", SourceKind::kTileIr), {Config()});
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
-  ASSERT_EQ(result->fallbacks.size(), 1u);
-  EXPECT_EQ(result->fallbacks[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
+  ASSERT_EQ(result->substitutions.size(), 1u);
+  EXPECT_EQ(result->substitutions[0].instead_of.reason, "Tile IR is switched off (ENABLE_TILE=0)");
 }
 
-TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
+TEST_F(VariantSubstitutionTest, ABackendAxisRacesTheVariants) {
   SearchSpace space;
   space.AddStringAxis("backend", {"ptx", "tile"});
   Result<TuningResult> result = Search(Define("a", "b"), *space.Enumerate(Target()));
@@ -497,7 +497,7 @@ TEST_F(VariantFallbackTest, ABackendAxisRacesTheVariants) {
                "backend 'metal' names no variant for sm_0; there are: tile, ptx");
 }
 
-TEST_F(VariantFallbackTest, VariantsOfOneBackEndStandInForEachOther) {
+TEST_F(VariantSubstitutionTest, VariantsOfOneBackEndStandInForEachOther) {
   SearchSpace space;
   space.AddStringAxis("backend", {"tile"});
   const std::shared_ptr<KernelDefinition> defined = Define("error", "b");
@@ -510,7 +510,7 @@ TEST_F(VariantFallbackTest, VariantsOfOneBackEndStandInForEachOther) {
   EXPECT_EQ(result->best.variant, "ptx");
 }
 
-TEST_F(VariantFallbackTest, ATileKernelsLaunchIsLeftToItsCubin) {
+TEST_F(VariantSubstitutionTest, ATileKernelsLaunchIsLeftToItsCubin) {
   KernelDefinition definition("k");
   definition.AddVariant(Variant([](const Config&, const Problem&) {
                           return KernelSource::TileIr("x", "k");

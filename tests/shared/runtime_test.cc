@@ -150,7 +150,7 @@ class CountingToolchain final : public Toolchain {
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override {
+                             const WaitLimits& limits) const override {
     ++count_;
     return host_.Compile(source, hints, target, limits);
   }

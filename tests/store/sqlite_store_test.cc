@@ -144,7 +144,7 @@ TEST_F(SqliteStoreTest, ALeaseKeepsOtherProcessesOutAndDiesWithItsOwner) {
     SqliteStoreOptions options;
     options.path = path_;
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
-    Result<TuningLease> lease = (*store)->Lease(Record(1).key, CompileLimits());
+    Result<TuningLease> lease = (*store)->Lease(Record(1).key, WaitLimits());
     char said = lease.ok() ? 'y' : 'n';
     if (write(ready[1], &said, 1) != 1) _exit(1);
     pause();
@@ -154,7 +154,7 @@ TEST_F(SqliteStoreTest, ALeaseKeepsOtherProcessesOutAndDiesWithItsOwner) {
   ASSERT_EQ(read(ready[0], &said, 1), 1);
   ASSERT_EQ(said, 'y');
   auto store = Open();
-  CompileLimits soon;
+  WaitLimits soon;
   soon.timeout_ms = 50;
   EXPECT_ERROR(store->Lease(Record(1).key, soon), StatusCode::kDeadlineExceeded, "another process");
   EXPECT_OK(store->Lease(Record(2).key, soon));  // Another key does not wait.
@@ -173,7 +173,7 @@ TEST_F(SqliteStoreTest, ThreadsWaitForEachOthersLease) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      Result<TuningLease> lease = store->Lease(Record(1).key, CompileLimits());
+      Result<TuningLease> lease = store->Lease(Record(1).key, WaitLimits());
       EXPECT_OK(lease);
       most = std::max(most.load(), ++inside);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

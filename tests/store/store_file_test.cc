@@ -154,7 +154,7 @@ TEST_F(StoreFileTest, LinksAboveTheFolderAreFineAndTheFolderAndTheFileMayBeNone)
     std::shared_ptr<SqliteStore> store = Open(linked);
     ASSERT_NE(store, nullptr) << linked;
     ASSERT_OK(store->Put(KeyedRecord(1)));
-    ASSERT_OK(store->Lease(KeyedRecord(1).key, CompileLimits()));
+    ASSERT_OK(store->Lease(KeyedRecord(1).key, WaitLimits()));
     EXPECT_EQ(Open(RealPath(linked))->Lookup(KeyedRecord(1).key)->match, RecordMatch::kExact);
     Result<std::shared_ptr<SqliteStore>> reader = TryOpen(linked, /*read_only=*/true);
     ASSERT_OK(reader);
@@ -193,7 +193,7 @@ TEST_F(StoreFileTest, WhatIsPutAfterTheFileIsGoneIsFoundByWhoOpensItsPath) {
     mischief.act(cache_, path_);
     ASSERT_OK(store->Put(KeyedRecord(2)));
     ASSERT_OK(store->Put(Fingerprint{2, 2}, SmallArtifact()));
-    ASSERT_OK(store->Lease(KeyedRecord(2).key, CompileLimits()));
+    ASSERT_OK(store->Lease(KeyedRecord(2).key, WaitLimits()));
     std::shared_ptr<SqliteStore> other = Open(path_);
     ASSERT_NE(other, nullptr);
     EXPECT_EQ(other->Lookup(KeyedRecord(2).key)->match, RecordMatch::kExact);

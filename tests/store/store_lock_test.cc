@@ -94,7 +94,7 @@ TEST_F(StoreLockTest, ALeaseDoesNotWaitForAProgramThatLocksTheWholeLockFile) {
   ASSERT_OK(store);
   FileLock lock(path_, 0, 0);
   std::atomic<bool> cancelled{false};
-  CompileLimits limits;
+  WaitLimits limits;
   limits.timeout_ms = 600000;
   limits.cancelled = &cancelled;
   auto leased = std::async(std::launch::async, [&] { return (*store)->Lease(LockedRecord(1).key, limits).status(); });
@@ -108,7 +108,7 @@ TEST_F(StoreLockTest, ALeaseSaysWhetherAnotherTunesTheKeyOrNobodyCanBeKeptOut) {
   Result<std::shared_ptr<SqliteStore>> two = Open(0);
   ASSERT_OK(one);
   ASSERT_OK(two);
-  CompileLimits at_once;
+  WaitLimits at_once;
   at_once.timeout_ms = 0;
   Result<TuningLease> lease = (*one)->Lease(LockedRecord(1).key, at_once);
   ASSERT_OK(lease);

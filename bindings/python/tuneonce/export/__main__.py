@@ -64,6 +64,8 @@ def main() -> None:
     parser.add_argument("--bytecode-version", default="13.3", help="cuTile: of the Tile IR (default: 13.3)")
     parser.add_argument("--capability", type=int, action="append",
                         help="Triton: compute capability (default: 90 for 9.0); may be given several times")
+    parser.add_argument("--cubin", action="store_true",
+                        help="Triton: its own ptxas's code, which needs no compiler later; default: PTX")
     parser.add_argument("--declaration", type=pathlib.Path, metavar="FILE.py",
                         help="the file that has the Declaration, KERNEL_bundle or bundle (default: the kernel's file)")
     parser.add_argument("--stub", action="append", default=[], metavar="MODULE",
@@ -86,7 +88,8 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
-        declaration, exported = triton.export(kernel, name, declaration, folder, arguments.capability or [90])
+        declaration, exported = triton.export(kernel, name, declaration, folder, arguments.capability or [90],
+                                              "cubin" if arguments.cubin else "ptx")
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")

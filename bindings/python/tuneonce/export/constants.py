@@ -7,12 +7,18 @@ from typing import Any, Callable, Dict, List, Sequence, Union
 from tuneonce.export.declaration_error import DeclarationError
 
 
+def _itself(extent: int) -> int:
+    return extent
+
+
 @dataclasses.dataclass(frozen=True)
 class ConstantOf:
-    """A constant that is the extent of a dim: the kernel is exported once per value, each as a variant that takes tensors
-    of that extent only. No axis: for each extent exactly one value fits, and other extents are refused by name."""
+    """A constant that is the extent of a dim, or the value of a declared scalar that the caller passes, or what `of` makes
+    of it. The kernel is exported once per value, each as a variant that takes tensors of that extent only. No axis: for each
+    extent exactly one value fits, and other extents are refused by name."""
     dim: str
     values: Sequence[int]
+    of: Callable[[int], Union[bool, int, float]] = _itself
 
 
 # A value, an extent, or a function of the config, the other constants and the extents, by name.
@@ -38,7 +44,7 @@ def values_at(constants: Dict[str, Constant], config: Dict[str, Any], of_dims: D
     values = {**of_dims, **config}
     for name, constant in constants.items():
         if isinstance(constant, ConstantOf):
-            values[name] = of_dims[constant.dim]
+            values[name] = constant.of(of_dims[constant.dim])
         elif not isinstance(constant, FunctionType):
             values[name] = constant
     for name, constant in constants.items():

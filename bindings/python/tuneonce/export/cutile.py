@@ -26,7 +26,8 @@ def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisi
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
     rank = len(parameter["dims"])
-    row_divisor = max(1, declaration.alignment // DTYPE_BYTES[parameter["dtype"]])
+    alignment = declaration.alignment_of(parameter["name"])
+    row_divisor = max(1, alignment // DTYPE_BYTES[parameter["dtype"]])
     group = declaration.alias_group_of(parameter["name"])
     divisors = {**(declaration.divisible if divisible else {}),
                 **{d: math.gcd(n, EXTENT_DIVISOR) for d, n in extents.items()}}
@@ -35,7 +36,7 @@ def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisi
                            stride_constant=[None] * (rank - 1) + [1],
                            stride_divisible_by=[row_divisor] * (rank - 1) + [1],
                            shape_divisible_by=[divisors.get(d, 1) for d in parameter["dims"]],
-                           base_addr_divisible_by=declaration.alignment)
+                           base_addr_divisible_by=alignment)
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,
@@ -70,8 +71,11 @@ class Export:
     def assumptions(self) -> List[Dict[str, Any]]:
         result = self.declaration.assumptions(self.divisible)
         for dim, extent in self.extents.items():
-            name, dimension = self.declaration.place_of(dim)
-            result.append({"tensor": name, "dimension": dimension, "extent": extent})
+            if dim in self.declaration.dims:
+                name, dimension = self.declaration.place_of(dim)
+                result.append({"tensor": name, "dimension": dimension, "extent": extent})
+            else:
+                result.append({"scalar": dim, "is": extent})
         return result
 
     def constraint(self, argument: str, values: Dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ import textwrap
 from types import FunctionType
 from typing import Any, Dict, List, Sequence
 
+from tuneonce.export.constants import ConstantOf
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -68,9 +69,10 @@ class CutileKernel:
         strides that it has a parameter for."""
         if "tile" in declaration.parameters_of:
             return list(declaration.parameters_of["tile"])
-        own = {n.lower() for n in self.names}
+        own = {n.lower() for n in self.names if n not in declaration.constants}
+        decide = {c.dim for c in declaration.constants.values() if isinstance(c, ConstantOf)}  # Scalars, too: not passed on.
         names = [(p, p.get("name", p.get("dim"))) for p in declaration.parameters]
-        return [n for p, n in names if p["kind"] in ("tensor", "scalar") or n.lower() in own]
+        return [n for p, n in names if n.lower() in own or (p["kind"] in ("tensor", "scalar") and n not in decide)]
 
     def check(self, declaration: Declaration) -> None:
         """Raises DeclarationError unless the declaration says all of the kernel's parameters, and of nothing else."""

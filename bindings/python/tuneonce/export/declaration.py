@@ -9,6 +9,44 @@ from tuneonce.export.declaration_check import check_axes, check_declaration
 from tuneonce.export.declaration_error import DeclarationError
 
 
+# A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
+Term = Union[int, str, Dict[str, Any], List[Any]]
+
+
+def ceil_div(a: Term, b: Term) -> Term:
+    return {"ceil_div": [a, b]}
+
+
+def floor_div(a: Term, b: Term) -> Term:
+    return {"floor_div": [a, b]}
+
+
+def add(*terms: Term) -> Term:
+    return {"sum": list(terms)}
+
+
+def product(*terms: Term) -> Term:
+    return {"product": list(terms)}
+
+
+def least(*terms: Term) -> Term:
+    return {"min": list(terms)}
+
+
+def greatest(*terms: Term) -> Term:
+    return {"max": list(terms)}
+
+
+def num_sms() -> Term:
+    """Multiprocessors of the device that is launched on."""
+    return {"device": "num_sms"}
+
+
+def blocks(*terms: Term) -> Dict[str, Any]:
+    """The grid of as many blocks as one to three terms say: blocks(product(ceil_div("M", "TM"), ceil_div("N", "TN")))."""
+    return {"pattern": "fixed", "blocks": list(terms)}
+
+
 def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
     return parameter if warmup is None else {**parameter, "warmup": warmup}
 
@@ -45,6 +83,16 @@ def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optiona
             "dimension": dimension, "dtype": dtype}
 
 
+def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
+    """The value of a term, for kernels that take it as a parameter; the caller does not pass it."""
+    return {"name": name, "kind": "derived", "value": value, "dtype": dtype}
+
+
+def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]:
+    """Scratch memory of so many elements, contents undefined; the caller does not pass it."""
+    return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
+
+
 def check_grid(grid: Dict[str, Any]) -> None:
     """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
     try:
@@ -78,8 +126,11 @@ class Declaration:
     alias_groups: sets of tensors that may overlap; all others are assumed not to overlap with one that is written.
     divisible: what extents of dims are divisible by where they are: Tile IR is exported twice then, the variant `tile`
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
-        they are, and are up to a third faster for it.
-    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too.
+        they are, and are up to a third faster for it. Triton: of whole scalars, too.
+    alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too; `alignments` by tensor
+        overrides it.
+    baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
+    targets_of, options_of: by variant name, its `targets` and compiler `options`.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -87,7 +138,7 @@ class Declaration:
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[Optional[int]]] = dataclasses.field(default_factory=dict)
     configs: Optional[Iterable[Any]] = None
-    baseline: Optional[Any] = None
+    baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
     key: Optional[List[Dict[str, str]]] = None
     guards: Sequence[Dict[str, Any]] = ()
@@ -97,11 +148,17 @@ class Declaration:
     alias_groups: Sequence[Sequence[str]] = ()
     divisible: Dict[str, int] = dataclasses.field(default_factory=dict)
     alignment: int = 16
+    alignments: Dict[str, int] = dataclasses.field(default_factory=dict)
     tolerance: Optional[Dict[str, float]] = None
     work: Optional[Dict[str, List[List[Union[int, float, str]]]]] = None
     example: Optional[Dict[str, Any]] = None
     max_configs: Optional[int] = None
     constants: Dict[str, constant_values.Constant] = dataclasses.field(default_factory=dict)
+    unordered: bool = False
+    stand_in: Optional[Dict[str, Any]] = None
+    target_filters: Sequence[Dict[str, Any]] = ()
+    targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
+    options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -117,14 +174,24 @@ class Declaration:
         fixed = {n: v[0] for n, v in truths.items() if len(v) == 1}
         self.constants = {**fixed, **self.constants}
         self.axes = {n: truths.get(n, v) for n, v in self.axes.items() if n not in fixed}
-        for config in [*(self.configs or ()), *([self.baseline] if self.baseline is not None else ())]:
+        for config in [*(self.configs or ()), *self.single_configs()]:
             for name in fixed:
                 config.pop(name, None)
 
+    def single_configs(self) -> List[Dict[str, Any]]:
+        """The baselines and the stand-in."""
+        baselines = self.baseline if isinstance(self.baseline, list) else [self.baseline]
+        return [c.get("config", c) for c in [*baselines, self.stand_in] if c is not None]
+
     def _read_configs(self) -> None:
         """Configs and baseline as dicts, and the axes that only they name."""
-        if self.baseline is not None:
-            self.baseline = config_list.plain([self.baseline])[0]
+        def plain(config: Any) -> Any:
+            return None if config is None else config_list.plain([config])[0]
+        if isinstance(self.baseline, list):
+            self.baseline = [{**each, "config": plain(each["config"])} if "config" in each else plain(each) for each in self.baseline]
+        else:
+            self.baseline = plain(self.baseline)
+        self.stand_in = plain(self.stand_in)
         if self.configs is not None:
             self.configs = config_list.plain(self.configs)
             self.axes = self.axes or config_list.axes_of(self.configs, hints=False)
@@ -179,6 +246,9 @@ class Declaration:
             return list(self.parameters_of[variant])
         return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar")]
 
+    def alignment_of(self, name: str) -> int:
+        return self.alignments.get(name, self.alignment)
+
     def alias_group_of(self, name: str) -> int:
         """A number per alias group; -1 for a tensor in none."""
         for number, group in enumerate(self.alias_groups):
@@ -193,12 +263,14 @@ class Declaration:
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
-            row_divisor = max(1, self.alignment // DTYPE_BYTES[each["dtype"]])
-            result.append({"tensor": name, "aligned": self.alignment})
+            row_divisor = max(1, self.alignment_of(name) // DTYPE_BYTES[each["dtype"]])
+            result.append({"tensor": name, "aligned": self.alignment_of(name)})
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]
         for name, divisor in self.divisible.items() if divisible else ():
+            if name not in self.dims:
+                continue  # A scalar: Triton only.
             tensor_name, dimension = self.place_of(name)
             result.append({"tensor": tensor_name, "dimension": dimension, "extent_divisible_by": divisor})
         return result + self.no_overlaps()
@@ -224,10 +296,17 @@ class Declaration:
         if self.configs is not None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
-                    "tolerance": self.tolerance, "work": self.work, "example": self.example}
+                    "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
+                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "example": self.example}
         result.update({field: value for field, value in optional.items() if value is not None})
-        result["variants"] = list(variants)
+        result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
+
+    def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
+        """`variant` with what `targets_of` and `options_of` say of it."""
+        name = variant["name"]
+        chosen = {"targets": self.targets_of.get(name), "options": self.options_of.get(name)}
+        return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
         """The variant for the CPU device; `source` was copied into the bundle."""

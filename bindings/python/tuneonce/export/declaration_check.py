@@ -40,9 +40,12 @@ def _check_dims(declaration: Any) -> None:
         if dim not in bound:
             raise DeclarationError(f"no tensor has the dim '{dim}': nothing would say its extent")
     for dim in declaration.divisible:
-        if dim not in declaration.dims:
+        if dim not in declaration.dims and not any(p["kind"] == "scalar" and p["name"] == dim for p in declaration.parameters):
             raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
     tensors = [p["name"] for p in declaration.tensors()]
+    for name in declaration.alignments:
+        if name not in tensors:
+            raise DeclarationError(f"alignments names '{name}', which is no tensor; there are: {_listed(tensors)}")
     for group in declaration.alias_groups:
         unknown = [name for name in group if name not in tensors]
         if unknown or len(group) < 2:
@@ -60,10 +63,10 @@ def check_axes(declaration: Any) -> None:
             raise DeclarationError(f"axis '{name}' has the value None; only a hint can be not set")
     if declaration.configs is not None:
         config_list.check_complete(declaration.configs, axes if _has_hints(declaration) else declaration.axes)
-    if declaration.baseline is not None:
+    for config in declaration.single_configs():
         for name in axes:
-            if name not in declaration.baseline:
-                raise DeclarationError(f"the baseline {declaration.baseline} has no value for axis '{name}'")
+            if name not in config:
+                raise DeclarationError(f"the baseline or stand-in {config} has no value for axis '{name}'")
 
 
 def _has_hints(declaration: Any) -> bool:
@@ -74,9 +77,10 @@ def _check_constants(declaration: Any) -> None:
     for name, constant in declaration.constants.items():
         if name in declaration.axes:
             raise DeclarationError(f"'{name}' is an axis and a constant; it is one of them")
-        if isinstance(constant, constants.ConstantOf) and constant.dim not in declaration.dims:
-            raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim; there are: "
-                                   f"{_listed(declaration.dims)}")
+        scalars = [p["name"] for p in declaration.parameters if p["kind"] == "scalar"]
+        if isinstance(constant, constants.ConstantOf) and constant.dim not in [*declaration.dims, *scalars]:
+            raise DeclarationError(f"constant '{name}' is the extent of '{constant.dim}', which is no dim or scalar; there are: "
+                                   f"{_listed([*declaration.dims, *scalars])}")
         if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
     if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):

@@ -94,7 +94,7 @@ def _imported(place: str, run: Callable[[], Any]) -> Any:
         raise DeclarationError(f"{place} needs the module '{error.name}', which is not installed; where it is only named when "
                                f"the file is imported, --stub {(error.name or '').partition('.')[0]} stands in for it") from error
     except Exception as error:  # The file's own code.
-        at = traceback.extract_tb(error.__traceback__)[-1]
-        text = " ".join(str(error).split())
+        at: Any = error if isinstance(error, SyntaxError) else traceback.extract_tb(error.__traceback__)[-1]
+        text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
         raise DeclarationError(f"{place} cannot be imported: {type(error).__name__}: {text} "
                                f"({at.filename}:{at.lineno})") from error

@@ -158,19 +158,18 @@ class TritonKernel:
 
     def _replace_constants(self) -> None:
         """Grids and guards may name what is the same in all configs, and hence no axis: they get its value."""
-        fixed = self.declaration.constants
+        fixed = {n: v for n, v in self.declaration.constants.items() if type(v) is int and n not in self.declaration.dims}
 
         def replaced(value: Any) -> Any:
             if isinstance(value, dict):
-                if set(value) == {"axis"} and value["axis"] in fixed:
-                    return fixed[value["axis"]]
-                return {n: replaced(v) for n, v in value.items()}
-            return [replaced(v) for v in value] if isinstance(value, (list, tuple)) else value
+                return fixed[value["axis"]] if value.get("axis") in fixed else {n: replaced(v) for n, v in value.items()}
+            if isinstance(value, (list, tuple)):
+                return [replaced(v) for v in value]
+            return fixed.get(value, value) if isinstance(value, str) else value
 
-        guards = [{n: fixed.get(v, v) if n in ("at_most", "at_least", "divisible_by") and isinstance(v, str) else v
-                   for n, v in guard.items()} for guard in self.declaration.guards]
-        self.declaration = dataclasses.replace(self.declaration, grid=replaced(self.declaration.grid), guards=guards,
-                                               grids={n: replaced(g) for n, g in self.declaration.grids.items()})
+        self.declaration = dataclasses.replace(
+            self.declaration, grid=replaced(self.declaration.grid), guards=replaced(self.declaration.guards),
+            grids={n: replaced(g) for n, g in self.declaration.grids.items()})
 
     def _check_tuner(self, tuner: Any) -> None:
         by_name = {p.get("name", p.get("dim", "")).lower(): p for p in self.declaration.parameters}

@@ -14,8 +14,8 @@ class Specialization:
     just that. Extents of outer dimensions (a batch, tokens) are left open, so that one token runs the same code as 4096. The
     second, behind it, assumes nothing.
 
-    What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case; and both
-    are for the `extents` that are constants, by dim.
+    What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case, whole
+    scalars too: a seed would hold by chance only. `extents`: those that are constants, and scalars that are, by name.
     """
 
     def __init__(self, declaration: Declaration, is_general: bool, extents: Dict[str, int]) -> None:
@@ -27,7 +27,7 @@ class Specialization:
         outer = {d for t in self._tensors.values() for d in t["dims"][:-1]}
         inner = {t["dims"][-1] for t in self._tensors.values() if len(t["dims"]) > 1 or t["dims"][-1] not in outer}
         self._dims = {d: DIVISOR for d in declaration.dims if d in inner and self._example.get(d, 0) % DIVISOR == 0}
-        self._dims.update(declaration.divisible)
+        self._dims.update({d: n for d, n in declaration.divisible.items() if d in declaration.dims})
 
     def divisor_of(self, parameter: Dict[str, Any]) -> int:
         """What the parameter is assumed to be divisible by; 1 for nothing."""
@@ -36,7 +36,9 @@ class Specialization:
         if self._is_general:
             return 1
         if parameter["kind"] == "tensor":
-            return max(DIVISOR, self._declaration.alignment)
+            return max(DIVISOR, self._declaration.alignment_of(parameter["name"]))
+        if parameter["kind"] == "scalar":
+            return self._declaration.divisible.get(parameter["name"], 1)
         if parameter["kind"] == "dim":
             return self._dims.get(parameter["dim"], 1)
         return DIVISOR if self._has_wide_rows(parameter) else 1
@@ -70,10 +72,15 @@ class Specialization:
             elif parameter["kind"] == "stride":
                 result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"],
                                "stride_divisible_by": divisor})
+            elif parameter["kind"] == "scalar":
+                result.append({"scalar": parameter["name"], "divisible_by": divisor})
             elif parameter["dim"] not in self._extents:
                 tensor, dimension = self._declaration.place_of(parameter["dim"])
                 result.append({"tensor": tensor, "dimension": dimension, "extent_divisible_by": divisor})
-        for dim, extent in self._extents.items():
-            tensor, dimension = self._declaration.place_of(dim)
-            result.append({"tensor": tensor, "dimension": dimension, "extent": extent})
+        for name, value in self._extents.items():
+            if name in self._declaration.dims:
+                tensor, dimension = self._declaration.place_of(name)
+                result.append({"tensor": tensor, "dimension": dimension, "extent": value})
+            else:
+                result.append({"scalar": name, "is": value})
         return result + self._declaration.no_overlaps()

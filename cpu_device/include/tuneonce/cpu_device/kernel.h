@@ -27,6 +27,29 @@ struct tuneonce_block {
   void* shared;
 };
 
+/// A tensor as a kernel gets it that takes a tensor map (a CUtensorMap on a GPU): what cuTensorMapEncodeTiled was given,
+/// innermost dimension first. The kernel copies boxes itself:
+///
+///   static void scale(const tuneonce_block& block, tuneonce_tensor_map x_map, float* y) {
+///     const char* x = static_cast<const char*>(x_map.address);
+///     unsigned rows = x_map.box[1];
+///     ... row r of the tensor begins at x + r * x_map.stride_bytes[0]; rows beyond x_map.extent[1] read as 0 ...
+///   }
+struct tuneonce_tensor_map {
+  void* address;
+  unsigned long long extent[5];        /* In elements. */
+  unsigned long long stride_bytes[4];  /* Of dimension 1 on; the innermost is dense. */
+  unsigned short box[5];               /* In elements. */
+  unsigned char element_stride[5];
+  unsigned char rank;
+  unsigned char dtype;        /* A CUtensorMapDataType, and so on. */
+  unsigned char interleave;
+  unsigned char swizzle;
+  unsigned char l2_promotion;
+  unsigned char oob_fill;
+  unsigned char reserved[27];
+};
+
 /// Place of one parameter in the kernel's parameter area, in bytes.
 struct tuneonce_parameter {
   unsigned offset;

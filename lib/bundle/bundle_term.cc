@@ -1,0 +1,198 @@
+#include "bundle/bundle_term.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+// Most entries of a manifest's lists, far beyond what a kernel has: what is asked of each entry when it is read, and at
+// each launch of a bucket, is bounded by them.
+constexpr std::size_t kMostGuards = 256;
+constexpr std::size_t kMostProducts = 64;
+constexpr std::size_t kMostOperands = 16;
+
+struct Operation {
+  const char* name;
+  std::size_t most;  // Operands; at least two.
+  Term (*combine)(Term, Term);
+};
+constexpr Operation kOperations[] = {
+    {"ceil_div", 2, &CeilDiv},
+    {"floor_div", 2, [](Term a, Term b) { return std::move(a) / std::move(b); }},
+    {"sum", kMostOperands, [](Term a, Term b) { return std::move(a) + std::move(b); }},
+    {"product", kMostOperands, [](Term a, Term b) { return std::move(a) * std::move(b); }},
+    {"min", kMostOperands, &Min},
+    {"max", kMostOperands, &Max},
+};
+
+Result<Term> ReadUnresolved(const BundleSpace& space, const ManifestNode& node);
+
+Result<Term> ReadNumber(const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, node.Int());
+  return Term(value);
+}
+
+Result<Term> ReadName(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
+  TUNEONCE_ASSIGN_OR_RETURN(bool is_axis, space.MeansAxis(node));
+  if (!is_axis) return Term(name.c_str());
+  TUNEONCE_ASSIGN_OR_RETURN(IntAxis axis, space.FindIntAxis(node));
+  return Term(axis, std::move(name));
+}
+
+Result<Term> ReadOperation(const BundleSpace& space, const Operation& operation, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array());
+  if (list->size() < 2 || list->size() > operation.most) {
+    return node.Error(operation.most == 2 ? "expected [dividend, divisor]"
+                                          : absl::StrCat("expected two to ", operation.most, " terms"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Term result, ReadUnresolved(space, list->front()));
+  for (std::size_t i = 1; i < list->size(); ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(Term next, ReadUnresolved(space, (*list)[i]));
+    result = operation.combine(std::move(result), std::move(next));
+  }
+  return result;
+}
+
+/// [[4, "M", "N"], [2, "N"]] is 4 M N + 2 N.
+Result<Term> ReadSumOfProducts(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* products, node.Array(kMostProducts));
+  Term sum(0);
+  for (const ManifestNode& each : *products) {
+    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* factors, each.Array(kMostOperands));
+    if (factors->empty()) return each.Error("expected [number, dim, ...]");
+    TUNEONCE_ASSIGN_OR_RETURN(Term product, ReadNumber(factors->front()));
+    for (std::size_t i = 1; i < factors->size(); ++i) {
+      TUNEONCE_ASSIGN_OR_RETURN(Term factor, ReadName(space, (*factors)[i]));
+      product = std::move(product) * std::move(factor);
+    }
+    sum = &each == &products->front() ? std::move(product) : std::move(sum) + std::move(product);
+  }
+  return sum;
+}
+
+Result<Term> ReadObject(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
+  if (members->size() != 1) return node.Error("a term has one field, which says what it is");
+  const auto& [field, value] = members->front();
+  if (field == "axis") {
+    TUNEONCE_ASSIGN_OR_RETURN(IntAxis axis, space.FindIntAxis(value));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, value.String());
+    return Term(axis, std::move(name));
+  }
+  if (field == "device") {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, value.String());
+    if (name != "num_sms") return value.Error("expected num_sms, got '" + name + "'");
+    return NumSms();
+  }
+  for (const Operation& operation : kOperations) {
+    if (field == operation.name) return ReadOperation(space, operation, value);
+  }
+  auto name = [](std::string* out, const Operation& operation) { out->append(operation.name); };
+  return value.Error(absl::StrCat("unknown field '", field, "'; a term has one of: axis, device, ",
+                                  absl::StrJoin(kOperations, ", ", name)));
+}
+
+Result<Term> ReadUnresolved(const BundleSpace& space, const ManifestNode& node) {
+  switch (node.kind()) {
+    case ManifestNode::Kind::kInt:
+      return ReadNumber(node);
+    case ManifestNode::Kind::kString:
+      return ReadName(space, node);
+    case ManifestNode::Kind::kObject:
+      return ReadObject(space, node);
+    case ManifestNode::Kind::kArray:
+      return ReadSumOfProducts(space, node);
+    default:
+      return node.Error(
+          "expected a whole number, a name of a dim, a scalar or an axis, or a term as {\"ceil_div\": [\"M\", \"TILE_M\"]}");
+  }
+}
+
+/// What a guard is about, with its name.
+struct Subject {
+  Term term = Term(0);
+  std::string name;
+};
+
+Result<Subject> ReadSubject(const BundleSpace& space, const ManifestNode& guard) {
+  Subject subject;
+  int count = 0;
+  for (const char* field : {"dim", "scalar", "term"}) {
+    const ManifestNode* node = guard.Find(field);
+    if (node == nullptr) continue;
+    ++count;
+    if (std::string_view(field) == "dim") TUNEONCE_RETURN_IF_ERROR(space.FindDim(*node).status());
+    if (std::string_view(field) == "scalar") TUNEONCE_RETURN_IF_ERROR(space.FindScalar(*node));
+    TUNEONCE_ASSIGN_OR_RETURN(subject.term, ReadTerm(space, *node));
+    subject.name = subject.term.ToString();
+  }
+  if (count == 1) return subject;
+  return guard.Error("expected one of the fields dim, scalar and term");
+}
+
+/// A term, or true or false.
+Result<Term> ReadBound(const BundleSpace& space, const ManifestNode& node) {
+  if (node.kind() != ManifestNode::Kind::kTruth) return ReadTerm(space, node);
+  TUNEONCE_ASSIGN_OR_RETURN(bool truth, node.Bool());
+  return Term(truth ? 1 : 0);
+}
+
+struct Rule {
+  const char* field;
+  bool (*holds)(std::int64_t value, std::int64_t bound);
+};
+constexpr Rule kRules[] = {{"at_most", [](std::int64_t v, std::int64_t b) { return v <= b; }},
+                           {"at_least", [](std::int64_t v, std::int64_t b) { return v >= b; }},
+                           {"divisible_by", [](std::int64_t v, std::int64_t b) { return b > 0 && v % b == 0; }},
+                           {"is", [](std::int64_t v, std::int64_t b) { return v == b; }}};
+
+Status ReadGuard(const BundleSpace& space, const ManifestNode& guard, SearchSpace* guarded) {
+  TUNEONCE_RETURN_IF_ERROR(
+      guard.CheckFields({"dim", "scalar", "term", "at_most", "at_least", "divisible_by", "is"}));
+  TUNEONCE_ASSIGN_OR_RETURN(Subject subject, ReadSubject(space, guard));
+  bool any = false;
+  for (const Rule& rule : kRules) {
+    const ManifestNode* node = guard.Find(rule.field);
+    if (node == nullptr) continue;
+    any = true;
+    TUNEONCE_ASSIGN_OR_RETURN(Term bound, ReadBound(space, *node));
+    guarded->AddGuard(absl::StrCat(subject.name, " ", rule.field, " ", bound.ToString()),
+                      [term = subject.term, bound, holds = rule.holds](const Config& config, const Problem& problem) {
+                        std::int64_t value = term.Value(config, problem), limit = bound.Value(config, problem);
+                        return value != Term::kNoValue && limit != Term::kNoValue && holds(value, limit);
+                      });
+  }
+  return any ? Status() : guard.Error("expected one of the fields at_most, at_least, divisible_by and is");
+}
+
+}  // namespace
+
+Result<Term> ReadTerm(const BundleSpace& space, const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(Term term, ReadUnresolved(space, node));
+  if (Status resolved = term.Resolve(space.names(), Term::kNoValue + 1); !resolved.ok()) {
+    return node.Error(resolved.message());
+  }
+  return term;
+}
+
+Result<Term> ReadTermField(const BundleSpace& space, const ManifestNode& node, std::string_view field) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* term, node.Get(field));
+  return ReadTerm(space, *term);
+}
+
+Status ReadGuards(const BundleSpace& space, const ManifestNode& root, SearchSpace* guarded) {
+  const ManifestNode* guards = root.Find("guards");
+  if (guards == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, guards->Array(kMostGuards));
+  for (const ManifestNode& guard : *list) TUNEONCE_RETURN_IF_ERROR(ReadGuard(space, guard, guarded));
+  return Status();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

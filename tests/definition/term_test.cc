@@ -1,0 +1,141 @@
+#include <limits>
+
+#include "testing/device_test.h"
+#include "tuneonce/geometry.h"
+#include "tuneonce/grid.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+class TermTest : public ::testing::Test {
+ protected:
+  TermTest() {
+    config_ = space_.Enumerate(Target())->front();
+    problem_.dims = Dims(3);
+    problem_.dims[Dim{0}] = 1000;
+    problem_.dims[Dim{1}] = 500;
+    problem_.dims[Dim{2}] = kMost;
+    problem_.target.num_sms = 132;
+    problem_.values = {&causal_, &count_, &large_};
+    problem_.dtypes = {DType::kBool, DType::kInt32, DType::kUInt64};
+  }
+  Result<std::int64_t> Evaluate(Term term) {
+    TUNEONCE_RETURN_IF_ERROR(term.Resolve(names_, Term::kNoValue + 1));
+    return term.Evaluate(config_, problem_);
+  }
+  Dim3 Blocks(Grid grid) {
+    EXPECT_OK(grid.Resolve(names_));
+    return grid(config_, problem_);
+  }
+
+  const bool causal_ = true;
+  const std::int32_t count_ = -7;
+  const std::uint64_t large_ = ~std::uint64_t{0};
+  const TermNames names_ = {{"M", "N", "HUGE"},
+                            {{"causal", DType::kBool, 0},
+                             {"count", DType::kInt32, 1},
+                             {"large", DType::kUInt64, 2},
+                             {"eps", DType::kFloat32, 3}}};
+  SearchSpace space_;
+  IntAxis tile_ = space_.AddAxis("TILE", {64});
+  IntAxis zero_ = space_.AddAxis("ZERO", {0});
+  IntAxis occupancy_ = space_.AddHintAxis("occupancy", {2});
+  Config config_;
+  Problem problem_;
+};
+
+TEST_F(TermTest, NumbersDimsAxesAndScalarsAreComputedWith) {
+  struct Case {
+    Term term;
+    std::int64_t value;
+    const char* text;
+  };
+  const Case cases[] = {
+      {CeilDiv("M", tile_) * CeilDiv("N", tile_), 16 * 8, "ceil_div(M=1000, TILE=64) * ceil_div(N=500, TILE=64)"},
+      {Term("M") / tile_ + 1, 16, "floor_div(M=1000, TILE=64) + 1"},
+      {(Term("M") + "N") * 2, 3000, "(M=1000 + N=500) * 2"},
+      {Min(NumSms() * occupancy_, "M"), 264, "min(num_sms=132 * occupancy=2, M=1000)"},
+      {Max("M", Dim{1}), 1000, "max(M=1000, N=500)"},
+      {Term("M") * "causal" + "count", 993, "M=1000 * causal=1 + count=-7"},
+      {Term(-3) * "count", 21, "-3 * count=-7"},
+  };
+  for (const Case& each : cases) {
+    Result<std::int64_t> value = Evaluate(each.term);
+    ASSERT_OK(value);
+    EXPECT_EQ(*value, each.value) << each.text;
+    Term resolved = each.term;
+    ASSERT_OK(resolved.Resolve(names_, Term::kNoValue + 1));
+    EXPECT_EQ(resolved.ToString(config_, problem_), each.text);
+    EXPECT_EQ(resolved.Value(config_, problem_), each.value);
+  }
+}
+
+TEST_F(TermTest, WhatHasNoValueIsSaidAndNeverComputed) {
+  struct Case {
+    Term term;
+    const char* message;
+  };
+  const Case cases[] = {
+      {CeilDiv("M", zero_), "ceil_div(M=1000, ZERO=0) divides by less than 1"},
+      {1 + Term("M") / (Term("N") + -500) * 0, "floor_div(M=1000, N=500 + -500) divides by less than 1"},
+      {CeilDiv("count", tile_), "ceil_div(count=-7, TILE=64) divides a negative number"},
+      {Term("HUGE") * 2, "HUGE=9223372036854775807 * 2 does not fit 64 bits"},
+      {Term("HUGE") + 1, "does not fit 64 bits"},
+      {(Term("HUGE") + 1) * -1, "HUGE=9223372036854775807 + 1 does not fit 64 bits"},
+      {Term(kMost) * -1 + -1, "does not fit"},  // It fits, but is the number that stands for none.
+      {Term("large") / 2, "large, which has no value that fits 64 bits"},
+  };
+  for (const Case& each : cases) {
+    Term term = each.term;
+    ASSERT_OK(term.Resolve(names_, Term::kNoValue + 1));
+    EXPECT_EQ(term.Value(config_, problem_), Term::kNoValue) << each.message;
+    EXPECT_ERROR(term.Evaluate(config_, problem_), StatusCode::kInvalidArgument, each.message);
+  }
+  Grid grid = Grid::Fixed(Min(5, CeilDiv("M", zero_)));
+  GeometryFn geometry(grid);
+  ASSERT_OK(geometry.Resolve(names_));
+  EXPECT_FALSE(geometry(config_, problem_).IsLaunchable()) << "no value is not the least of two";
+  EXPECT_ERROR(geometry.Check(config_, problem_), StatusCode::kInvalidArgument,
+               "the grid: ceil_div(M=1000, ZERO=0) divides by less than 1");
+}
+
+TEST_F(TermTest, NamesOfNothingAndNumbersWithAFractionAreRefused) {
+  struct Case {
+    Term term;
+    const char* message;
+  };
+  const Case cases[] = {
+      {CeilDiv("Q", tile_), "unknown dim 'Q'; the kernel has: M, N, HUGE, and the scalars causal, count, large, eps"},
+      {Term("M") * "eps", "the scalar 'eps' is a float32; only whole numbers and truth values"},
+      {Min(1, Dim{3}), "there is no dim number 3"},
+  };
+  for (const Case& each : cases) EXPECT_ERROR(Evaluate(each.term), StatusCode::kInvalidArgument, each.message);
+}
+
+TEST_F(TermTest, ThePatternsAreShortFormsOfTerms) {
+  const Term tiles = CeilDiv("M", tile_) * CeilDiv("N", 128);
+  EXPECT_EQ(Blocks(Grid::OneD({"M", tile_})), Blocks(Grid::Fixed(CeilDiv("M", tile_))));
+  EXPECT_EQ(Blocks(Grid::TileCoverage({{"M", tile_}, {"N", 128}})),
+            Blocks(Grid::Fixed(CeilDiv("M", tile_), CeilDiv("N", 128))));
+  for (int ctas : {1, 2}) {
+    EXPECT_EQ(Blocks(Grid::PersistentTiles({{"M", tile_}, {"N", 128}}, ctas, occupancy_)),
+              Blocks(Grid::Fixed(Min(NumSms() / ctas, tiles) * occupancy_)));
+  }
+  EXPECT_EQ(Blocks(Grid::PersistentRows("M", occupancy_)), Blocks(Grid::Fixed(Min(NumSms() * occupancy_, "M"))));
+  EXPECT_EQ(Blocks(Grid::Attention2D({"M", tile_}, 3, 5)), Blocks(Grid::Fixed(CeilDiv("M", tile_), 15)));
+  EXPECT_EQ(Blocks(Grid::Fixed(Min(NumSms(), tiles), 3)), (Dim3{64, 3, 1})) << "a batch beside any pattern";
+}
+
+TEST_F(TermTest, ACopyIsResolvedApartFromItsOriginal) {
+  Term term = Term("N") * 2;
+  Term copy = term;
+  ASSERT_OK(term.Resolve(TermNames{{"N"}, {}}, 1));
+  ASSERT_OK(copy.Resolve(names_, 1));
+  EXPECT_EQ(copy.Value(config_, problem_), 1000);
+  EXPECT_EQ(term.Value(config_, problem_), 2000);
+}
+
+}  // namespace
+}  // namespace tuneonce
