@@ -14,7 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass(frozen=True)
 class PublicKernel:
-    """A line of the list. root: the list's folder, beside which declarations and cases lie."""
+    """A line of the list. root: the list's folder, in which declarations and cases lie. options: of the exporter. stubs: modules
+    that the kernel's file only names when it is imported, which need not be installed to export it."""
     name: str
     package: str
     language: str
@@ -25,6 +26,8 @@ class PublicKernel:
     family: str
     shapes: Sequence[Dict[str, int]]
     root: pathlib.Path
+    options: Sequence[str] = ()
+    stubs: Sequence[str] = ()
 
     @property
     def id(self) -> str:
@@ -76,6 +79,8 @@ def read(path: pathlib.Path) -> List[PublicKernel]:
             PublicKernel(language=package["language"],
                          version=package.get("pypi") or package.get("commit", ""),
                          root=path.resolve().parent,
+                         options=package.get("export", ()),
+                         stubs=package.get("stub", ()),
                          **line))
     return kernels
 

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import importlib.util
 import json
 import pathlib
 import shutil
@@ -22,32 +23,38 @@ REFUSAL = 300  # Characters of a refusal that are kept.
 
 
 def export(kernel: PublicKernel, work: pathlib.Path) -> Dict[str, Any]:
-    """Exports into WORK/bundles/PACKAGE/NAME, unless what lies there was made from this declaration."""
+    """Exports into WORK/bundles/PACKAGE/NAME, unless what lies there was made of the same."""
     bundle = work / "bundles" / kernel.id
     if not kernel.declaration.is_file():
         return {"exported": False, "refusal": f"there is no declaration {kernel.declaration.relative_to(kernel.root)}"}
-    made_from = hashlib.sha256(kernel.declaration.read_bytes() + kernel.version.encode()).hexdigest()
     result: Dict[str, Any] = {"declaration_lines": lines_of(kernel.declaration)}
-    stamp = bundle / "made_from"
-    if stamp.is_file() and stamp.read_text() == made_from:
+    command = [sys.executable, "-m", "tuneonce.export", kernel.language, kernel.source(work / "packages"), *kernel.options]
+    for stub in kernel.stubs:
+        command += [] if importlib.util.find_spec(stub) else ["--stub", stub]
+    stamp, made_of = bundle / "made_of", digest_of(kernel)
+    if stamp.is_file() and stamp.read_text() == made_of:
         return {**result, "exported": True, **contents_of(bundle)}
     shutil.rmtree(bundle, ignore_errors=True)
     bundle.parent.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    done = subprocess.run([
-        sys.executable, "-m", "tuneonce.export", kernel.language,
-        kernel.source(work / "packages"), "--declaration",
-        str(kernel.declaration), "-o",
-        str(bundle)],
-                          capture_output=True,
-                          text=True,
-                          check=False)
+    command += ["--declaration", str(kernel.declaration), "-o", str(bundle)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     result["export_s"] = time.monotonic() - start
     if done.returncode != 0 or not (bundle / "manifest.json").is_file():
         shutil.rmtree(bundle, ignore_errors=True)
         return {**result, "exported": False, **refusal_of(done.stderr)}
-    stamp.write_text(made_from)
+    stamp.write_text(made_of)
     return {**result, "exported": True, **contents_of(bundle)}
+
+
+def digest_of(kernel: PublicKernel) -> str:
+    """Of what decides an export: the declaration, the package's version, the exporter and its options."""
+    digest = hashlib.sha256(repr((kernel.version, kernel.kernel, list(kernel.options))).encode())
+    digest.update(kernel.declaration.read_bytes())
+    exporter = importlib.util.find_spec("tuneonce.export")
+    for file in sorted(pathlib.Path(exporter.origin).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def contents_of(bundle: pathlib.Path) -> Dict[str, Any]:
