@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass(frozen=True)
 class PublicKernel:
-    """A line of the list. root: the list's folder, in which declarations and cases lie. options: of the exporter. stubs: modules
-    that the kernel's file only names when it is imported, which need not be installed to export it."""
+    """A line of the list. root: the list's folder, with the declarations and cases. options: of the exporter. stubs:
+    modules that the kernel's file only names when it is imported, and that need not be installed to export it."""
     name: str
     package: str
     language: str
@@ -86,7 +86,7 @@ def read(path: pathlib.Path) -> List[PublicKernel]:
 
 
 def chosen(kernels: Sequence[PublicKernel], patterns: Sequence[str]) -> List[PublicKernel]:
-    """Those that have one of the patterns in PACKAGE/NAME; all without. Raises ValueError for a pattern of no kernel."""
+    """Those with one of the patterns in PACKAGE/NAME; all without any. Raises ValueError for a pattern of no kernel."""
     for pattern in patterns:
         if not any(pattern in kernel.id for kernel in kernels):
             raise ValueError(f"no kernel of the list has '{pattern}' in its PACKAGE/NAME")
@@ -108,7 +108,7 @@ def lines_of(declaration: pathlib.Path) -> int:
 
 
 def definitions_of(source: str) -> str:
-    """A script's kernels (what triton.jit decorates) and what they use, each on its own lines, so that importing it runs
+    """A script's kernels (what triton.jit decorates) and what they use, each on its own lines, so that its import runs
     nothing else."""
     rows = source.split("\n")
     body = ast.parse(source).body

@@ -121,8 +121,8 @@ def without_buckets(bundle: pathlib.Path, copy: pathlib.Path) -> Optional[pathli
 
 
 def errors_of(case: Case, at_home: Case, expected: Dict[str, Any]) -> Dict[str, Any]:
-    """The largest difference of ours and of home's to the reference, as parts of its largest value; where there is none,
-    of ours to home's. Wrong is what exceeds the tolerance, unless home's own result is half as far off."""
+    """The largest difference of ours and of home's to the reference, as parts of its largest value; without one, of
+    ours to home's. Wrong is what exceeds the tolerance, unless home's own result is half as far off."""
     ours, home, wrong = 0.0, 0.0, []
     for name in case.outputs:
         wanted = expected.get(name, at_home.arguments[name])

@@ -1,6 +1,6 @@
 """One public kernel in a process of its own: exported, then measured. run.py starts it; --result gets what it found.
 
-one_kernel.py --list LIST --kernel PACKAGE/NAME --work FOLDER --result FILE [--device cuda] [--export-only]
+one_kernel.py --list LIST --kernel PACKAGE/NAME --work FOLDER --result FILE --time-limit S [...]
 """
 import argparse
 import contextlib
@@ -10,6 +10,7 @@ import importlib.util
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,8 @@ def export(kernel: PublicKernel, work: pathlib.Path) -> Dict[str, Any]:
     if not kernel.declaration.is_file():
         return {"exported": False, "refusal": f"there is no declaration {kernel.declaration.relative_to(kernel.root)}"}
     result: Dict[str, Any] = {"declaration_lines": lines_of(kernel.declaration)}
-    command = [sys.executable, "-m", "tuneonce.export", kernel.language, kernel.source(work / "packages"), *kernel.options]
+    command = [sys.executable, "-m", "tuneonce.export", kernel.language, kernel.source(work / "packages")]
+    command += kernel.options
     for stub in kernel.stubs:
         command += [] if importlib.util.find_spec(stub) else ["--stub", stub]
     stamp, made_of = bundle / "made_of", digest_of(kernel)
@@ -69,14 +71,16 @@ def refusal_of(text: str) -> Dict[str, Any]:
 
 
 @contextlib.contextmanager
-def alone(work: pathlib.Path) -> Iterator[None]:
-    """Only one process measures; the others may import and export meanwhile."""
+def alone(work: pathlib.Path, limit_s: float) -> Iterator[None]:
+    """Only one process measures; the others may import and export meanwhile. The time that one waits is not limited."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
     with open(work / "device.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        signal.setitimer(signal.ITIMER_REAL, limit_s)
         yield
 
 
-def measure(kernel: PublicKernel, work: pathlib.Path, device: str, save: Any) -> Dict[str, Any]:
+def measure(kernel: PublicKernel, work: pathlib.Path, device: str, limit_s: float, save: Any) -> Dict[str, Any]:
     from measuring import Measuring
     result: Dict[str, Any] = {"shapes": []}
     with tempfile.TemporaryDirectory() as scratch:
@@ -84,7 +88,7 @@ def measure(kernel: PublicKernel, work: pathlib.Path, device: str, save: Any) ->
             import torch
             torch.zeros(1, device=device)  # The context, which is nobody's to pay.
         measuring = Measuring(kernel, work / "bundles" / kernel.id, work / "packages", pathlib.Path(scratch), device)
-        with alone(work):
+        with alone(work, limit_s):
             start = time.monotonic()
             for shape in kernel.shapes:
                 result["shapes"].append(measuring.shape(shape))
@@ -100,9 +104,12 @@ def main() -> None:
     parser.add_argument("--kernel", required=True)
     parser.add_argument("--work", type=pathlib.Path, required=True)
     parser.add_argument("--result", type=pathlib.Path, required=True)
+    parser.add_argument("--time-limit", type=float, required=True, metavar="SECONDS",
+                        help="of exporting, and again of measuring: then SIGALRM ends this process, whatever it does")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--export-only", action="store_true")
     arguments = parser.parse_args()
+    signal.setitimer(signal.ITIMER_REAL, arguments.time_limit)
     kernel = next(k for k in read(arguments.list) if k.id == arguments.kernel)
     result: Dict[str, Any] = {"kernel": kernel.id, "family": kernel.family, "language": kernel.language}
 
@@ -113,7 +120,7 @@ def main() -> None:
     save(export(kernel, arguments.work))
     if not arguments.export_only and result["exported"]:
         try:
-            save(measure(kernel, arguments.work, arguments.device, save))
+            save(measure(kernel, arguments.work, arguments.device, arguments.time_limit, save))
         except Exception as error:
             traceback.print_exc()
             save({"failure": f"{type(error).__name__}: {error}".split("\n")[0][:REFUSAL]})

@@ -7,22 +7,24 @@ Results are appended to FILE as they come, and kernels that are in it are not ru
 and go on. At the end stands the table of all that FILE has. Exit code 0 if nothing was refused, failed, slow or wrong.
 """
 import argparse
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 import zipfile
-from typing import Any, Dict, List, Sequence
+from typing import IO, Any, Dict, List, Sequence
 
 import report
 from kernel_list import HERE, PublicKernel, chosen, definitions_of, is_module, read
 
 JOBS = 3  # One measures, the others import and export meanwhile.
-TIME_LIMIT_S = 300  # For one kernel, the waiting for the device included.
+TIME_LIMIT_S = 300  # For exporting one kernel, and for measuring it.
 
 
 class Runner:
@@ -61,40 +63,43 @@ class Runner:
     def _one(self, kernel: PublicKernel) -> Dict[str, Any]:
         options = self._options
         start = time.monotonic()
-        with tempfile.TemporaryDirectory(
-        ) as home:  # Caches of compilers lie here, so that each kernel finds them empty.
-            found, log = pathlib.Path(home) / "result.json", options.work / "logs" / (kernel.id.replace("/", ".") +
-                                                                                      ".txt")
-            log.parent.mkdir(parents=True, exist_ok=True)
-            command = [
-                sys.executable,
-                str(HERE / "one_kernel.py"), "--list",
-                str(options.list), "--kernel", kernel.id, "--work",
-                str(options.work), "--result",
-                str(found), "--device", options.device]
+        log = options.work / "logs" / f"{kernel.package}.{kernel.name}.txt"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory() as caches:
+            found = pathlib.Path(caches) / "result.json"
+            paths = {"list": options.list, "kernel": kernel.id, "work": options.work, "result": found}
+            paths["time-limit"] = options.time_limit
+            command = [sys.executable, str(HERE / "one_kernel.py"), "--device", options.device]
+            command += [word for name, value in paths.items() for word in (f"--{name}", str(value))]
             command += ["--export-only"] if options.export_only else []
             with open(log, "w") as output:
-                process = subprocess.Popen(command,
-                                           stdout=output,
-                                           stderr=subprocess.STDOUT,
-                                           env=self._environment(home))
-                try:
-                    ended = f"it ended with exit code {process.wait(options.time_limit)}"
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-                    ended = f"it ran longer than {options.time_limit} s"
-            result = json.loads(found.read_text()) if found.is_file() else {
-                "kernel": kernel.id, "exported": False, "refusal": ended}
-            if process.returncode != 0 and result["exported"]:
+                code = run_group(command, output, self._environment(caches))
+            result = json.loads(found.read_text()) if found.is_file() else {"kernel": kernel.id, "exported": False}
+            ended = f"it ended with exit code {code}"
+            if code == -signal.SIGALRM:
+                ended = f"it ran longer than {options.time_limit} s"
+            if not found.is_file():
+                result["refusal"] = ended
+            elif code != 0:
                 result["failure"] = f"{ended}; see logs/{log.name}"
         return {**result, "seconds": round(time.monotonic() - start, 1)}
 
-    def _environment(self, home: str) -> Dict[str, str]:
+    def _environment(self, caches: str) -> Dict[str, str]:
+        """Ours, with the packages found and every compiler's cache empty."""
         paths = [str(self._options.work / "packages"), str(HERE), os.environ.get("PYTHONPATH", "")]
-        return {
-            **os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p), "HOME": home, "XDG_CACHE_HOME":
-            f"{home}/cache", "TRITON_CACHE_DIR": f"{home}/triton", "CUDA_TILE_CACHE_DIR": f"{home}/cutile"}
+        names = ("XDG_CACHE_HOME", "TRITON_CACHE_DIR", "CUDA_TILE_CACHE_DIR", "CUDA_CACHE_PATH", "FLAGGEMS_CACHE_DIR")
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in paths if p),
+                **{name: f"{caches}/{name.lower()}" for name in names}}
+
+
+def run_group(command: Sequence[str], output: IO[str], environment: Dict[str, str]) -> int:
+    """The command's exit code. What it started and left behind is ended with it."""
+    process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT,
+                               env=environment, start_new_session=True)
+    code = process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    return code
 
 
 def line_of(result: Dict[str, Any]) -> str:
@@ -133,7 +138,8 @@ def main() -> int:
     parser.add_argument("--results", type=pathlib.Path, help="default: WORK/results.jsonl, or WORK/exports.jsonl")
     parser.add_argument("--again", action="store_true", help="run what the results have, too")
     parser.add_argument("--jobs", type=int, default=JOBS)
-    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT_S, metavar="SECONDS", help="of one kernel")
+    parser.add_argument("--time-limit", type=float, default=TIME_LIMIT_S, metavar="SECONDS",
+                        help="of exporting a kernel, and of measuring it")
     parser.add_argument("--stop-after", type=float, default=1e9, metavar="SECONDS", help="start no kernel later")
     parser.add_argument("--json", type=pathlib.Path, help="write everything there, with the machine and the versions")
     options = parser.parse_args()
