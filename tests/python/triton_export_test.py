@@ -141,6 +141,17 @@ def test_an_autotuned_kernel_brings_its_configs():
     assert [".maxnreg 128" in export.code(artifact=i) for i in range(3)] == [False, False, True]
 
 
+def test_a_file_may_ask_for_the_target_while_it_is_imported():
+    from triton.runtime import driver
+    from tuneonce.export import triton_driver
+    Export("matmul")
+    if isinstance(driver.active, triton_driver.ExportDriver):  # On a machine with a GPU the real one is asked.
+        assert "num_ctas" in Export("matmul").axes()
+        driver.set_active(triton_driver.ExportDriver(80))
+        assert "num_ctas" not in Export("matmul", "--capability", "80").axes()
+        driver.set_active(triton_driver.ExportDriver(90))
+
+
 def test_a_declarations_axes_replace_a_kernels_configs():
     export = Export("relu")
     assert export.axes() == {"TILE_M": [64], "occupancy": [1, 2]}, export.error

@@ -11,4 +11,5 @@ bundle = Declaration(
                 tensor("sorted_token_ids_ptr", "int32", ["EM"]), tensor("expert_ids_ptr", "int32", ["T"]),
                 tensor("num_tokens_post_padded_ptr", "int32", ["L"]), dim("EM"), dim("num_valid_tokens")],
     constants={"N": ConstantOf("N", [2048]), "K": ConstantOf("K", [2048]), "A_STRIDE_1": lambda c: c["K"], **SIZES},
-    grid={"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["EM", 128]}, {"ceil_div": ["N", 128]}]}]}, divisible={"A": 16})
+    grid={"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["EM", 128]}, {"ceil_div": ["N", 128]}]}]},
+    divisible={"A": 16, "EM": 16, "num_valid_tokens": 16})

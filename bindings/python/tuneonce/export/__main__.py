@@ -1,5 +1,6 @@
 """python -m tuneonce.export: see the package's docstring."""
 import argparse
+import importlib.util
 import json
 import pathlib
 import shutil
@@ -80,6 +81,12 @@ def main() -> None:
 
 
 def export_one(spec: str, arguments: argparse.Namespace) -> None:
+    capabilities = arguments.capability or [90]
+    if arguments.language == "triton":
+        if importlib.util.find_spec("triton") is None:
+            raise DeclarationError("the exporter from Triton needs triton, which is not installed: pip install triton")
+        from tuneonce.export import triton_driver
+        triton_driver.stand_in(max(capabilities))
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +95,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
         exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
-        declaration, exported = triton.export(kernel, name, declaration, folder, arguments.capability or [90],
+        declaration, exported = triton.export(kernel, name, declaration, folder, capabilities,
                                               "cubin" if arguments.cubin else "ptx")
     write(folder, name, declaration, file, exported)
     for variant in exported:

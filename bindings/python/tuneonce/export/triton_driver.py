@@ -1,0 +1,30 @@
+"""What a kernel's file may ask Triton's driver for while it is imported, on a machine without a GPU."""
+from typing import Any
+
+from triton.backends.compiler import GPUTarget
+from triton.runtime import driver
+
+
+class ExportDriver:
+    """Stands in for a GPU's: lists of configs depend on the target, scripts name their device. It launches nothing."""
+
+    def __init__(self, capability: int) -> None:
+        self._capability = capability
+
+    def get_current_target(self) -> GPUTarget:
+        return GPUTarget("cuda", self._capability, 32)
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+        return torch.device("cuda", self.get_current_device())
+
+
+def stand_in(capability: int) -> None:
+    """For `capability`, unless there is a GPU."""
+    try:
+        driver.active.get_current_target()
+    except RuntimeError:  # No active driver.
+        driver.set_active(ExportDriver(capability))
