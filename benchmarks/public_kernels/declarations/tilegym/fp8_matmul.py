@@ -12,4 +12,5 @@ bundle = Declaration(
     constants={"M": ConstantOf("M", [128, 4096]), "N": ConstantOf("N", [4096]), "K": ConstantOf("K", [4096]), **SIZES, **STRIDES},
     axes={"BLOCK_SIZE_M": [16, 32, 64, 128], "SWAP_AB": [1, 0]}, hint_axes={"occupancy": [1, 2, 4], "num_ctas": [1]},
     baseline={"BLOCK_SIZE_M": 128, "SWAP_AB": 0, "occupancy": 1, "num_ctas": 1},
-    grid={"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["M", "BLOCK_SIZE_M"]}, {"ceil_div": ["N", 128]}]}]})
+    grid={"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["M", "BLOCK_SIZE_M"]}, {"ceil_div": ["N", 128]}]}]},
+    divisible={"GK": 16, "GN": 16})

@@ -8,4 +8,4 @@ bundle = Declaration(
                 scalar("qk_scale", "float32", warmup=0.07), dim("H")],
     constants={"TILE_D": ConstantOf("D", [128]), "TILE_KPE": ConstantOf("R", [64]), "QUERY_GROUP_SIZE": 0},
     configs=[dict(TILE_M=m, TILE_N=n, num_ctas=1, occupancy=o) for o in (1, 2) for m in (64, 128, 256)[:4 - o] for n in (64, 128)],
-    grid={"pattern": "attention_2d", "tiles": [["S", {"axis": "TILE_M"}]], "batch": "B", "heads": "H"}, divisible={"S": 16})
+    grid={"pattern": "attention_2d", "tiles": [["S", {"axis": "TILE_M"}]], "batch": "B", "heads": "H"}, divisible={"S": 16, "H": 16})

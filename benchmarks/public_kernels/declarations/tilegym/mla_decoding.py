@@ -8,4 +8,4 @@ bundle = Declaration(
                 scalar("sm_scale", "float32", warmup=0.04)],
     constants={"TILE_D": ConstantOf("D", [512]), "TILE_H": 16, "TILE_N": 64, "TILE_KPE": ConstantOf("R", [64]),
                "S_KV": ConstantOf("S", [1024, 4096]), "EVEN_N": lambda c: c["S"] % 64 == 0},
-    grid={"pattern": "tile_coverage", "tiles": [["H", 16], ["B", 1]]}, divisible={"H": 16})
+    grid={"pattern": "tile_coverage", "tiles": [["H", 16], ["B", 1]]}, divisible={"H": 16, "B": 16})

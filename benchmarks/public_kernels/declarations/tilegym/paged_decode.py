@@ -12,4 +12,4 @@ bundle = Declaration(
     constants={"PAGE_SIZE": ConstantOf("PS", [64]), "N_KV_HEADS": ConstantOf("G", [4]), "BLOCK_D": ConstantOf("D", [128]),
                "QUERY_GROUP_SIZE": ConstantOf("H", [32], lambda h: h // 4), **FIXED},
     configs=[dict(BLOCK_H=8, BLOCK_N=n, LOAD_BLOCK_N=64, NUM_PAGES_PER_BLOCK=n // 64, occupancy=o) for n in (64, 128) for o in (1, 2)],
-    grid={"pattern": "fixed", "blocks": ["B", "G"]})
+    grid={"pattern": "fixed", "blocks": ["B", "G"]}, divisible={"B": 16, "P": 16, "E": 16})

@@ -4,7 +4,8 @@ INTS = (("actual_seq_lens_q", "B"), ("actual_seq_lens_kv", "B"), ("batch_offsets
 FIXED = dict(K_SCALE=128**-0.5, V_SCALE=1.0, BLOCK_R=0, IS_CAUSAL=True)
 
 bundle = Declaration(
-    dims=["T", "H", "D", "P", "PS", "G", "B", "E"],  # The grid is that of sequences of one length.
+    # The grid is that of sequences of one length.
+    dims=["T", "H", "D", "P", "PS", "G", "B", "E"], divisible={"T": 16, "P": 16, "E": 16},
     parameters=[tensor("query", "float16", ["T", "H", "D"]),
                 *(tensor(x, "float16", ["P", "PS", "G", "D"]) for x in ("key_cache", "value_cache")),
                 *(tensor(x, "int32", [d]) for x, d in INTS), tensor("output", "float16", ["T", "H", "D"], "out"),
@@ -12,4 +13,4 @@ bundle = Declaration(
     constants={"PAGE_SIZE": ConstantOf("PS", [64]), "N_KV_HEADS": ConstantOf("G", [8]), "BLOCK_D": ConstantOf("D", [128]),
                "QUERY_GROUP_SIZE": ConstantOf("H", [32], lambda h: h // 8), **FIXED},
     configs=[dict(BLOCK_M=128, BLOCK_N=n, LOAD_BLOCK_N=min(n, 64), occupancy=1) for n in (32, 64, 128)],
-    divisible={"T": 16}, grid={"pattern": "fixed", "blocks": ["B", "H", {"ceil_div": [{"floor_div": ["T", "B"]}, "BLOCK_M"]}]})
+    grid={"pattern": "fixed", "blocks": ["B", "H", {"ceil_div": [{"floor_div": ["T", "B"]}, "BLOCK_M"]}]})

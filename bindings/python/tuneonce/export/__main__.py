@@ -20,7 +20,10 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
     variants = list(exported)
     before = manifest_path.read_text() if manifest_path.exists() else None
     if before is not None:
-        known = json.loads(before)
+        try:
+            known = json.loads(before)
+        except ValueError as error:
+            raise SystemExit(f"{manifest_path} is no manifest: {error}; remove it, or export to another folder") from None
         replaced = {"cpu", *(v["name"] for v in exported)}
         again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
         variants = [v for v in known["variants"] if v["name"] not in replaced and
@@ -76,7 +79,7 @@ def main() -> None:
     for spec in arguments.kernels:
         try:
             export_one(spec, arguments)
-        except DeclarationError as error:
+        except (DeclarationError, OSError) as error:
             raise SystemExit(f"{spec}: {error}")
 
 

@@ -120,7 +120,11 @@ class Export:
                   "grid": self.declaration.grids.get("tile", self.declaration.grid), "assumptions": self.assumptions(),
                   "artifacts": artifacts}
         options = self.kernel.options()
-        return {**result, "options": options} if options else result
+        if options:
+            result["options"] = options
+        if "backend" in self.declaration.axes:
+            result["backend"] = "tile"  # Whatever the variant's own name: they stand in for each other.
+        return result
 
 
 def is_constant(value: Any) -> bool:

@@ -5,6 +5,7 @@ import textwrap
 from types import FunctionType
 from typing import Any, Dict, List, Sequence
 
+from tuneonce.export.config_list import HINTS
 from tuneonce.export.constants import ConstantOf
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
@@ -76,16 +77,17 @@ class CutileKernel:
 
     def check(self, declaration: Declaration) -> None:
         """Raises DeclarationError unless the declaration says all of the kernel's parameters, and of nothing else."""
+        shared = "backend" in declaration.axes  # Another exporter's kernel may take what this one does not.
         axes = [n for n in declaration.axes if n != "backend"]
         given = [*axes, *declaration.constants]
         self._check_constants(declaration, given)
         used = axes_in([declaration.grid, *declaration.grids.values()])
         for axis in axes:
-            if axis not in self.names and axis not in used and "backend" not in declaration.axes:
+            if axis not in self.names and axis not in used and not shared:
                 raise DeclarationError(f"kernel '{self.name}' has no constant '{axis}': the axis would multiply the configs "
                                        f"without effect. The kernel takes ({', '.join(self.names)})")
         for constant in declaration.constants:
-            if constant not in self.names:
+            if constant not in self.names and constant not in HINTS and not shared:
                 raise DeclarationError(f"kernel '{self.name}' has no constant '{constant}'; it takes ({', '.join(self.names)})")
         declaration.check_names(self.name, [n for n in self.names if n not in given], self.taken(declaration))
         self._check_arrays(declaration)

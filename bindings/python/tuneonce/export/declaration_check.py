@@ -32,6 +32,7 @@ def _check_dims(declaration: Any) -> None:
                 raise DeclarationError(f"parameter '{parameter.get('name', dim)}' has the dim '{dim}', which is not one of dims: "
                                        f"{_listed(declaration.dims)}")
         bound.update(dims if parameter["kind"] == "tensor" else ())
+    _check_dtypes(declaration)
     names = [p.get("name", p.get("dim")) for p in declaration.parameters]
     for name in names:
         if names.count(name) > 1:
@@ -50,6 +51,14 @@ def _check_dims(declaration: Any) -> None:
         unknown = [name for name in group if name not in tensors]
         if unknown or len(group) < 2:
             raise DeclarationError(f"the alias group {list(group)} is not two or more tensors; there are: {_listed(tensors)}")
+
+
+def _check_dtypes(declaration: Any) -> None:
+    from tuneonce.export.declaration import DTYPE_BYTES  # Which imports this file.
+    for parameter in declaration.parameters:
+        if parameter.get("dtype") not in DTYPE_BYTES:
+            raise DeclarationError(f"parameter '{parameter.get('name', parameter.get('dim'))}' has the dtype "
+                                   f"'{parameter.get('dtype')}'; dtypes are called {_listed(DTYPE_BYTES)}")
 
 
 def check_axes(declaration: Any) -> None:
@@ -83,9 +92,6 @@ def _check_constants(declaration: Any) -> None:
                                    f"{_listed([*declaration.dims, *scalars])}")
         if isinstance(constant, (list, dict)):
             raise DeclarationError(f"constant '{name}' is {constant!r}: a constant has one value; an axis has several")
-    if "backend" in declaration.axes and any(isinstance(c, constants.ConstantOf) for c in declaration.constants.values()):
-        raise DeclarationError("an axis 'backend' names one variant, and constants that are extents make one per extent: "
-                               "leave the axis out, and the first variant that suits is taken")
     constants.extents(declaration.constants)
 
 

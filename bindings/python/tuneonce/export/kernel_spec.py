@@ -10,6 +10,8 @@ from typing import Any, Callable, Optional, Tuple
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
+# Of the languages themselves, for which nothing can stand in.
+PACKAGES = {"cuda": "cuda-tile", "cuda.tile": "cuda-tile", "triton": "triton", "triton.language": "triton"}
 
 def find(spec: str, declaration_file: Optional[pathlib.Path] = None) -> Tuple[Any, str, Declaration, pathlib.Path]:
     """The kernel, its name, its declaration, and the declaration's file. Raises DeclarationError."""
@@ -91,6 +93,8 @@ def _imported(place: str, run: Callable[[], Any]) -> Any:
     except DeclarationError:
         raise
     except ModuleNotFoundError as error:
+        if error.name in PACKAGES:
+            raise DeclarationError(f"{place} needs {PACKAGES[error.name]}: pip install {PACKAGES[error.name]}") from error
         raise DeclarationError(f"{place} needs the module '{error.name}', which is not installed; where it is only named when "
                                f"the file is imported, --stub {(error.name or '').partition('.')[0]} stands in for it") from error
     except Exception as error:  # The file's own code.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the cuTile exporter makes of kernels as they are found: export_cutile_test.py [NAME ...]. Needs tuneonce and cuda-tile on
+"""What the cuTile exporter makes of kernels as they are found: cutile_export_test.py [NAME ...]. Needs tuneonce and cuda-tile on
 PYTHONPATH, and no GPU."""
 import json
 import pathlib
@@ -82,6 +82,9 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
             assert assumed == [{"tensor": "x", "dimension": 1, "extent": extent}], assumed
             assert len(each.variants[name]["artifacts"]) == 2
     assert each.code("tile_N96") != each.code("tile_N128")
+    raced = accepted(exported("constants={'WIDTH': ConstantOf('N', [96, 128])}, axes={'TILE': [64], 'backend': ['tile']}, divisible={'M': 8}",
+                              "x, WIDTH: ct.Constant[int], y, TILE: ct.Constant[int]", "tile = tile * WIDTH"))
+    assert [v["backend"] for v in raced.variants.values()] == ["tile"] * 4
 
 
 def test_a_constant_may_follow_from_an_extent_or_from_a_scalar_that_the_caller_passes():
@@ -229,6 +232,12 @@ def test_what_kernel_and_declaration_do_not_agree_on_is_named_in_one_line():
     expect_refusal(exported("axes={'TILE': [64]}", more="tile = tile * x[0]"), "'x' of kernel 'copy' is a list of arrays")
 
 
+def test_what_the_folder_has_wrong_is_said():
+    text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
+    expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is no manifest", "remove it")
+    expect_refusal(Exported({"a.py": text, "out": "a file"}, "a.py:copy"), "a.py:copy: ", "File exists: 'out'")
+
+
 MATRICES = {"dims": ["M", "N"], "parameters": [tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "N"], "out")],
             "grid": {"pattern": "fixed", "blocks": [1]}}
 
@@ -262,6 +271,7 @@ def test_what_a_declaration_alone_gets_wrong_is_named():
             ({"dims": "MN"}, "dims is a list of names"),
             ({"dims": ["M"]}, "parameter 'x' has the dim 'N', which is not one of dims: M"),
             ({"dims": ["M", "N", "K"]}, "no tensor has the dim 'K'"),
+            ({"parameters": [tensor("x", "f16", ["M", "N"])]}, "parameter 'x' has the dtype 'f16'; dtypes are called bool, int8"),
             ({"parameters": ["x"]}, "parameters has 'x': tensor(...)"),
             ({"parameters": [MATRICES["parameters"][0]] * 2}, "the parameter 'x' is declared twice")):
         expect(ValueError, part, lambda fields=fields: Declaration(**{**MATRICES, **fields}))
