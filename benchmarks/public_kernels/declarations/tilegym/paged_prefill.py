@@ -1,16 +1,13 @@
-from tuneonce.export import ConstantOf, Declaration, scalar, tensor
+from tuneonce.export import ConstantOf, Declaration, blocks, ceil_div, floor_div, scalar, tensor
 
-INTS = (("actual_seq_lens_q", "B"), ("actual_seq_lens_kv", "B"), ("batch_offsets", "B"), ("block_tables", "E"))
-FIXED = dict(K_SCALE=128**-0.5, V_SCALE=1.0, BLOCK_R=0, IS_CAUSAL=True)
-
-bundle = Declaration(
-    # The grid is that of sequences of one length.
-    dims=["T", "H", "D", "P", "PS", "G", "B", "E"], divisible={"T": 16, "P": 16, "E": 16},
-    parameters=[tensor("query", "float16", ["T", "H", "D"]),
-                *(tensor(x, "float16", ["P", "PS", "G", "D"]) for x in ("key_cache", "value_cache")),
-                *(tensor(x, "int32", [d]) for x, d in INTS), tensor("output", "float16", ["T", "H", "D"], "out"),
+# The grid is that of sequences of one length.
+bundle = Declaration(dims=[*"THDPSGBE"], grid=blocks("B", "H", ceil_div(floor_div("T", "B"), 128)),
+    parameters=[tensor("query", "float16", [*"THD"]), tensor("key_cache", "float16", [*"PSGD"]),
+                tensor("value_cache", "float16", [*"PSGD"]), tensor("actual_seq_lens_q", "int32", ["B"]),
+                tensor("actual_seq_lens_kv", "int32", ["B"]), tensor("batch_offsets", "int32", ["B"]),
+                tensor("block_tables", "int32", ["E"]), tensor("output", "float16", [*"THD"], "out"),
                 tensor("lse_output", "float32", ["T", "H"], "out"), scalar("stride_block_table", "int32")],
-    constants={"PAGE_SIZE": ConstantOf("PS", [64]), "N_KV_HEADS": ConstantOf("G", [8]), "BLOCK_D": ConstantOf("D", [128]),
-               "QUERY_GROUP_SIZE": ConstantOf("H", [32], lambda h: h // 8), **FIXED},
-    configs=[dict(BLOCK_M=128, BLOCK_N=n, LOAD_BLOCK_N=min(n, 64), occupancy=1) for n in (32, 64, 128)],
-    grid={"pattern": "fixed", "blocks": ["B", "H", {"ceil_div": [{"floor_div": ["T", "B"]}, "BLOCK_M"]}]})
+    constants=dict(PAGE_SIZE=ConstantOf("S", [64]), N_KV_HEADS=ConstantOf("G", [8]), BLOCK_D=ConstantOf("D", [128]),
+                   QUERY_GROUP_SIZE=ConstantOf("H", [32], lambda h: h // 8), K_SCALE=128**-0.5, V_SCALE=1.0, BLOCK_M=128,
+                   BLOCK_R=0, IS_CAUSAL=True), hint_axes={"occupancy": [1]}, divisible=dict(T=16, P=16, E=16),
+    configs=[dict(BLOCK_N=n, LOAD_BLOCK_N=min(n, 64)) for n in (32, 64, 128)])
