@@ -70,6 +70,12 @@ def refusal_of(text: str) -> Dict[str, Any]:
     return {"refusal": lines[-1].strip()[:REFUSAL], "is_traceback": any(line.startswith("Traceback") for line in lines)}
 
 
+def said(error: Exception) -> str:
+    """One line for the table; the whole goes to the log. REQUIRES: it is being handled."""
+    traceback.print_exc()
+    return f"{type(error).__name__}: {error}".split("\n")[0][:REFUSAL]
+
+
 @contextlib.contextmanager
 def alone(work: pathlib.Path, limit_s: float) -> Iterator[None]:
     """Only one process measures; the others may import and export meanwhile. The time that one waits is not limited."""
@@ -91,9 +97,15 @@ def measure(kernel: PublicKernel, work: pathlib.Path, device: str, limit_s: floa
         with alone(work, limit_s):
             start = time.monotonic()
             for shape in kernel.shapes:
-                result["shapes"].append(measuring.shape(shape))
+                try:
+                    result["shapes"].append(measuring.shape(shape))
+                except Exception as error:  # The other shape may do.
+                    result.setdefault("failure", f"{shape}: {said(error)}")
                 save(result)
-            result["regret"] = measuring.regret(kernel.shapes[-1])
+            try:
+                result["regret"] = measuring.regret(kernel.shapes[-1])
+            except Exception as error:
+                result["regret_failure"] = said(error)
             result["alone_s"] = time.monotonic() - start
     return result
 
@@ -122,8 +134,7 @@ def main() -> None:
         try:
             save(measure(kernel, arguments.work, arguments.device, arguments.time_limit, save))
         except Exception as error:
-            traceback.print_exc()
-            save({"failure": f"{type(error).__name__}: {error}".split("\n")[0][:REFUSAL]})
+            save({"failure": said(error)})
 
 
 if __name__ == "__main__":

@@ -272,7 +272,8 @@ def test_exporting_only_says_what_is_refused_and_goes_on_where_it_ended() -> Non
 def test_a_kernel_is_raced_against_its_home_and_one_that_dies_does_not_end_the_run() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        done = run(work, "--device", "cpu", "--only", "scale", "other", "dies", "--json", str(work / "all.json"))
+        done = run(work, "--device", "cpu", "--json", str(work / "all.json"), "--only", "scale", "other", "stumbles",
+                   "dies")
         results = {r["kernel"]: r for r in json.loads((work / "all.json").read_text())["kernels"]}
         logs = "\n".join(file.read_text() for file in (work / "logs").iterdir())
         assert "failure" not in results["own/scale"], (results["own/scale"], logs)
@@ -284,6 +285,8 @@ def test_a_kernel_is_raced_against_its_home_and_one_that_dies_does_not_end_the_r
         regret = results["own/scale"]["regret"]
         assert regret["shape"] == {"N": 49152} and regret["low"] <= regret["ratio"] <= regret["high"]
         assert results["own/other"]["shapes"][0]["wrong"] == ["y"] and "WRONG" in done.stdout
+        assert results["own/stumbles"]["failure"] == "{'N': 4095}: ValueError: no odd shapes"
+        assert [s["shape"]["N"] for s in results["own/stumbles"]["shapes"]] == [4096], "the other shape is measured"
         assert "exit code 7" in results["own/dies"]["failure"] and results["own/dies"]["exported"]
         assert done.returncode == 1
 

@@ -25,6 +25,12 @@ def other(shape):
     return _scale(shape, 4.0)
 
 
+def stumbles(shape):
+    if shape["N"] % 2:
+        raise ValueError("no odd shapes")
+    return scale(shape)
+
+
 def dies(shape):
     os._exit(7)
 
