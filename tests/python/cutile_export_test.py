@@ -9,7 +9,7 @@ import tempfile
 from typing import Any, Dict, Optional, Sequence
 
 from running import expect, run_tests
-from tuneonce.export import ConstantOf, Declaration, tensor
+from tuneonce.export import ConstantOf, Declaration, tensor, tensors
 
 IMPORTS = '''
 from types import SimpleNamespace
@@ -236,6 +236,11 @@ def test_what_the_folder_has_wrong_is_said():
     text = COPY.format(signature=SIGNATURE, more="pass", decorator="@ct.kernel", fields="axes={'TILE': [64]}")
     expect_refusal(Exported({"a.py": text, "out/manifest.json": "{"}, "a.py:copy"), "out/manifest.json is no manifest", "remove it")
     expect_refusal(Exported({"a.py": text, "out": "a file"}, "a.py:copy"), "a.py:copy: ", "File exists: 'out'")
+
+
+def test_tensors_that_are_alike_are_declared_at_once():
+    assert tensors("q k", "float16", ["S", "D"], "inout", may_be_partial=True) == [
+        tensor("q", "float16", ["S", "D"], "inout", may_be_partial=True), tensor("k", "float16", ["S", "D"], "inout", may_be_partial=True)]
 
 
 MATRICES = {"dims": ["M", "N"], "parameters": [tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "N"], "out")],

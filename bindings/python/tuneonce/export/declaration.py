@@ -66,6 +66,11 @@ def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_b
     return _with_warmup(result, warmup)
 
 
+def tensors(names: str, dtype: str, dims: Sequence[str], access: str = "in", **more: Any) -> List[Dict[str, Any]]:
+    """Several that are alike: *tensors("q k v", "float16", ["B", "H", "S", "D"])."""
+    return [tensor(name, dtype, dims, access, **more) for name in names.split()]
+
+
 def scalar(name: str, dtype: str, warmup: Union[None, float, str] = None) -> Dict[str, Any]:
     """A number that the caller passes. `warmup`: the one where a shape is tuned without data."""
     return _with_warmup({"name": name, "kind": "scalar", "dtype": dtype}, warmup)
