@@ -161,8 +161,8 @@ class TUNEONCE_API CallArguments {
 
 /// One implementation of a kernel: source, hints and geometry as functions of config and problem. A definition can have
 /// several. Of those that run on a target, a config is built by the first that compiles: a Tile IR variant with a PTX
-/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variants of the back end
-/// that its value names and by no others, so that two back ends race.
+/// one behind it, say. If the space has a string axis named `backend`, a config is built by the variants of the back
+/// end that its value names and by no others, so that two back ends race.
 ///
 /// Made of a source function, or by TileIrFiles, CudaCpp and HostCpp below; the setters say what differs from the usual
 /// and can be chained.

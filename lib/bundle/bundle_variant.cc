@@ -200,9 +200,9 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
 }  // namespace
 
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
-                                             "shared_memory", "programmatic_launch", "parameters", "assumptions",
-                                             "symbol", "artifacts", "defines", "options"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block",
+                                             "cluster", "shared_memory", "programmatic_launch", "parameters",
+                                             "assumptions", "symbol", "artifacts", "defines", "options"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());

@@ -37,10 +37,11 @@ Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definitio
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(of_backend),
                [&](const Variant* variant) { return variant->BackendName() == *backend; });
   if (!of_backend.empty()) return of_backend;
-  return InvalidArgumentError(absl::StrCat(
-      "kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(),
-      "; there are: ",
-      absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) { out->append(variant->BackendName()); })));
+  return InvalidArgumentError(
+      absl::StrCat("kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(),
+                   "; there are: ", absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) {
+                     out->append(variant->BackendName());
+                   })));
 }
 
 Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& definition, const Variant& variant,
@@ -53,8 +54,9 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.definition = definition;
   candidate.variant = &variant;
   if (candidate.is_callable()) return candidate;
-  TUNEONCE_ASSIGN_OR_RETURN(
-      candidate.source, CallUser("the source function" + where, [&] { return variant.source(config, definition->DecidedByKey(call.problem)); }));
+  TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("the source function" + where, [&] {
+                              return variant.source(config, definition->DecidedByKey(call.problem));
+                            }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);
                             }));

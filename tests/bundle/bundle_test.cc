@@ -471,7 +471,8 @@ TEST_F(BundleFileTest, AVariantMayBelongToABackEndOfAnotherName) {
   ASSERT_OK(Load(kManifest));
   EXPECT_EQ(Bundle::Load(folder_.path())->definition().variants()[0].BackendName(), "cpu");
   // Of a config that names a back end, only that back end's variants need an artifact.
-  for (const auto& [backend, code] : {std::pair("host", StatusCode::kInvalidArgument), std::pair("other", StatusCode::kOk)}) {
+  for (const auto& [backend, code] :
+       {std::pair("host", StatusCode::kInvalidArgument), std::pair("other", StatusCode::kOk)}) {
     std::string manifest = kManifest;
     manifest.replace(manifest.find("\"axes\": ["), 9, R"("axes": [{"name": "backend", "values": ["host"]}, )");
     manifest.replace(manifest.find("\"baseline\": {"), 13, R"("baseline": {"backend": "host", )");

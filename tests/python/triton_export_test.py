@@ -84,6 +84,12 @@ def test_extents_of_outer_dimensions_are_left_open():
     assert assume(layer_norm, "extent_divisible_by") == {("x", 1): 16}, "M is the innermost of `mean`, but not of x"
 
 
+def test_one_stride_of_several_tensors_is_the_extent_of_their_rows():
+    usual, general = Export("layer_norm").variants.values()
+    assert "x_stride" in usual["parameters"] and not assume(usual, "stride_divisible_by")
+    assert re.search(r"ld.global[.\w]*.v4", Export("layer_norm").code()), "its divisibility is known"
+
+
 def test_what_the_example_does_not_have_is_not_assumed():
     export = Export("small")
     assert not assume(export.variants["triton_sm90"], "extent_divisible_by"), export.error
@@ -236,7 +242,6 @@ def test_what_cannot_be_exported_is_refused_in_one_line():
     is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA)", "export a form of it that takes pointers")
     is_refused("broken", "kernel 'broken' for sm_90, config {'BLOCK': 256}: ", "not_defined")
     is_refused("plain", "'plain' is no Triton kernel: no function under @triton.jit")
-    is_refused("no_dtype", "parameter 'x' has the dtype 'float33'; Triton compiles for one of: bool, int8")
     is_refused("no_value", "has the constant 'BLOCK', which has no value: give it one in constants, or several in axes")
     is_refused("no_axis", "'TILE' is an axis of the declaration, but kernel 'no_axis' has no such constant; it has: BLOCK")
     is_refused("no_constant", "'TILE' is a constant of the declaration, but kernel 'no_constant' has no such constant")

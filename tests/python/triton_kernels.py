@@ -2,7 +2,7 @@
 import triton
 import triton.language as tl
 
-from tuneonce.export import ConstantOf, Declaration, dim, scalar, stride, tensor
+from tuneonce.export import ConstantOf, Declaration, derived, dim, scalar, stride, tensor
 
 BY_ROWS = {"pattern": "tile_coverage", "tiles": [["M", 1]]}
 BY_BLOCK = {"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]}
@@ -117,7 +117,7 @@ layer_norm_bundle = Declaration(
     dims=["M", "N"], grid=BY_ROWS, axes={"WIDTH": [1024, 4096]}, guards=[{"dim": "N", "at_most": "WIDTH"}], constants={"b": None},
     parameters=[tensor("x", "float16", ["M", "N"]), tensor("y", "float16", ["M", "N"], "out"), tensor("w", "float16", ["N"]),
                 tensor("mean", "float32", ["M"], "out"), tensor("rstd", "float32", ["M"], "out"),
-                stride("x", 0, name="x_stride"), dim("N"), scalar("eps", "float32", warmup=1e-5)])
+                derived("x_stride", "N"), dim("N"), scalar("eps", "float32", warmup=1e-5)])
 
 
 @triton.jit
@@ -228,9 +228,6 @@ def plain(x, y):
 
 
 plain_bundle = vectors(axes={"BLOCK": [256]})
-no_dtype, no_dtype_bundle = copied, Declaration(
-    dims=["N"], parameters=[tensor("x", "float33", ["N"]), tensor("y", "float32", ["N"], "out"), dim("N")], axes={"BLOCK": [256]},
-    grid=BY_BLOCK)
 no_value, no_value_bundle = copied, vectors(grid={"pattern": "fixed", "blocks": [1]})
 no_axis, no_axis_bundle = copied, vectors(axes={"BLOCK": [256], "TILE": [1]})
 no_constant, no_constant_bundle = copied, vectors(axes={"BLOCK": [256]}, constants={"TILE": 1})

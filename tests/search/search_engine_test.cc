@@ -504,8 +504,7 @@ TEST_F(VariantSubstitutionTest, VariantsOfOneBackEndStandInForEachOther) {
   KernelDefinition definition("k");
   for (Variant variant : defined->variants()) definition.AddVariant(std::move(variant.Backend("tile")));
   ASSERT_OK(definition.Validate());
-  Result<TuningResult> result =
-      Search(std::make_shared<KernelDefinition>(definition), *space.Enumerate(Target()));
+  Result<TuningResult> result = Search(std::make_shared<KernelDefinition>(definition), *space.Enumerate(Target()));
   ASSERT_OK(result);
   EXPECT_EQ(result->best.variant, "ptx");
 }

@@ -27,13 +27,7 @@ class CompileError(DeclarationError):
 
 def type_of(parameter: Dict[str, Any]) -> str:
     """Triton's name of a parameter's type; of memory, of a pointer to it."""
-    is_memory = parameter["kind"] in ("tensor", "workspace")
-    dtype = parameter.get("dtype", "int8" if parameter["kind"] == "workspace" else None)
-    if dtype not in TYPES:
-        raise DeclarationError(f"parameter '{parameter.get('name', parameter.get('dim'))}' has "
-                               f"{'no dtype of its own' if dtype is None else f'the dtype {dtype!r}'}; Triton compiles for one of: "
-                               f"{', '.join(TYPES)}")
-    return ("*" if is_memory else "") + TYPES[dtype]
+    return ("*" if parameter["kind"] in ("tensor", "workspace") else "") + TYPES[parameter["dtype"]]
 
 
 class Artifacts:

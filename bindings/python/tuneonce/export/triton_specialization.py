@@ -1,5 +1,5 @@
 """What Triton's own JIT compiles for beside types: arguments divisible by 16, integers equal to 1."""
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
 from tuneonce.export.declaration import Declaration
 
@@ -31,17 +31,23 @@ class Specialization:
 
     def divisor_of(self, parameter: Dict[str, Any]) -> int:
         """What the parameter is assumed to be divisible by; 1 for nothing."""
-        if parameter["kind"] == "dim" and parameter["dim"] in self._extents:
-            return DIVISOR if self._extents[parameter["dim"]] % DIVISOR == 0 else 1
+        dim = self._dim_of(parameter)
+        if dim in self._extents:
+            return DIVISOR if self._extents[dim] % DIVISOR == 0 else 1
         if self._is_general:
             return 1
         if parameter["kind"] == "tensor":
             return max(DIVISOR, self._declaration.alignment_of(parameter["name"]))
         if parameter["kind"] == "scalar":
             return self._declaration.divisible.get(parameter["name"], 1)
-        if parameter["kind"] == "dim":
-            return self._dims.get(parameter["dim"], 1)
+        if dim is not None:
+            return self._dims.get(dim, 1)
         return DIVISOR if self._has_wide_rows(parameter) else 1
+
+    def _dim_of(self, parameter: Dict[str, Any]) -> Optional[str]:
+        """The dim whose extent it is: one stride for several contiguous tensors is the extent of their rows, too."""
+        value = parameter.get("dim", parameter.get("value"))
+        return value if isinstance(value, str) and value in self._declaration.dims else None
 
     def is_one(self, parameter: Dict[str, Any]) -> bool:
         """Whether it is a stride along a dimension in which elements lie side by side."""
@@ -74,8 +80,8 @@ class Specialization:
                                "stride_divisible_by": divisor})
             elif parameter["kind"] == "scalar":
                 result.append({"scalar": parameter["name"], "divisible_by": divisor})
-            elif parameter["dim"] not in self._extents:
-                tensor, dimension = self._declaration.place_of(parameter["dim"])
+            elif self._dim_of(parameter) not in self._extents:
+                tensor, dimension = self._declaration.place_of(self._dim_of(parameter))
                 result.append({"tensor": tensor, "dimension": dimension, "extent_divisible_by": divisor})
         for name, value in self._extents.items():
             if name in self._declaration.dims:
