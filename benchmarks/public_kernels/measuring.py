@@ -1,0 +1,183 @@
+"""One exported kernel against its home: what both compute, how long both take to choose a config, and to run."""
+import json
+import pathlib
+import shutil
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+from case import Case
+from home import home_of
+from kernel_list import PublicKernel
+from ratio import ratio_of
+
+SAMPLES = 20  # Of each side, in pairs: 19 degrees of freedom, so that 1 % of noise leaves an interval of 0.5 %.
+ROUNDS = 10  # Launches of each side in a sample, interleaved; the first sample's warm the clocks up and do not count.
+OFF_THE_BOUND = ("M", "T", "S", "N", "B")  # Dims of a case that may be made smaller, the first that a bucket covers.
+TOLERANCES = {"float16": 1e-2, "bfloat16": 2e-2, "float32": 1e-3, "float64": 1e-6}
+
+
+class Measuring:
+    """Measures one kernel. Owns our tuned kernel and its store, which lies in `scratch`. One thread."""
+
+    def __init__(self, kernel: PublicKernel, bundle: pathlib.Path, packages: pathlib.Path, scratch: pathlib.Path,
+                 device: str):
+        import tuneonce
+        self._kernel, self._bundle, self._scratch, self._device = kernel, bundle, scratch, device
+        self._parameters = list(tuneonce.Bundle(bundle).parameters)
+        self._ours = tuneonce.TunedKernel(bundle, device=device, store=scratch / "ours.sqlite", on_tune_error="raise")
+        self._at_home = kernel.load(packages)
+        self._home: Any = None
+
+    def shape(self, shape: Dict[str, int]) -> Dict[str, Any]:
+        """All of one shape: choices, results, times."""
+        case = self._kernel.case(shape)
+        expected = case.reference()
+        arguments = self.arguments(case)
+        result: Dict[str, Any] = {"shape": shape}
+        result["cold_s"] = seconds(lambda: self._ours.warmup_with(*arguments), self._device)
+        self._ours(*arguments)
+        at_home = self._kernel.case(shape)
+        self._home = home_of(self._kernel.language, self._at_home, at_home)
+        result["home_cold_s"] = seconds(lambda: self._home.tune(at_home), self._device)
+        result["home_config"] = {k: v for k, v in self._home.config.items()}
+        at_home = self._kernel.case(shape)  # The search may have written what it read.
+        launch = self._home.launcher(at_home)
+        launch()
+        synchronize(self._device)
+        result.update(errors_of(case, at_home, expected))
+        del expected
+        result.update(self.race(lambda: self._ours(*arguments), launch))
+        return result
+
+    def arguments(self, case: Case) -> List[Any]:
+        """What the bundle takes, by its parameters' names. Raises KeyError for one that the case has not."""
+        missing = [name for name in self._parameters if name not in case.arguments]
+        if missing:
+            raise KeyError(f"the declaration's parameters {', '.join(missing)} are none of the case's arguments")
+        return [case.arguments[name] for name in self._parameters]
+
+    def race(self, ours: Callable[[], None], home: Callable[[], None]) -> Dict[str, Any]:
+        """Both interleaved in samples, by one timer."""
+        import tuneonce
+        calls = {"ours": ours, "home": home}
+        pairs: List[Tuple[float, float]] = []
+        timer = ""
+        for _ in range(SAMPLES + 1):
+            found = tuneonce.exhaustive_search(list(calls),
+                                               stream_of(self._device),
+                                               None,
+                                               lambda config: calls[config],
+                                               lambda config: (),
+                                               device=self._device,
+                                               quiet=True,
+                                               max_rounds=ROUNDS)
+            if found.failures:
+                raise RuntimeError(f"{found.failures[0].config} could not be launched: {found.failures[0].error}")
+            times = {success.config: success.mean_us for success in found.successes}
+            pairs.append((times["ours"], times["home"]))
+            timer = found.timer
+        pairs = pairs[1:]
+        ratio = ratio_of(pairs)
+        return {
+            "ours_us": median(p[0] for p in pairs), "home_us": median(p[1] for p in pairs), "ratio": ratio.mean, "low":
+            ratio.low, "high": ratio.high, "samples": len(pairs), "timer": timer}
+
+    def regret(self, shape: Dict[str, int]) -> Optional[Dict[str, Any]]:
+        """Off the bucket's bound: the bucket's choice against the shape's own. None where nothing is bucketed.
+        REQUIRES: `shape` was measured."""
+        import tuneonce
+        exact_bundle = without_buckets(self._bundle, self._scratch / "exact")
+        if exact_bundle is None:
+            return None
+        for dim in (d for d in OFF_THE_BOUND if shape.get(d, 0) >= 16):
+            off = {**shape, dim: shape[dim] * 3 // 4}
+            try:
+                case = self._kernel.case(off)
+                arguments = self.arguments(case)
+                if not self._ours.is_tuned(*arguments):
+                    continue  # Another key: this dim is not what the bucket covers.
+            except Exception:  # No shape of this kernel's, which other dims may be.
+                continue
+            exact = tuneonce.TunedKernel(exact_bundle,
+                                         device=self._device,
+                                         store=self._scratch / "ours.sqlite",
+                                         on_tune_error="raise")
+            exact.warmup_with(*arguments)
+            raced = self.race(lambda: self._ours(*arguments), lambda: exact(*arguments))
+            return {"shape": off, "ratio": raced["ratio"], "low": raced["low"], "high": raced["high"]}
+        return None
+
+
+def without_buckets(bundle: pathlib.Path, copy: pathlib.Path) -> Optional[pathlib.Path]:
+    """A copy of the bundle that takes each shape for itself; None if it does already."""
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    if not any("bucket" in part for part in manifest.get("key", ())):
+        return None
+    shutil.copytree(bundle, copy, dirs_exist_ok=True)
+    manifest["key"] = [{k: v for k, v in part.items() if k == "dim" or "bucket" not in part} for part in manifest["key"]
+                      ]
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    return copy
+
+
+def errors_of(case: Case, at_home: Case, expected: Dict[str, Any]) -> Dict[str, Any]:
+    """The largest difference of ours and of home's to the reference, as parts of its largest value; without one, of
+    ours to home's. Wrong is what exceeds the tolerance, unless home's own result is half as far off."""
+    ours, home, wrong = 0.0, 0.0, []
+    for name in case.outputs:
+        wanted = expected.get(name, at_home.arguments[name])
+        error, error_at_home = difference(case.arguments[name], wanted), difference(at_home.arguments[name], wanted)
+        tolerance = case.tolerance or tolerance_of(case.arguments[name])
+        if not error <= max(tolerance, 2 * error_at_home):
+            wrong.append(name)
+        ours, home = max(ours, error), max(home, error_at_home)
+    return {"error": ours, "home_error": home, "wrong": wrong}
+
+
+def difference(value: Any, wanted: Any) -> float:
+    if isinstance(value, (list, tuple)):
+        return max(difference(v, w) for v, w in zip(value, wanted))
+    value, wanted = doubles(value), doubles(wanted)
+    known = wanted == wanted
+    if not known.any():
+        return 0.0
+    apart = abs(value[known] - wanted[known])
+    if not (apart == apart).all():
+        return float("inf")
+    return float(apart.max()) / max(float(abs(wanted[known]).max()), 1e-30)
+
+
+def doubles(values: Any) -> Any:
+    return values.double() if hasattr(values, "double") else values.astype("float64")
+
+
+def tolerance_of(values: Any) -> float:
+    while isinstance(values, (list, tuple)):
+        values = values[0]
+    return TOLERANCES.get(str(values.dtype).split(".")[-1], 1e-2)
+
+
+def seconds(what: Callable[[], Any], device: str) -> float:
+    synchronize(device)
+    start = time.monotonic()
+    what()
+    synchronize(device)
+    return time.monotonic() - start
+
+
+def synchronize(device: str) -> None:
+    if device.startswith("cuda"):
+        import torch
+        torch.cuda.synchronize()
+
+
+def stream_of(device: str) -> Any:
+    if not device.startswith("cuda"):
+        return None
+    import torch
+    return torch.cuda.current_stream()
+
+
+def median(values: Any) -> float:
+    ordered: Sequence[float] = sorted(values)
+    return ordered[len(ordered) // 2]
