@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
+#include "bundle/bundle_descriptor.h"
 #include "bundle/bundle_files.h"
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
@@ -127,8 +128,9 @@ class BundleReader {
     if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
     if (kind == "derived") return ReadDerived(node, dtype == DType::kAny ? DType::kInt32 : dtype);
     if (kind == "workspace") return ReadWorkspace(node, dtype);
+    if (kind == "descriptor") return ReadDescriptor(space_, node);
     if (kind != "scalar") {
-      return kind_node->Error("expected tensor, scalar, dim, stride, derived or workspace, got '" + kind + "'");
+      return kind_node->Error("expected tensor, scalar, dim, stride, derived, workspace or descriptor, got '" + kind + "'");
     }
     TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));

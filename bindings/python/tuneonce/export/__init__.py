@@ -6,6 +6,8 @@
 Needed at build time only, without a GPU. A kernel `k` is exported as its declaration `k_bundle` in the same file says: a
 `Declaration`. Both exporters may write into one bundle, whose variants then stand in for each other, or race.
 """
-from tuneonce.export.declaration import Declaration, DeclarationError, dim, scalar, stride, tensor
+from tuneonce.export.declaration import (Declaration, DeclarationError, add, blocks, ceil_div, derived, descriptor, dim,
+                                         floor_div, greatest, least, num_sms, product, scalar, stride, tensor, workspace)
 
-__all__ = ["Declaration", "DeclarationError", "dim", "scalar", "stride", "tensor"]
+__all__ = ["Declaration", "DeclarationError", "add", "blocks", "ceil_div", "derived", "descriptor", "dim", "floor_div",
+           "greatest", "least", "num_sms", "product", "scalar", "stride", "tensor", "workspace"]
