@@ -54,7 +54,7 @@ struct LaunchCommand {
   }
 };
 
-CUresult CheckShape(const CUlaunchConfig& config, const Function& function) {
+CUresult CheckShape(const CUlaunchConfig& config, const Function& function, std::size_t device) {
   auto limit = [](unsigned value, unsigned most) { return value >= 1 && value <= most; };
   bool grid_ok = limit(config.gridDimX, 0x7fffffff) && limit(config.gridDimY, 65535) && limit(config.gridDimZ, 65535);
   bool block_ok = limit(config.blockDimX, kMaxThreadsPerBlock) && limit(config.blockDimY, kMaxThreadsPerBlock) &&
@@ -62,7 +62,7 @@ CUresult CheckShape(const CUlaunchConfig& config, const Function& function) {
   if (!grid_ok || !block_ok) return CUDA_ERROR_INVALID_VALUE;
   std::uint64_t threads = static_cast<std::uint64_t>(config.blockDimX) * config.blockDimY * config.blockDimZ;
   if (threads > function.kernel->max_threads_per_block) return CUDA_ERROR_INVALID_VALUE;
-  if (config.sharedMemBytes > static_cast<unsigned>(function.max_dynamic_shared_bytes.load())) {
+  if (config.sharedMemBytes > static_cast<unsigned>(function.max_dynamic_shared_bytes[device].load())) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (unsigned i = 0; i < config.numAttrs; ++i) {
@@ -72,6 +72,13 @@ CUresult CheckShape(const CUlaunchConfig& config, const Function& function) {
       return CUDA_ERROR_NOT_SUPPORTED;  // Clusters need compute capability 9.0.
     }
   }
+  return CUDA_SUCCESS;
+}
+
+CUresult MaxDynamicSharedBytesHere(const Function& function, int* value) {
+  std::shared_ptr<Context> context;
+  TUNEONCE_CPU_RETURN_IF_ERROR(CurrentContext(&context));
+  *value = function.max_dynamic_shared_bytes[static_cast<std::size_t>(context->index)].load();
   return CUDA_SUCCESS;
 }
 
@@ -143,8 +150,7 @@ CUresult FuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction
       *value = static_cast<int>(function->kernel->static_shared_bytes);
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = function->max_dynamic_shared_bytes.load();
-      return CUDA_SUCCESS;
+      return MaxDynamicSharedBytesHere(*function, value);
     default:
       if (attribute < 0 || attribute >= CU_FUNC_ATTRIBUTE_MAX) return CUDA_ERROR_INVALID_VALUE;
       *value = 0;  // Registers, local memory: a CPU kernel has none to count.
@@ -153,19 +159,21 @@ CUresult FuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction
 }
 
 CUresult FuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) {
+  std::shared_ptr<Context> context;
+  TUNEONCE_CPU_RETURN_IF_ERROR(CurrentContext(&context));
+  return KernelSetAttribute(attribute, value, reinterpret_cast<CUkernel>(handle), context->index);
+}
+
+CUresult KernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
-  std::shared_ptr<Function> function = Driver::Get().functions.Find(handle);
+  if (device < 0 || device >= static_cast<int>(Driver::Get().devices.size())) return CUDA_ERROR_INVALID_DEVICE;
+  std::shared_ptr<Function> function = Driver::Get().functions.Find(kernel);
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) return CUDA_ERROR_INVALID_VALUE;
   int most = kMaxSharedBytes - static_cast<int>(function->kernel->static_shared_bytes);
   if (value < 0 || value > most) return CUDA_ERROR_INVALID_VALUE;
-  function->max_dynamic_shared_bytes = value;
+  function->max_dynamic_shared_bytes[static_cast<std::size_t>(device)] = value;
   return CUDA_SUCCESS;
-}
-
-CUresult KernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel, CUdevice device) {
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
-  return FuncSetAttribute(reinterpret_cast<CUfunction>(kernel), attribute, value);
 }
 
 CUresult FuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) {
@@ -195,7 +203,7 @@ CUresult LaunchKernelEx(const CUlaunchConfig* config, CUfunction handle, void** 
   TUNEONCE_CPU_RETURN_IF_ERROR(CurrentContext(&context));
   std::shared_ptr<Function> function = Driver::Get().functions.Find(handle);
   if (function == nullptr || stream->context() != context) return CUDA_ERROR_INVALID_HANDLE;
-  TUNEONCE_CPU_RETURN_IF_ERROR(CheckShape(*config, *function));
+  TUNEONCE_CPU_RETURN_IF_ERROR(CheckShape(*config, *function, static_cast<std::size_t>(context->index)));
   LoadLazily(*function, *context);
 
   const tuneonce_kernel& kernel = *function->kernel;

@@ -110,7 +110,9 @@ std::shared_ptr<Function> Module::Find(const std::shared_ptr<Module>& self, cons
   function->module = self;
   function->kernel = kernel;
   function->name = name;
-  function->max_dynamic_shared_bytes = kDefaultSharedBytes - static_cast<int>(kernel->static_shared_bytes);
+  for (std::atomic<int>& bytes : function->max_dynamic_shared_bytes) {
+    bytes = kDefaultSharedBytes - static_cast<int>(kernel->static_shared_bytes);
+  }
   return functions_[name] = function;
 }
 

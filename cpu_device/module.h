@@ -3,6 +3,7 @@
 
 #include <cuda.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -17,12 +18,16 @@ namespace tuneonce::cpu_device {
 
 class Module;
 
+/// Most devices that the driver offers: what TUNEONCE_CPU_DEVICES may say.
+constexpr int kMostDevices = 8;
+
 /// One kernel of a module: both a CUfunction and a CUkernel.
 struct Function {
   std::weak_ptr<Module> module;
   const tuneonce_kernel* kernel = nullptr;
   std::string name;
-  std::atomic<int> max_dynamic_shared_bytes{0};
+  /// By device, as a CUkernel has it (cuKernelSetAttribute); a CUfunction's is its context's device's.
+  std::array<std::atomic<int>, kMostDevices> max_dynamic_shared_bytes{};
   std::atomic<bool> loaded{false};  ///< False until its first use: that one waits for running kernels.
 };
 

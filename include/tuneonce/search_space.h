@@ -128,6 +128,13 @@ class TUNEONCE_API SearchSpace {
   std::optional<Config> BaselineOn(const Target& target) const;
   /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
+  /// The hot path's form of BaselineFor: null if there is none.
+  const Config* FittingBaseline(const Problem& problem) const {
+    for (const TargetBaseline& baseline : baselines_) {
+      if (baseline.CountsOn(problem.target) && GuardsHold(baseline.config, problem)) return &baseline.config;
+    }
+    return nullptr;
+  }
   const std::optional<Config>& stand_in() const { return stand_in_; }
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;

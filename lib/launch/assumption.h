@@ -29,7 +29,7 @@ class TUNEONCE_API AssumptionChecks {
   bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
   /// True if all hold but those about extents, and scalars that the key names: what may differ between launches of one
   /// key.
-  bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
+  [[gnu::always_inline]] bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
 
@@ -100,7 +100,7 @@ class TUNEONCE_API AssumptionChecks {
     void Add(const Check& check);
     void AddMasked(const Masked& check);
     void AddContiguous(const Check& check);
-    bool Hold(const BoundCall& call) const {
+    [[gnu::always_inline]] bool Hold(const BoundCall& call) const {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
         std::uint64_t value;

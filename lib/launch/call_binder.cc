@@ -112,6 +112,7 @@ Status CallBinder::CheckType(const Argument& argument, const Expected& expected,
 }
 
 Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const {
+  if (is_empty != nullptr) *is_empty = false;
   std::string kernel = "kernel '" + definition_->name() + "'";
   if (count != expected_.size()) {
     return InvalidArgumentError(absl::StrCat(kernel, " takes ", expected_.size(), " arguments, got ", count));

@@ -42,8 +42,9 @@ class TUNEONCE_API CallBinder {
 
   /// Fills `call` (but for problem.target, which the caller sets). Errors: InvalidArgument, naming the parameter and
   /// what was expected. A call whose arguments fit, but whose outputs have no elements since an extent is 0, is an
-  /// error too, of which `*is_empty` (may be null; else false before) tells that a launch of it would do nothing.
-  Status Bind(const Argument* arguments, std::size_t count, BoundCall* call, bool* is_empty = nullptr) const {
+  /// error too; `*is_empty` (may be null), which is set with every error, tells that a launch of it would do nothing.
+  [[gnu::always_inline]] Status Bind(const Argument* arguments, std::size_t count, BoundCall* call,
+                                     bool* is_empty = nullptr) const {
     if (count != num_arguments_) return Refusal(arguments, count, is_empty);
     for (int parameter : not_passed_) call->ResetParameter(static_cast<std::size_t>(parameter));
     // Not 0: something is wrong, and Refusal finds out what, if anything. Cheaper than a branch for each check.
@@ -88,7 +89,7 @@ class TUNEONCE_API CallBinder {
   /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
   /// another's): what tells resident keys apart.
   template <typename Add>
-  void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
+  [[gnu::always_inline]] void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
     for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));
     for (const KeyWord& word : other_varying_) add(WordOf(word, call));
   }

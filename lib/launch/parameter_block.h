@@ -80,7 +80,7 @@ class TUNEONCE_API ParameterLayout {
 
   /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
   /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
-  void FillPointers(const BoundCall& call, void** pointers) const {
+  [[gnu::always_inline]] void FillPointers(const BoundCall& call, void** pointers) const {
     for (SpreadTensor spread : spread_tensors_) {
       const TensorView& tensor = call.tensor(spread.parameter);
       void** to = pointers + spread.to;

@@ -29,12 +29,12 @@ class HitTable {
     bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
     bool is_provisional;    ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
 
-    bool Suits(const BoundCall& call) const {
+    [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
       return !is_provisional && kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
     }
     /// REQUIRES: Suits.
-    Status Launch(CUstream stream, BoundCall& call) const {
+    [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
       return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);
     }
   };
@@ -43,7 +43,7 @@ class HitTable {
   explicit HitTable(std::size_t num_words);
 
   /// What `key` runs, or null.
-  const Entry* Find(const ResidentKey& key) const {
+  [[gnu::always_inline]] const Entry* Find(const ResidentKey& key) const {
     const Slots* slots = slots_.load(std::memory_order_acquire);
     for (std::size_t at = key.hash;; at += slots->stride) {
       const Slot& slot = *slots->At(at);
@@ -96,7 +96,7 @@ class HitTable {
     const std::unique_ptr<Line[]> lines;
   };
 
-  bool HasOtherWords(const Slot& slot, const ResidentKey& key) const {
+  [[gnu::always_inline]] bool HasOtherWords(const Slot& slot, const ResidentKey& key) const {
     for (std::size_t i = 1; i < num_words_; ++i) {
       if (slot.words()[i].load(std::memory_order_relaxed) != key.words[i]) return false;
     }

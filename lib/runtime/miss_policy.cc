@@ -44,7 +44,9 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   if (capturing) return LaunchCaptureMiss(stream, call);
   if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call);
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
-    return LaunchInstead(stream, call, *failed);
+    Status launched = LaunchInstead(stream, call, *failed);
+    if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
+    return launched;
   }
   return to_.policy.mode == Mode::kTune ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
 }
@@ -92,10 +94,17 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
     if (parameters[i].kind != ParameterKind::kScalar) continue;
     std::memcpy(&waiting.shape.scalars[i], call.problem.values[i], DTypeBytes(parameters[i].dtype));
   }
-  if (!waiting_.Add(std::move(waiting))) return;
+  if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
+}
+
+void MissPolicy::MakeStandInKnown(const BoundCall& call, const ResidentKey& key) {
   ResidentKey stand_in_key;
   Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
   if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
+  if (!sealed_) return;
+  // Seal came since this launch looked, and may have been done before the key was there.
+  waiting_.Remove(key);
+  to_.residency.DropProvisional(key);
 }
 
 Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
@@ -140,7 +149,7 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry, chooser_.LoadStandIn(call, key));
     // Another thread may have loaded one for another call of the key first.
-    if (!entry->Suits(call)) return LaunchStandIn(stream, call, missed);
+    if (!to_.residency.StandsInFor(call, *entry)) return LaunchStandIn(stream, call, missed);
   }
   stand_ins_.Add();
   return entry->Launch(stream, call);

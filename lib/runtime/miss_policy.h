@@ -62,6 +62,8 @@ class MissPolicy {
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// The key waits from now on, and its launches find its stand-in, if that is loaded.
   void Wait(const BoundCall& call, const ResidentKey& key);
+  /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
+  void MakeStandInKnown(const BoundCall& call, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
   struct Effort {

@@ -72,12 +72,12 @@ Status Residency::CheckAssumptions(const BoundCall& call) {
   return first;
 }
 
-Result<const HitTable::Entry*> Residency::FindStandIn(const BoundCall& call, ResidentKey* key) {
+Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentKey* key) {
   // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
   for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
     TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
     const HitTable::Entry* entry = table_.Find(*key);
-    if (entry == nullptr || entry->Suits(call)) return entry;
+    if (entry == nullptr || StandsInFor(call, *entry)) return entry;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckAssumptions(call));
   return InternalError("kernel '" + definition_.name() + "': nothing that was loaded suits these arguments");

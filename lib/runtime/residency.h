@@ -44,7 +44,7 @@ class Residency {
   Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api);
 
   /// Fills `key` for the current context's device. An out parameter: a key is 400 bytes that a Result would copy.
-  Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
+  [[gnu::always_inline]] Status KeyOf(const BoundCall& call, ResidentKey::Role role, ResidentKey* key) const {
     CUdevice device = 0;
     if (Status found = CurrentDeviceOf(&device); !found.ok()) return found;
     KeyWriter writer(key);
@@ -56,10 +56,18 @@ class Residency {
   /// The first word of such keys.
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
-  const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
-  /// The loaded stand-in that suits the call, as variants' assumptions and configs' guards differ; or null, and in
-  /// `key` what to load it under.
-  Result<const HitTable::Entry*> FindStandIn(const BoundCall& call, ResidentKey* key);
+  [[gnu::always_inline]] const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
+  /// The loaded stand-in of the call, as variants' assumptions and configs' guards differ; or null, and in `key` what to
+  /// load it under.
+  Result<const HitTable::Entry*> FindStandIn(BoundCall& call, ResidentKey* key);
+  /// True if `stand_in`, one of the call's key, suits the call and is the baseline at its dims, if there is one: which
+  /// shape of a bucket came first does not decide what the others run.
+  bool StandsInFor(BoundCall& call, const HitTable::Entry& stand_in) const {
+    if (!stand_in.Suits(call)) return false;
+    if (stand_in.is_prepared || !definition_.space().has_guards()) return true;
+    const Config* baseline = definition_.space().FittingBaseline(call.problem);
+    return baseline == nullptr || stand_in.kernel->config == *baseline;
+  }
   /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's
   /// dims, and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
@@ -95,7 +103,7 @@ class Residency {
 
  private:
   /// The device that a hit is for, which it need not ask for where there is one.
-  Status CurrentDeviceOf(CUdevice* device) const {
+  [[gnu::always_inline]] Status CurrentDeviceOf(CUdevice* device) const {
     if (has_one_device_) return Status();
     CUresult result = api_.launch_path().CtxGetDevice(device);
     return result == CUDA_SUCCESS ? Status() : ContextStatus(api_, result, "cuCtxGetDevice");

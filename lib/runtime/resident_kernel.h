@@ -44,9 +44,10 @@ struct ResidentKernel {
   /// hit of compiled code asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
-  /// True if the config may run for the call's dims.
-  bool GuardsHold(const BoundCall& call) const {
+  /// True if the config may run for the call. Sets the call's target, where there is a guard that might ask for it.
+  bool GuardsHold(BoundCall& call) const {
     if (!space->has_guards()) return true;
+    call.problem.target = target;
     CallbackScope scope;
     return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }
@@ -60,7 +61,7 @@ struct ResidentKernel {
   bool CanPrepare(const Geometry& geometry) const;
   /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold, and the
   /// assumptions.
-  Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
+  [[gnu::always_inline]] Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
     layout->FillPointers(call, parameters);
     CUresult result = setup->Launch(api->launch_path(), function, grid, stream, parameters);

@@ -15,14 +15,11 @@ class ThreadedCounter {
  public:
   ThreadedCounter() : cells_(new Cell[kOwnCells + 1]) {}
 
-  void Add() {
-    std::uint32_t thread = ThisThread();
-    if (thread < kOwnCells) {
-      std::atomic<std::int64_t>& count = cells_[thread].count;
-      count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    } else {
-      cells_[kOwnCells].count.fetch_add(1, std::memory_order_relaxed);
-    }
+  [[gnu::always_inline]] void Add() {
+    const std::uint32_t thread = this_thread_;
+    if (thread >= kOwnCells) return AddForNewOrLate();
+    std::atomic<std::int64_t>& count = cells_[thread].count;
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   std::int64_t Sum() const {
@@ -37,14 +34,19 @@ class ThreadedCounter {
     std::atomic<std::int64_t> count{0};
   };
 
+  /// Adds for a thread that has no number yet, or one that has no cell of its own.
+  [[gnu::noinline]] void AddForNewOrLate() {
+    if (this_thread_ == kNone) {
+      this_thread_ = next_thread_.fetch_add(1, std::memory_order_relaxed);
+      if (this_thread_ < kOwnCells) return Add();
+    }
+    cells_[kOwnCells].count.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   /// The number of the calling thread, in the order in which threads first counted. Numbers are not used again: a
   /// thread's end would need a destructor, and registering that allocates.
-  static std::uint32_t ThisThread() {
-    thread_local std::uint32_t number = kNone;
-    if (number == kNone) number = next_thread_.fetch_add(1, std::memory_order_relaxed);
-    return number;
-  }
-  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  inline static thread_local std::uint32_t this_thread_ = kNone;
   inline static std::atomic<std::uint32_t> next_thread_{0};
 
   std::unique_ptr<Cell[]> cells_;

@@ -129,34 +129,14 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, Auto
   return Create(bundle.definition(), std::move(policy));
 }
 
-Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
-  Impl* impl = impl_.load(std::memory_order_acquire);
-  if (impl == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
-  }
-  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, nullptr); });
-}
-
-Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
-  *missed = false;
-  Impl* impl = impl_.load(std::memory_order_acquire);
-  if (impl == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
-  }
-  return impl->Guarded([&] { return impl->Launch(stream, arguments, count, missed); });
-}
-
-Status TunedKernel::Impl::CaughtStatus() const {
-  return StatusOfException(absl::StrCat("kernel '", definition->name(), "'"), StatusCode::kInternal);
-}
-
-Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
+inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count,
+                                        bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
   }
   BoundCall call;
-  bool is_empty = false;
+  bool is_empty;  // Set where Bind fails.
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
@@ -176,6 +156,35 @@ Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std
   Status launched = misses.LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
   return launched;
+}
+
+Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  try {
+    return impl->Launch(stream, arguments, count, nullptr);
+  } catch (...) {
+    return impl->CaughtStatus();
+  }
+}
+
+Status TunedKernel::LaunchIfResident(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
+  *missed = false;
+  Impl* impl = impl_.load(std::memory_order_acquire);
+  if (impl == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(impl, Bound());
+  }
+  try {
+    return impl->Launch(stream, arguments, count, missed);
+  } catch (...) {
+    return impl->CaughtStatus();
+  }
+}
+
+Status TunedKernel::Impl::CaughtStatus() const {
+  return StatusOfException(absl::StrCat("kernel '", definition->name(), "'"), StatusCode::kInternal);
 }
 
 Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_t count) const {

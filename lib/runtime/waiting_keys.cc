@@ -14,6 +14,11 @@ bool WaitingKeys::Add(Waiting waiting) {
   return true;
 }
 
+bool WaitingKeys::Has(const ResidentKey& key) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return waiting_.count(FlightOf(key)) != 0;
+}
+
 void WaitingKeys::Remove(const ResidentKey& key) {
   std::lock_guard<std::mutex> lock(mutex_);
   waiting_.erase(FlightOf(key));

@@ -30,6 +30,7 @@ class WaitingKeys {
 
   /// False if there is no room. A key that waits already goes on waiting.
   bool Add(Waiting waiting);
+  bool Has(const ResidentKey& key) const;
   void Remove(const ResidentKey& key);
   /// Those of which `is_due` is true, in no order.
   std::vector<Waiting> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;

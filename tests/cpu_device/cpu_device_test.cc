@@ -11,6 +11,7 @@
 #include "search/candidate.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
+#include "tuneonce/compiled_kernel.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
@@ -172,6 +173,33 @@ TEST(CpuDevicesTest, SeveralDevicesHaveTheirOwnMemory) {
   Result<DeviceBuffer> half = DeviceBuffer::Allocate(stream->view(), 40u << 20);
   EXPECT_OK(half);
   EXPECT_ERROR(DeviceBuffer::Allocate(stream->view(), 40u << 20), StatusCode::kResourceExhausted, "out of memory");
+}
+
+TEST(CpuDevicesTest, AKernelIsAllowedMoreSharedMemoryOnTheDeviceItWasAllowedOn) {
+  setenv("TUNEONCE_CPU_DEVICES", "2", 1);
+  Result<Device> first = OpenDevice("cpu:0"), second = OpenDevice("cpu:1");
+  ASSERT_OK(first);
+  ASSERT_OK(second);
+  Result<Context> on_first = Context::RetainPrimary(*first), on_second = Context::RetainPrimary(*second);
+  KernelSource source = KernelSource::HostCpp(
+      "static void last(const tuneonce_block& block) { static_cast<char*>(block.shared)[65535] = 1; }\n"
+      "TUNEONCE_CPU_KERNEL(last);",
+      "last");
+  Geometry geometry;
+  geometry.shared_memory_bytes = 65536;
+  auto launch = [](const CompiledKernel& kernel, const Device& device) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), nullptr));
+    return stream.view().Synchronize();
+  };
+  ScopedContext current(on_second->view());
+  Result<CompiledKernel> kernel = CompiledKernel::Create(*second, source, Hints(), geometry);
+  ASSERT_OK(kernel);
+  EXPECT_OK(launch(*kernel, *second));
+  EXPECT_EQ(*kernel->Attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 65536);
+  ScopedContext other(on_first->view());
+  EXPECT_EQ(*kernel->Attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), 48 * 1024);
+  EXPECT_FALSE(launch(*kernel, *first).ok());
 }
 
 void ExitWhileStreamsRun() {

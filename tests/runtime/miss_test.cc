@@ -87,6 +87,23 @@ TEST_F(MissTest, TheShapesOfABucketHaveTheStandInThatSuitsEach) {
   EXPECT_EQ(kernel.counters().resident_entries, 3) << "one stand-in for each kind of shape";
 }
 
+TEST_F(MissTest, WhichShapeOfABucketCameFirstDoesNotDecideWhatTheOthersRun) {
+  // The first baseline is for even shapes; the second suits all.
+  scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+    return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
+  });
+  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  for (std::size_t first : {4000u, 3999u}) {
+    TunedKernel kernel = Create(definition);
+    for (std::size_t n : {first, std::size_t{7999} - first, first}) Launch(kernel, n);
+    EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "a baseline for each";
+    EXPECT_EQ(kernel.counters().stand_ins, 3);
+  }
+}
+
 TEST_F(MissTest, ALaunchAndAWarmUpOfABucketTuneAtTheSameDimsAndMakeTheSameKeyResident) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());

@@ -1,5 +1,6 @@
 // The table of docs/modes.md, a test per cell: what a launch does in each mode and situation.
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "base/temporary_folder.h"
@@ -270,6 +271,55 @@ TEST_F(ModesTest, SealEndsAllWaiting) {
   EXPECT_EQ(kernel.counters().sealed_misses, 1) << "a capture's miss is counted as that";
   EXPECT_EQ(kernel.counters().capture_misses, 1);
   EXPECT_EQ(kernel.sealed_misses(), std::vector<std::string>{"N=1000, x:float32, y:float32"});
+}
+
+/// Has nothing, and calls what it is given when it is asked.
+class InterruptingStore final : public RecordStore {
+ public:
+  std::function<void()> when_asked;
+
+  Result<RecordLookup> Lookup(const TuningKey&) const override {
+    if (when_asked) when_asked();
+    return RecordLookup();
+  }
+  Status Put(const TuningRecord&) override { return Status(); }
+  Result<std::vector<TuningRecord>> List() const override { return std::vector<TuningRecord>(); }
+  Status Remove(const TuningKey&) override { return Status(); }
+};
+
+TEST_F(ModesTest, ALaunchThatIsUnderWayWhenAnotherThreadSealsLeavesNoKeyThatWaits) {
+  auto store = std::make_shared<InterruptingStore>();
+  policy_.store = store;
+  TunedKernel kernel = Create(Mode::kTuneInBackground);
+  ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  store->when_asked = [&] { std::thread([&] { kernel.Seal(); }).join(); };
+  ASSERT_OK(Launch(kernel, 1000));  // It was not sealed when this one looked.
+  store->when_asked = nullptr;
+  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  ASSERT_OK(Launch(kernel, 1000));
+  EXPECT_EQ(kernel.counters().hits, 0);
+  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+}
+
+/// Without a compiler, and with the code of one of two baselines in the store.
+TEST_F(ModesTest, AKeyThatWaitsIsAHitAsSoonAsAStandInIsLoadedThoughAnEarlierLaunchHadNone) {
+  scale_.space.AddGuard("even N", [tile = scale_.tile](const Config& c, const Dims& dims) {
+    return c[tile] != 64 || dims[Dim{0}] % 2 == 0;
+  });
+  scale_.space.SetBaselines({{{scale_.tile, 64}, {scale_.work, 100}}, {{scale_.tile, 256}, {scale_.work, 100}}});
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel maker = Create(Mode::kTune, definition);
+  ASSERT_OK(Launch(maker, 1000));  // At 1024: TILE=64.
+  policy_.search.runtime = testing::RuntimeWith(std::make_shared<NoCompiler>());
+  policy_.retry_after_ms = 3600000;
+  TunedKernel kernel = Create(Mode::kStoredOnly, definition);
+  EXPECT_ERROR(Launch(kernel, 1999), StatusCode::kUnavailable, "kStoredOnly compiles nothing");
+  for (int i = 0; i < 3; ++i) ASSERT_OK(Launch(kernel, 2000));
+  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 3);
+  EXPECT_EQ(kernel.counters().hits, 2);
 }
 
 TEST_F(ModesTest, OfASealedKernelOnlyKeysThatCameLaterAreDropped) {

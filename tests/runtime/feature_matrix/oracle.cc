@@ -1,0 +1,248 @@
+#include "runtime/feature_matrix/oracle.h"
+
+#include <algorithm>
+
+namespace tuneonce::testing {
+
+std::string Oracle::KeyOf(const MatrixCall& call) const {
+  std::string key = std::to_string(TunedAt(call)) + (call.is_int ? " int" : " float");
+  return case_.key() == KeyKind::kScalar ? key + " " + std::to_string(call.factor) : key;
+}
+
+int Oracle::TunedAt(const MatrixCall& call) const {
+  int bound = call.n;
+  if (case_.is_bucketed()) {
+    for (bound = 1; bound < call.n;) bound *= 2;
+  }
+  return bound;
+}
+
+bool Oracle::GuardHolds(const Ran& ran, int n) const {
+  bool is_guarded = (case_.key() == KeyKind::kGuardOnWinner && ran.work == 1) ||
+                    (case_.key() == KeyKind::kGuardOnBaseline && ran.work == 100);
+  return !is_guarded || n % 2 == 0;
+}
+
+bool Oracle::Suits(const Ran& ran, const MatrixCall& call) const {
+  return GuardHolds(ran, call.n) && (call.is_regular || ran.is_general);
+}
+
+int Oracle::BaselineWork(int n) const { return GuardHolds({100, false}, n) ? 100 : 50; }
+
+Ran Oracle::StandInOf(const MatrixCall& call) const { return {BaselineWork(call.n), !call.is_regular}; }
+
+Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
+  // A bucket is tuned on scratch, which is regular.
+  bool is_general = !call.is_regular && !case_.is_bucketed();
+  int n = TunedAt(call);
+  Record record;
+  record.key = KeyOf(call);
+  record.is_int = call.is_int;
+  record.tuned_at = "N=" + std::to_string(n);
+  record.choice = {GuardHolds({1, false}, n) ? 1 : 50, is_general};
+  record.baseline = {BaselineWork(n), is_general};
+  return record;
+}
+
+void Oracle::Prepare(const MatrixCall& call) {
+  Record record = RecordOf(call);
+  StoreState state = case_.store();
+  if (state == StoreState::kEmpty || state == StoreState::kFailing) return;
+  record.has_artifacts = state != StoreState::kWithoutArtifact;
+  record.is_complete = state != StoreState::kIncomplete;
+  record.is_other_driver = state == StoreState::kOtherDriver;
+  records_ = {record};
+  if (!record.has_artifacts) return;
+  for (int work : {100, 50, 1}) {
+    if (GuardHolds({work, false}, TunedAt(call))) compiled_.insert({work, call.is_int});
+  }
+}
+
+bool Oracle::CanGetCode(const Ran& ran, bool is_int, bool may_compile) const {
+  // A file is there; what the host launches itself needs none; what was compiled is known by the compiler's version.
+  if (!case_.is_compiled()) return true;
+  return can_compile() && (may_compile || compiled_.count({ran.mark(), is_int}) != 0);
+}
+
+void Oracle::GetCode(const Ran& ran, bool is_int) {
+  if (case_.is_compiled() && compiled_.insert({ran.mark(), is_int}).second) has_compiled_ = true;
+}
+
+const Oracle::Record* Oracle::FindRecord(const std::string& key) const {
+  const Record* found = nullptr;
+  for (const Record& record : records_) {
+    if (record.key == key && (found == nullptr || found->is_other_driver)) found = &record;
+  }
+  return found;
+}
+
+bool Oracle::StoredCodeOf(const Record& record, const Ran& ran) const {
+  return record.has_artifacts && (record.baseline == ran || record.choice == ran);
+}
+
+bool Oracle::HasStandIn(const MatrixCall& call) const {
+  const Ran wanted = StandInOf(call);
+  const bool stored_only = case_.mode() == Mode::kStoredOnly;
+  const Record* of_key = FindRecord(KeyOf(call));
+  if (of_key != nullptr && StoredCodeOf(*of_key, wanted)) return true;
+  bool of_other_key = stored_only && std::any_of(records_.begin(), records_.end(), [&](const Record& record) {
+                        return record.is_int == call.is_int && StoredCodeOf(record, wanted);
+                      });
+  return of_other_key || CanGetCode(wanted, call.is_int, /*may_compile=*/!stored_only);
+}
+
+Oracle::Answer Oracle::StandIn(const MatrixCall& call, bool is_captured) {
+  const Ran wanted = StandInOf(call);
+  std::vector<Ran>& loaded = here().stand_ins[KeyOf(call)];
+  if (std::find(loaded.begin(), loaded.end(), wanted) == loaded.end()) {
+    if (is_captured) {
+      ++counters_.capture_misses;
+      return {StatusCode::kFailedPrecondition, {}};
+    }
+    if (!HasStandIn(call)) return {StatusCode::kUnavailable, {}};
+    const Record* of_key = FindRecord(KeyOf(call));
+    bool is_stored = of_key != nullptr && StoredCodeOf(*of_key, wanted);
+    if (!is_stored && case_.mode() != Mode::kStoredOnly) GetCode(wanted, call.is_int);
+    loaded.push_back(wanted);
+  }
+  ++counters_.stand_ins;
+  return {StatusCode::kOk, wanted};
+}
+
+Oracle::Answer Oracle::RunChoice(const MatrixCall& call, bool is_captured) {
+  const Ran& choice = here().choices.at(KeyOf(call));
+  return Suits(choice, call) ? Answer{StatusCode::kOk, choice} : StandIn(call, is_captured);
+}
+
+bool Oracle::Serve(const MatrixCall& call, bool accepts_incomplete, bool may_compile) {
+  const Record* record = FindRecord(KeyOf(call));
+  if (record == nullptr || record->is_other_driver || (!record->is_complete && !accepts_incomplete)) return false;
+  if (!record->has_artifacts) {
+    if (!CanGetCode(record->choice, call.is_int, may_compile)) return false;
+    GetCode(record->choice, call.is_int);
+  }
+  here().choices[record->key] = record->choice;
+  ++counters_.stored_hits;
+  return true;
+}
+
+bool Oracle::Choose(const MatrixCall& call) {
+  const std::string key = KeyOf(call);
+  if (Serve(call, /*accepts_incomplete=*/false, /*may_compile=*/true)) return true;
+  ++counters_.tunes;
+  if (!CanGetCode({1, false}, call.is_int, /*may_compile=*/true)) {
+    if (Serve(call, /*accepts_incomplete=*/true, /*may_compile=*/true)) return true;
+    ++counters_.failed_tunes;
+    here().failed.insert(key);
+    return false;
+  }
+  Record found = RecordOf(call);
+  for (int work : {100, 50, 1}) {
+    Ran candidate{work, found.choice.is_general};
+    if (GuardHolds(candidate, TunedAt(call))) GetCode(candidate, call.is_int);
+  }
+  here().choices[key] = found.choice;
+  std::vector<Ran>& stand_ins = here().stand_ins[key];
+  if (std::find(stand_ins.begin(), stand_ins.end(), found.baseline) == stand_ins.end()) {
+    stand_ins.push_back(found.baseline);
+  }
+  here().failed.erase(key);
+  if (case_.store() == StoreState::kFailing || !call.is_regular) return true;
+  records_.erase(std::remove_if(records_.begin(), records_.end(),
+                                [&](const Record& record) { return record.key == key && !record.is_other_driver; }),
+                 records_.end());
+  records_.push_back(found);
+  return true;
+}
+
+Oracle::Answer Oracle::Launch(const MatrixCall& call, bool is_captured) {
+  if (call.n == 0) return {};  // Nothing is launched, tuned or counted.
+  const std::string key = KeyOf(call);
+  const Mode mode = case_.mode();
+  if (mode == Mode::kBaselineOnly) return StandIn(call, is_captured);
+  if (here().choices.count(key) != 0) {
+    ++counters_.hits;
+    return RunChoice(call, is_captured);
+  }
+  if (here().waiting.count(key) != 0 && !here().stand_ins[key].empty()) {
+    ++counters_.hits;
+    return StandIn(call, is_captured);
+  }
+  if (is_captured) {
+    std::int64_t before = counters_.capture_misses;
+    Answer answer = StandIn(call, is_captured);
+    counters_.capture_misses = before + 1;
+    return answer;
+  }
+  if (is_sealed_) {
+    ++counters_.sealed_misses;
+    return StandIn(call, is_captured);
+  }
+  if (here().failed.count(key) != 0) return StandIn(call, is_captured);
+  if (mode == Mode::kTune) return Choose(call) ? RunChoice(call, is_captured) : StandIn(call, is_captured);
+  if (Serve(call, mode == Mode::kStoredOnly, /*may_compile=*/false)) return RunChoice(call, is_captured);
+  here().waiting.emplace(key, call);
+  return StandIn(call, is_captured);
+}
+
+StatusCode Oracle::Warmup(const MatrixCall& call) {
+  const Mode mode = case_.mode();
+  const std::string key = KeyOf(call);
+  bool is_tuned = true;
+  if (!is_sealed_ && here().choices.count(key) == 0) {
+    if (mode == Mode::kTune || mode == Mode::kTuneInBackground) is_tuned = Choose(call);
+    if (mode == Mode::kStoredOnly && !Serve(call, /*accepts_incomplete=*/true, /*may_compile=*/false)) {
+      here().waiting.emplace(key, call);
+    }
+  }
+  std::int64_t before = counters_.stand_ins;
+  Answer loaded = StandIn(call, /*is_captured=*/false);
+  counters_.stand_ins = before;  // It was loaded, not run.
+  return is_tuned ? loaded.code : StatusCode::kUnavailable;
+}
+
+StatusCode Oracle::AtSafePoint() {
+  if (case_.mode() != Mode::kTuneInBackground || is_sealed_) return StatusCode::kOk;
+  StatusCode code = StatusCode::kOk;
+  const std::map<std::string, MatrixCall> waiting = here().waiting;
+  for (const auto& [key, call] : waiting) {
+    if (here().failed.count(key) != 0) continue;
+    if (Choose(call)) {
+      here().waiting.erase(key);
+    } else {
+      code = StatusCode::kUnavailable;
+    }
+  }
+  return code;
+}
+
+void Oracle::Seal() {
+  is_sealed_ = true;
+  for (auto& [device, state] : on_device_) state.waiting.clear();
+}
+
+void Oracle::Restart() {
+  on_device_.clear();
+  counters_ = Counters();
+  is_sealed_ = false;
+  has_compiled_ = false;
+  if (case_.store() == StoreState::kFailing) compiled_.clear();
+}
+
+std::vector<std::string> Oracle::Records() const {
+  std::vector<std::string> lines;
+  for (const Record& record : records_) {
+    lines.push_back(record.tuned_at + (record.is_other_driver ? " other driver" : "") +
+                    (record.is_complete ? "" : " incomplete"));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+std::int64_t Oracle::num_waiting() const {
+  std::size_t waiting = 0;
+  for (const auto& [device, state] : on_device_) waiting += state.waiting.size();
+  return static_cast<std::int64_t>(waiting);
+}
+
+}  // namespace tuneonce::testing
