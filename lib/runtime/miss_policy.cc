@@ -97,7 +97,8 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
   if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
 }
 
-void MissPolicy::MakeStandInKnown(const BoundCall& call, const ResidentKey& key) {
+void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key) {
+  BoundCall call = bound;
   ResidentKey stand_in_key;
   Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
   if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
@@ -246,7 +247,8 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
-Status MissPolicy::WarmStandIn(const BoundCall& call) {
+Status MissPolicy::WarmStandIn(const BoundCall& bound) {
+  BoundCall call = bound;
   ResidentKey key;
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
   return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key).status();
