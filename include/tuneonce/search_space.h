@@ -75,6 +75,7 @@ class TUNEONCE_API SearchSpace {
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
+      guards_read_problem_ = true;
       return Add(Guard{name, std::move(holds)});
     } else {
       return Add(Guard{name, [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
@@ -120,6 +121,8 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
+  /// Whether some guard asks for more than dims.
+  bool guards_read_problem() const { return guards_read_problem_; }
   /// The first baseline, of whatever target.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
@@ -191,6 +194,7 @@ class TUNEONCE_API SearchSpace {
   std::vector<Constraint> constraints_;
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
+  bool guards_read_problem_ = false;
   std::vector<TargetBaseline> baselines_;  // By preference.
   std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;

@@ -40,8 +40,8 @@ Status ReadNamed(const ManifestNode& node, const char* field,
 }  // namespace
 
 Result<Parameter> ReadDescriptor(const BundleSpace& space, const ManifestNode& node) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "tensor", "box", "element_strides", "swizzle", "interleave",
-                                             "l2_promotion", "oob_fill"}));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
+      {"name", "kind", "tensor", "box", "element_strides", "swizzle", "interleave", "l2_promotion", "oob_fill"}));
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
@@ -60,11 +60,10 @@ Result<Parameter> ReadDescriptor(const BundleSpace& space, const ManifestNode& n
                                                     {"64B", Map::Swizzle::k64Bytes},
                                                     {"128B", Map::Swizzle::k128Bytes}},
                                                    &map.swizzle));
-  TUNEONCE_RETURN_IF_ERROR(ReadNamed<Map::Interleave>(node, "interleave",
-                                                      {{"none", Map::Interleave::kNone},
-                                                       {"16B", Map::Interleave::k16Bytes},
-                                                       {"32B", Map::Interleave::k32Bytes}},
-                                                      &map.interleave));
+  TUNEONCE_RETURN_IF_ERROR(ReadNamed<Map::Interleave>(
+      node, "interleave",
+      {{"none", Map::Interleave::kNone}, {"16B", Map::Interleave::k16Bytes}, {"32B", Map::Interleave::k32Bytes}},
+      &map.interleave));
   TUNEONCE_RETURN_IF_ERROR(ReadNamed<Map::L2Promotion>(node, "l2_promotion",
                                                        {{"none", Map::L2Promotion::kNone},
                                                         {"64B", Map::L2Promotion::k64Bytes},

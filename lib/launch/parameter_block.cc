@@ -196,7 +196,7 @@ Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names)
 }
 
 Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-                             ParameterBlock* block, const DriverApi* api, TensorMapCache* maps) const {
+                             ParameterBlock* block, const TensorMaps* maps) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   for (const Narrowed& narrowed : narrowed_) {
     std::int64_t value = narrowed.ValueIn(call);
@@ -216,7 +216,7 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
       block->SetPointer(computed.to, workspaces++);
     } else {
       TUNEONCE_RETURN_IF_ERROR(
-          FillDescriptor(parameter, nth_map, call, config, api, maps, block->SetDescriptor(computed.to)));
+          FillDescriptor(parameter, nth_map, call, config, maps, block->SetDescriptor(computed.to)));
       nth_map += parameter.tensor_map ? 1 : 0;
     }
   }
@@ -224,8 +224,7 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
 }
 
 Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call,
-                                       const Config& config, const DriverApi* api, TensorMapCache* maps,
-                                       void* bytes) const {
+                                       const Config& config, const TensorMaps* maps, void* bytes) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   if (!parameter.tensor_map) {
     std::array<const TensorView*, kMaxParameters> tensors;
@@ -233,14 +232,14 @@ Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t n
     return parameter.describe(config, call.problem, tensors.data(), bytes);
   }
   const TensorView& tensor = call.tensor(tensor_maps_[nth_map]);
-  if (maps != nullptr && maps->Find(nth_map, tensor, bytes)) return Status();
-  if (api == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
-  Status encoded = EncodeTensorMap(*api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
+  if (maps == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
+  if (maps->cache != nullptr && maps->cache->Find(nth_map, tensor, bytes)) return Status();
+  Status encoded = EncodeTensorMap(*maps->api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
   if (!encoded.ok()) {
     return encoded.WithPrefix("kernel '" + definition_->name() + "', tensor map '" + parameter.name + "' of '" +
                               parameter.tensor + "'");
   }
-  if (maps != nullptr) maps->Put(nth_map, tensor, bytes);
+  if (maps->cache != nullptr) maps->cache->Put(nth_map, tensor, bytes);
   return Status();
 }
 

@@ -115,7 +115,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
     if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
-      resident->tensor_maps = std::make_unique<TensorMapCache>(maps);
+      resident->remembered_maps = std::make_unique<TensorMapCache>(maps);
+      resident->tensor_maps = {&api_, resident->remembered_maps.get()};
     }
     if (geometry) {
       resident->setup.emplace(*geometry);

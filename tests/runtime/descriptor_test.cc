@@ -144,7 +144,8 @@ TEST_F(DescriptorTest, ATensorThatNoMapDescribesRunsByTheVariantBehind) {
   TunedKernel alone = Create(Definition(Boxes()), *counting_);
   for (const Case& each : cases) {
     const std::int64_t strides[] = {each.stride, 1};
-    TensorView view = TensorView::Strided(static_cast<float*>(x.data()) + each.first, DType::kFloat32, shape, strides, 2);
+    TensorView view =
+        TensorView::Strided(static_cast<float*>(x.data()) + each.first, DType::kFloat32, shape, strides, 2);
     ExpectTwice(both, view, 9, 20, 3);
     if (each.fits) {
       ExpectTwice(alone, view, 9, 20, 3);
