@@ -249,7 +249,8 @@ class BundleReader {
     return Status();
   }
 
-  /// Each config has exactly one artifact in each variant that may build it, and that has the right kernel.
+  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it, with the
+  /// right kernel.
   Status CheckArtifacts(const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(Target()));
@@ -258,6 +259,12 @@ class BundleReader {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
         if (named != nullptr && *named != variant.variant.name) continue;
+        if (variant.artifacts->kind == SourceKind::kTileIr) {
+          Status hints = Hints::OfConfig(config).Check();
+          if (!hints.ok()) {
+            return variant.node->Error(absl::StrCat("the config {", config.ToString(), "}: ", hints.message()));
+          }
+        }
         KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
         if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
         std::size_t matching = variant.artifacts->Count(config);

@@ -1,5 +1,7 @@
 // Terms, scalars, baselines by target and descriptors of a manifest: read, refused, and launched on the CPU device.
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/temporary_folder.h"
 #include "testing/device_test.h"
@@ -176,6 +178,37 @@ TEST_F(BundleTermsTest, ANameOfAnAxisAndADimSaysWhich) {
   Result<Bundle> bundle = Load(with_axis);
   EXPECT_ERROR(bundle, StatusCode::kInvalidArgument,
                "'M' is an axis and a dim: rename one, or write {\"axis\": \"M\"} for the axis");
+}
+
+TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
+  struct Case {
+    const char* name;
+    const char* value;
+    const char* message;
+  };
+  const Case cases[] = {{"occupancy", "33", "hints for default: "},
+                        {"occupnacy", "2", "hints for default: there is no hint 'occupnacy'; known are occupancy"},
+                        {"num_ctas", "3", "hints for default: "},
+                        {"num_worker_warps", "0", "hints for default: "}};
+  const std::string folder = TUNEONCE_BUNDLE_FOLDER "/softmax";
+  std::filesystem::copy(folder, folder_.path(),
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  std::ifstream file(folder + "/manifest.json");
+  const std::string good((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const Case& each : cases) {
+    std::string manifest = good;
+    const std::string axes = "\"axes\": [", baseline = "\"baseline\": {";
+    manifest.insert(
+        manifest.find(axes) + axes.size(),
+        std::string("{\"name\": \"") + each.name + "\", \"kind\": \"hint\", \"values\": [" + each.value + "]}, ");
+    manifest.insert(manifest.find(baseline) + baseline.size(),
+                    std::string("\"") + each.name + "\": " + each.value + ", ");
+    Write("manifest.json", manifest);
+    Status status = Bundle::Load(folder_.path()).status();
+    EXPECT_FALSE(status.ok()) << each.name;
+    EXPECT_NE(status.message().find(each.message), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find("manifest.json:"), std::string::npos) << status.message();
+  }
 }
 
 TEST_F(BundleTermsTest, BaselinesAndConfigsAreByTarget) {
