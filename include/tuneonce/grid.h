@@ -86,9 +86,9 @@ class TUNEONCE_API Term {
 
   /// The number, or kNoValue. Does not throw. REQUIRES: Resolve.
   [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
-    if (kind_ == Kind::kDim) return problem.dims[dim_];
-    if (kind_ == Kind::kConstant) return constant_;
-    return kind_ == Kind::kAxis ? config[axis_] : Compute(config, problem);
+    if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
+    if (kind_ == Kind::kAxis) return config[axis_];
+    return kind_ == Kind::kDim ? problem.dims[dim_] : constant_;
   }
   /// The same. Errors: InvalidArgument, saying which part has no value, and why. REQUIRES: Resolve.
   Result<std::int64_t> Evaluate(const Config& config, const Problem& problem) const;
