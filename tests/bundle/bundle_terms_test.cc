@@ -186,7 +186,7 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
     const char* value;
     const char* message;
   };
-  const Case cases[] = {{"occupancy", "33", "hints for default: "},
+  const Case cases[] = {{"num_ctas", "16", "hints for default: "},
                         {"occupnacy", "2", "hints for default: there is no hint 'occupnacy'; known are occupancy"},
                         {"num_ctas", "3", "hints for default: "},
                         {"num_worker_warps", "0", "hints for default: "}};
