@@ -1,8 +1,8 @@
 // What a new process pays until its first tuned launch is done, with a warm store, beside loading the same code by
 // hand. restart_cost --device=cpu|cuda --store=PATH [--by-hand]: prints JSON. Run it once to tune (tunes: 1), then
-// again (tunes: 0), and with --by-hand. Making the context and the stream is not counted: a host has them. The kernel is
-// the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are plain; reading the bundle is counted
-// by itself.
+// again (tunes: 0), and with --by-hand. Making the context and the stream is not counted: a host has them. The kernel
+// is the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are plain; reading the bundle is
+// counted by itself.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>

@@ -24,7 +24,7 @@ Arena::~Arena() {
 }
 
 void* Arena::Allocate(std::size_t bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (bytes == 0 || bytes > capacity_ || RoundUp(bytes) > capacity_ - used_) return nullptr;
   std::size_t size = RoundUp(bytes);
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
@@ -41,7 +41,7 @@ void* Arena::Allocate(std::size_t bytes) {
 }
 
 bool Arena::Free(void* pointer) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = allocated_.find(static_cast<char*>(pointer));
   if (it == allocated_.end()) return false;
   auto [start, size] = *it;
@@ -65,7 +65,7 @@ bool Arena::Free(void* pointer) {
 }
 
 bool Arena::Contains(const void* pointer, std::size_t bytes) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto* address = const_cast<char*>(static_cast<const char*>(pointer));
   auto it = allocated_.upper_bound(address);
   if (it == allocated_.begin()) return false;
@@ -77,7 +77,7 @@ bool Arena::Contains(const void* pointer, std::size_t bytes) const {
 bool Arena::Owns(const void* pointer) const { return base_ != nullptr && pointer >= base_ && pointer < base_ + range_; }
 
 std::size_t Arena::free_bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return base_ == nullptr ? 0 : capacity_ - used_;
 }
 

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace tuneonce::cpu_device {
 
@@ -32,10 +33,10 @@ class Arena {
   const std::size_t capacity_;
   const std::size_t range_;  // Twice the capacity: room for guard pages and holes.
   char* base_;
-  mutable std::mutex mutex_;
-  std::size_t used_ = 0;
-  std::map<char*, std::size_t> allocated_;  // Start -> rounded bytes.
-  std::map<char*, std::size_t> holes_;      // Start -> bytes; neighbours are merged.
+  mutable Mutex mutex_;
+  std::size_t used_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::map<char*, std::size_t> allocated_ TUNEONCE_GUARDED_BY(mutex_);  // Start -> rounded bytes.
+  std::map<char*, std::size_t> holes_ TUNEONCE_GUARDED_BY(mutex_);      // Start -> bytes; neighbours are merged.
 };
 
 }  // namespace tuneonce::cpu_device

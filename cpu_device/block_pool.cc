@@ -42,19 +42,19 @@ void BlockPool::WorkerLoop() {
   } catch (const std::bad_alloc&) {
     return;  // One worker less.
   }
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    work_arrived_.wait(lock, [this] { return !jobs_.empty(); });
+    while (jobs_.empty()) work_arrived_.Wait(lock);
     std::shared_ptr<Job> job = jobs_.front();
     if (job->next.load() >= job->num_blocks) {
       jobs_.pop_front();  // Nothing left to take; whoever still works on it finishes it.
       continue;
     }
     ++job->workers;
-    lock.unlock();
+    lock.Unlock();
     Work(*job);
-    lock.lock();
-    if (--job->workers == 0) worker_left_.notify_all();
+    lock.Lock();
+    if (--job->workers == 0) worker_left_.NotifyAll();
   }
 }
 
@@ -94,14 +94,14 @@ CUresult BlockPool::Run(const BlockRun& run) {
   // About 8 chunks a core: balance without a contended counter.
   job->chunk = std::max<std::uint64_t>(1, job->num_blocks / (8 * std::max(1u, std::thread::hardware_concurrency())));
   if (job->num_blocks > 1) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     jobs_.push_back(job);
-    work_arrived_.notify_all();
+    work_arrived_.NotifyAll();
   }
   Work(*job);
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   jobs_.erase(std::remove(jobs_.begin(), jobs_.end(), job), jobs_.end());
-  worker_left_.wait(lock, [&] { return job->workers == 0; });
+  while (job->workers != 0) worker_left_.Wait(lock);
   return static_cast<CUresult>(job->fault.load());
 }
 

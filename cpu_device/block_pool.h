@@ -4,12 +4,11 @@
 #include <cuda.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device {
@@ -47,10 +46,10 @@ class BlockPool {
   /// Drops the blocks that are left: `fault`, if it is the first.
   static void End(Job& job, CUresult fault);
 
-  std::mutex mutex_;
-  std::condition_variable work_arrived_;
-  std::condition_variable worker_left_;
-  std::deque<std::shared_ptr<Job>> jobs_;
+  Mutex mutex_;
+  Condition work_arrived_;
+  Condition worker_left_;
+  std::deque<std::shared_ptr<Job>> jobs_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace tuneonce::cpu_device

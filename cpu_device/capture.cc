@@ -2,19 +2,20 @@
 
 #include <algorithm>
 
+#include "base/mutex.h"
 #include "context.h"
 
 namespace tuneonce::cpu_device {
 namespace {
 
-std::vector<std::shared_ptr<Capture>>& ActiveCaptures() {
+std::vector<std::shared_ptr<Capture>>& ActiveCaptures() TUNEONCE_REQUIRES(capture_mutex) {
   static auto* const captures = new std::vector<std::shared_ptr<Capture>>;
   return *captures;
 }
 
 /// Invalidates the captures that `matches` picks; true if there was one.
 template <typename Predicate>
-bool Invalidate(Predicate matches) {
+bool Invalidate(Predicate matches) TUNEONCE_REQUIRES(capture_mutex) {
   bool any = false;
   for (const auto& capture : ActiveCaptures()) {
     if (!matches(*capture)) continue;
@@ -45,11 +46,6 @@ std::function<void()> ImplicitOrder(const std::shared_ptr<Stream>& stream) {
 
 }  // namespace
 
-std::mutex& CaptureLock() {
-  static std::mutex* const mutex = new std::mutex;
-  return *mutex;
-}
-
 CUstreamCaptureMode& ThreadCaptureMode() {
   thread_local CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   return mode;
@@ -58,7 +54,7 @@ CUstreamCaptureMode& ThreadCaptureMode() {
 CUresult CheckUnsafeCall() {
   CUstreamCaptureMode mode = ThreadCaptureMode();
   if (mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   bool spoiled = Invalidate([&](const Capture& capture) {
     if (capture.mode == CU_STREAM_CAPTURE_MODE_RELAXED) return false;
     bool own = capture.owner == std::this_thread::get_id();
@@ -68,20 +64,22 @@ CUresult CheckUnsafeCall() {
 }
 
 CUresult CheckContextSynchronize(const Context* context) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   bool spoiled = Invalidate([&](const Capture& capture) { return capture.context == context; });
   return spoiled ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult CheckLegacyStream(const Context* context) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   bool spoiled =
-      Invalidate([&](const Capture& capture) { return capture.context == context && capture.touches_blocking_stream; });
+      Invalidate([&](const Capture& capture) TUNEONCE_REQUIRES(capture_mutex) {
+        return capture.context == context && capture.touches_blocking_stream;
+      });
   return spoiled ? CUDA_ERROR_STREAM_CAPTURE_IMPLICIT : CUDA_SUCCESS;
 }
 
 CUresult BeginCapture(const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   if (stream == stream->context()->LegacyStreamIfUsed()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (stream->capture != nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   auto capture = std::make_shared<Capture>();
@@ -101,7 +99,7 @@ void JoinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Ca
 }
 
 CUresult EndCapture(const std::shared_ptr<Stream>& stream, std::shared_ptr<Graph>* graph) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   if (capture->origin != stream.get()) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
@@ -123,7 +121,7 @@ CUresult Submit(const std::shared_ptr<Stream>& stream, std::vector<std::shared_p
     if (CUresult result = CheckLegacyStream(stream->context().get()); result != CUDA_SUCCESS) return result;
   }
   {
-    std::lock_guard<std::mutex> lock(CaptureLock());
+    MutexLock lock(capture_mutex);
     if (stream->capture != nullptr) {
       if (stream->capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
       auto& nodes = stream->capture->graph->nodes;

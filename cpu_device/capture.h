@@ -4,10 +4,10 @@
 #include <cuda.h>
 
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "capture_mutex.h"
 #include "stream.h"
 
 namespace tuneonce::cpu_device {
@@ -22,20 +22,18 @@ struct GraphExec {
   std::vector<std::shared_ptr<const Command>> nodes;
 };
 
-/// An ongoing stream capture. Guarded by CaptureLock().
+/// An ongoing stream capture. Guarded by capture_mutex.
 struct Capture {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
   std::thread::id owner;
   Stream* origin = nullptr;
   Context* context = nullptr;
-  std::vector<std::weak_ptr<Stream>> streams;  ///< The origin, and those that joined through events.
-  bool touches_blocking_stream = false;
-  bool invalidated = false;
+  std::vector<std::weak_ptr<Stream>> streams
+      TUNEONCE_GUARDED_BY(capture_mutex);  ///< The origin, and those that joined through events.
+  bool touches_blocking_stream TUNEONCE_GUARDED_BY(capture_mutex) = false;
+  bool invalidated TUNEONCE_GUARDED_BY(capture_mutex) = false;
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();
 };
-
-/// Guards every Capture, and the `capture` members of streams and events.
-std::mutex& CaptureLock();
 
 /// The calling thread's capture mode (cuThreadExchangeStreamCaptureMode).
 CUstreamCaptureMode& ThreadCaptureMode();
@@ -54,8 +52,8 @@ CUresult CheckLegacyStream(const Context* context);
 CUresult BeginCapture(const std::shared_ptr<Stream>& stream, CUstreamCaptureMode mode);
 CUresult EndCapture(const std::shared_ptr<Stream>& stream, std::shared_ptr<Graph>* graph);
 /// Makes `stream` take part in `capture`, because it waits for an event recorded there.
-/// REQUIRES: CaptureLock() is held.
-void JoinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture);
+void JoinCapture(const std::shared_ptr<Stream>& stream, const std::shared_ptr<Capture>& capture)
+    TUNEONCE_REQUIRES(capture_mutex);
 
 /// Adds commands to a stream: to its graph while it captures, else to its queue (with the legacy stream's ordering).
 CUresult Submit(const std::shared_ptr<Stream>& stream, std::vector<std::shared_ptr<const Command>> commands);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/environment.h"
+#include "base/mutex.h"
 
 namespace tuneonce::cpu_device {
 namespace {
@@ -27,14 +28,14 @@ class Configuration {
  public:
   /// `wanted`: null for what the process's environment says.
   Environment Decide(const Environment* wanted) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!decided_) decided_ = wanted != nullptr ? *wanted : Environment::Read();
     return *decided_;
   }
 
  private:
-  std::mutex mutex_;
-  std::optional<Environment> decided_;
+  Mutex mutex_;
+  std::optional<Environment> decided_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 Configuration& TheConfiguration() {
@@ -48,7 +49,7 @@ Context::Context(int device_index, CpuDevice& its_device)
     : index(device_index), id(++last_context_id), device(its_device) {}
 
 void Context::AddStream(const std::shared_ptr<Stream>& stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   streams_.erase(std::remove_if(streams_.begin(), streams_.end(), [](const auto& s) { return s.expired(); }),
                  streams_.end());
   streams_.push_back(stream);
@@ -56,7 +57,7 @@ void Context::AddStream(const std::shared_ptr<Stream>& stream) {
 
 std::vector<std::shared_ptr<Stream>> Context::Streams() const {
   std::vector<std::shared_ptr<Stream>> alive;
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& weak : streams_) {
     if (auto stream = weak.lock()) alive.push_back(std::move(stream));
   }
@@ -64,7 +65,7 @@ std::vector<std::shared_ptr<Stream>> Context::Streams() const {
 }
 
 std::shared_ptr<Stream> Context::LegacyStream() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (legacy_ == nullptr) {
     legacy_ = Stream::Create(shared_from_this(), /*is_blocking=*/true);
     streams_.push_back(legacy_);
@@ -73,7 +74,7 @@ std::shared_ptr<Stream> Context::LegacyStream() {
 }
 
 std::shared_ptr<Stream> Context::LegacyStreamIfUsed() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return legacy_;
 }
 
@@ -84,7 +85,7 @@ void Context::WaitIdle() const {
 void Context::Close() {
   WaitIdle();
   for (const auto& stream : Streams()) stream->Close();
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   legacy_ = nullptr;
 }
 

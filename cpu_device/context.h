@@ -5,11 +5,11 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "arena.h"
+#include "base/mutex.h"
 #include "capture.h"
 #include "handle_table.h"
 #include "module.h"
@@ -28,8 +28,9 @@ struct CpuDevice {
   explicit CpuDevice(std::size_t memory_bytes) : arena(memory_bytes) {}
 
   Arena arena;
-  std::shared_ptr<Context> primary;  ///< Guarded by the driver's lock; null while nobody retains it.
-  int primary_references = 0;
+  Mutex mutex;
+  std::shared_ptr<Context> primary TUNEONCE_GUARDED_BY(mutex);  ///< Null while nobody retains it.
+  int primary_references TUNEONCE_GUARDED_BY(mutex) = 0;
 };
 
 /// A context. Its streams are known to it, so that it can wait for all of them.
@@ -53,9 +54,9 @@ struct Context : std::enable_shared_from_this<Context> {
   void Close();
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::vector<std::weak_ptr<Stream>> streams_;
-  std::shared_ptr<Stream> legacy_;
+  mutable Mutex mutex_;
+  mutable std::vector<std::weak_ptr<Stream>> streams_ TUNEONCE_GUARDED_BY(mutex_);
+  std::shared_ptr<Stream> legacy_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 /// The driver's state: devices and live handles. Made at first use, never destroyed.
@@ -67,7 +68,6 @@ struct Driver {
 
   std::string temporary_folder;  ///< For modules that cannot be opened from memory.
   std::vector<std::unique_ptr<CpuDevice>> devices;
-  std::mutex mutex;  ///< Guards the primary contexts.
   HandleTable<Context> contexts;
   HandleTable<Stream> streams;
   HandleTable<Event> events;

@@ -29,7 +29,7 @@ CUresult DevicePrimaryCtxRetain(CUcontext* context, CUdevice_v1 index) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  std::lock_guard<std::mutex> lock(Driver::Get().mutex);
+  MutexLock lock(device->mutex);
   if (device->primary == nullptr) {
     auto created = std::make_shared<Context>(index, *device);
     Driver::Get().contexts.Add<CUcontext>(created);
@@ -44,7 +44,7 @@ CUresult DevicePrimaryCtxRelease(CUdevice_v1 index) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  std::lock_guard<std::mutex> lock(Driver::Get().mutex);
+  MutexLock lock(device->mutex);
   if (device->primary_references == 0) return CUDA_ERROR_INVALID_CONTEXT;
   if (--device->primary_references == 0) {
     Destroy(device->primary);
@@ -57,7 +57,7 @@ CUresult DevicePrimaryCtxReset(CUdevice_v1 index) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  std::lock_guard<std::mutex> lock(Driver::Get().mutex);
+  MutexLock lock(device->mutex);
   if (device->primary != nullptr) {
     Destroy(device->primary);
     device->primary = nullptr;
@@ -70,7 +70,7 @@ CUresult DevicePrimaryCtxGetState(CUdevice_v1 index, unsigned int* flags, int* a
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckProcess());
   CpuDevice* device = FindDevice(index);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  std::lock_guard<std::mutex> lock(Driver::Get().mutex);
+  MutexLock lock(device->mutex);
   *flags = 0;
   *active = device->primary != nullptr ? 1 : 0;
   return CUDA_SUCCESS;

@@ -111,7 +111,7 @@ CUresult MemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   bool capturing;
   {
-    std::lock_guard<std::mutex> lock(CaptureLock());
+    MutexLock lock(capture_mutex);
     capturing = stream->capture != nullptr;
   }
   if (capturing) {
@@ -137,7 +137,7 @@ CUresult MemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   command->kind = CU_GRAPH_NODE_TYPE_MEM_FREE;
   bool capturing;
   {
-    std::lock_guard<std::mutex> lock(CaptureLock());
+    MutexLock lock(capture_mutex);
     capturing = stream->capture != nullptr;
   }
   // In a graph the memory stays with the node that allocated it, for the next replay.

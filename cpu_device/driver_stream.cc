@@ -7,7 +7,7 @@ namespace {
 
 /// 900 if this very stream captures, which the call would have to wait for; the capture is lost then.
 CUresult CheckNotCapturing(const std::shared_ptr<Stream>& stream) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   if (stream->capture == nullptr) return CUDA_SUCCESS;
   stream->capture->invalidated = true;
   return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -15,7 +15,7 @@ CUresult CheckNotCapturing(const std::shared_ptr<Stream>& stream) {
 
 /// 907 if the event was last recorded in a capturing stream, where no time will ever pass it.
 CUresult CheckNotCaptured(const std::shared_ptr<Event>& event) {
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   if (event->capture == nullptr) return CUDA_SUCCESS;
   event->capture->invalidated = true;
   return CUDA_ERROR_CAPTURED_EVENT;
@@ -65,7 +65,7 @@ CUresult StreamWaitEvent(CUstream stream_handle, CUevent event_handle, unsigned 
   TUNEONCE_CPU_RETURN_IF_ERROR(FindStream(stream_handle, &stream));
   TUNEONCE_CPU_RETURN_IF_ERROR(FindEvent(event_handle, &event));
   {
-    std::lock_guard<std::mutex> lock(CaptureLock());
+    MutexLock lock(capture_mutex);
     if (event->capture != nullptr) {
       if (stream->capture == event->capture) return CUDA_SUCCESS;  // A graph here is one ordered list anyway.
       if (stream->capture != nullptr) {
@@ -100,7 +100,7 @@ CUresult StreamGetCtx(CUstream handle, CUcontext* context) {
 CUresult StreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   std::shared_ptr<Stream> stream;
   TUNEONCE_CPU_RETURN_IF_ERROR(FindStream(handle, &stream));
-  std::lock_guard<std::mutex> lock(CaptureLock());
+  MutexLock lock(capture_mutex);
   *status = stream->capture == nullptr     ? CU_STREAM_CAPTURE_STATUS_NONE
             : stream->capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                            : CU_STREAM_CAPTURE_STATUS_ACTIVE;
@@ -153,7 +153,7 @@ CUresult EventRecordWithFlags(CUevent event_handle, CUstream stream_handle, unsi
   TUNEONCE_CPU_RETURN_IF_ERROR(FindEvent(event_handle, &event));
   if (stream->context() != event->context()) return CUDA_ERROR_INVALID_HANDLE;
   {
-    std::lock_guard<std::mutex> lock(CaptureLock());
+    MutexLock lock(capture_mutex);
     if (stream->capture != nullptr && (flags & CU_EVENT_RECORD_EXTERNAL) == 0) {
       event->capture = stream->capture;  // Marks a place in the capture; no time is taken.
       return CUDA_SUCCESS;

@@ -3,38 +3,38 @@
 namespace tuneonce::cpu_device {
 
 std::uint64_t Event::Issue() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return ++issued_;
 }
 
 void Event::Complete(std::uint64_t number) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (number > completed_) {
     completed_ = number;
     time_ = std::chrono::steady_clock::now();
   }
-  completed_one_.notify_all();
+  completed_one_.NotifyAll();
 }
 
 bool Event::IsComplete() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return completed_ >= issued_;
 }
 
 void Event::Wait() const { Wait(last_issued()); }
 
 void Event::Wait(std::uint64_t number) const {
-  std::unique_lock<std::mutex> lock(mutex_);
-  completed_one_.wait(lock, [&] { return completed_ >= number; });
+  MutexLock lock(mutex_);
+  while (completed_ < number) completed_one_.Wait(lock);
 }
 
 std::uint64_t Event::last_issued() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return issued_;
 }
 
 std::chrono::steady_clock::time_point Event::time() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return time_;
 }
 

@@ -2,10 +2,11 @@
 #define TUNEONCE_CPU_DEVICE_EVENT_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
+#include "capture_mutex.h"
 
 namespace tuneonce::cpu_device {
 
@@ -33,17 +34,17 @@ class Event {
   const std::shared_ptr<Context>& context() const { return context_; }
   bool has_timing() const { return has_timing_; }
 
-  /// The capture whose stream recorded this event last, if it did so while capturing. Guarded by the capture lock.
-  std::shared_ptr<Capture> capture;
+  /// The capture whose stream recorded this event last, if it did so while capturing.
+  std::shared_ptr<Capture> capture TUNEONCE_GUARDED_BY(capture_mutex);
 
  private:
   const std::shared_ptr<Context> context_;
   const bool has_timing_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable completed_one_;
-  std::uint64_t issued_ = 0;
-  std::uint64_t completed_ = 0;
-  std::chrono::steady_clock::time_point time_{};
+  mutable Mutex mutex_;
+  mutable Condition completed_one_;
+  std::uint64_t issued_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t completed_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::chrono::steady_clock::time_point time_ TUNEONCE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace tuneonce::cpu_device

@@ -2,9 +2,10 @@
 #define TUNEONCE_CPU_DEVICE_HANDLE_TABLE_H_
 
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace tuneonce::cpu_device {
 
@@ -15,7 +16,7 @@ class HandleTable {
  public:
   template <typename Handle>
   Handle Add(std::shared_ptr<T> object) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     T* address = object.get();
     objects_[address] = std::move(object);
     return reinterpret_cast<Handle>(address);
@@ -23,14 +24,14 @@ class HandleTable {
 
   /// The object, or null.
   std::shared_ptr<T> Find(const void* handle) const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = objects_.find(handle);
     return it == objects_.end() ? nullptr : it->second;
   }
 
   /// Takes the object out; null if it was not there.
   std::shared_ptr<T> Remove(const void* handle) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     auto it = objects_.find(handle);
     if (it == objects_.end()) return nullptr;
     std::shared_ptr<T> object = std::move(it->second);
@@ -41,7 +42,7 @@ class HandleTable {
   template <typename Predicate>
   void RemoveIf(Predicate matches) {
     std::vector<std::shared_ptr<T>> removed;  // Destroyed after the lock is gone.
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto it = objects_.begin(); it != objects_.end();) {
       if (matches(*it->second)) {
         removed.push_back(std::move(it->second));
@@ -53,8 +54,8 @@ class HandleTable {
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::unordered_map<const void*, std::shared_ptr<T>> objects_;
+  mutable Mutex mutex_;
+  std::unordered_map<const void*, std::shared_ptr<T>> objects_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace tuneonce::cpu_device

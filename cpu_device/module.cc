@@ -102,7 +102,7 @@ CUresult Module::Load(const void* image, std::shared_ptr<Module>* module) {
 Module::~Module() { dlclose(handle_); }
 
 std::shared_ptr<Function> Module::Find(const std::shared_ptr<Module>& self, const std::string& name) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (auto it = functions_.find(name); it != functions_.end()) return it->second;
   auto* kernel = static_cast<const tuneonce_kernel*>(dlsym(handle_, ("tuneonce_kernel_" + name).c_str()));
   if (kernel == nullptr || kernel->abi_version != tuneonce_cpu::kKernelAbiVersion) return nullptr;

@@ -7,11 +7,11 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/file_descriptor.h"
+#include "base/mutex.h"
 #include "tuneonce/cpu_device/kernel.h"
 
 namespace tuneonce::cpu_device {
@@ -53,8 +53,8 @@ class Module {
 
   const FileDescriptor file_;  // Of a module in memory: its number is the module's name.
   void* const handle_;
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Function>> functions_;
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Function>> functions_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 /// Most shared memory a block can have, and what it can have without asking (cuFuncSetAttribute).

@@ -28,51 +28,51 @@ std::shared_ptr<Stream> Stream::Create(std::shared_ptr<Context> context, bool is
 std::uint64_t Stream::Push(std::vector<std::shared_ptr<const Command>> commands, std::function<void()> before) {
   Entry entry{std::move(commands), {}, std::move(before)};
   entry.tickets.reserve(entry.commands.size());
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   // What may throw comes first: a ticket that was issued and is never served would be waited for for ever.
   Entry& queued = queue_.emplace_back(std::move(entry));
   for (const auto& command : queued.commands) {
     if (command->record != nullptr) queued.tickets.push_back(command->record->Issue());
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return ++pushed_;
 }
 
 std::uint64_t Stream::last_pushed() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return pushed_;
 }
 
 void Stream::WaitFor(std::uint64_t number) const {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return done_ >= number; });
+  MutexLock lock(mutex_);
+  while (done_ < number) changed_.Wait(lock);
 }
 
 bool Stream::IsIdle() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return done_ == pushed_;
 }
 
 void Stream::Close() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   closed_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Stream::Loop() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return !queue_.empty() || closed_; });
+    while (queue_.empty() && !closed_) changed_.Wait(lock);
     if (queue_.empty()) return;
     {
       Entry entry = std::move(queue_.front());
       queue_.pop_front();
-      lock.unlock();
+      lock.Unlock();
       Execute(entry);
     }  // What the entry owns (modules, events) is released before it counts as done.
-    lock.lock();
+    lock.Lock();
     ++done_;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 

@@ -3,14 +3,14 @@
 
 #include <cuda.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
+#include "capture_mutex.h"
 #include "event.h"
 
 namespace tuneonce::cpu_device {
@@ -46,8 +46,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::shared_ptr<Context>& context() const { return context_; }
   bool is_blocking() const { return is_blocking_; }
 
-  /// The capture this stream takes part in, or null. Guarded by the capture lock.
-  std::shared_ptr<Capture> capture;
+  /// The capture this stream takes part in, or null.
+  std::shared_ptr<Capture> capture TUNEONCE_GUARDED_BY(capture_mutex);
 
  private:
   struct Entry {
@@ -63,12 +63,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   const std::shared_ptr<Context> context_;
   const bool is_blocking_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::deque<Entry> queue_;
-  std::uint64_t pushed_ = 0;
-  std::uint64_t done_ = 0;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  mutable Condition changed_;
+  std::deque<Entry> queue_ TUNEONCE_GUARDED_BY(mutex_);
+  std::uint64_t pushed_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t done_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  bool closed_ TUNEONCE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace tuneonce::cpu_device

@@ -1,7 +1,7 @@
 // tuneonce tune BUNDLE
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "commands.h"
 #include "output.h"
 #include "store/memory_store.h"
@@ -41,7 +41,7 @@ class WriteOnlyStore final : public RecordStore {
   Result<RecordLookup> Lookup(const TuningKey&) const override { return RecordLookup(); }
   Status Put(const TuningRecord& record) override {
     Status status = store_->Put(record);
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     if (!status.ok()) failure_ = status.WithPrefix("what was tuned is not kept");
     return Status();
   }
@@ -53,14 +53,14 @@ class WriteOnlyStore final : public RecordStore {
   ArtifactCache* artifacts() override { return store_->artifacts(); }
 
   Status failure() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     return failure_;
   }
 
  private:
   std::shared_ptr<RecordStore> store_;
-  mutable std::mutex mutex_;
-  Status failure_;
+  mutable Mutex mutex_;
+  Status failure_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {

@@ -2,10 +2,7 @@
 #define TUNEONCE_ARTIFACT_CACHE_H_
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -53,19 +50,8 @@ class TUNEONCE_API MemoryArtifactCache final : public ArtifactCache {
   std::int64_t bytes() const;
 
  private:
-  struct Entry {
-    std::string encoded;
-    std::list<Fingerprint>::iterator use;
-  };
-
-  void Drop(std::map<Fingerprint, Entry>::iterator entry);
-
-  const std::int64_t max_bytes_;
-  mutable std::mutex mutex_;
-  std::map<Fingerprint, Entry> entries_;
-  std::list<Fingerprint> uses_;  // The most recent first.
-  std::int64_t bytes_ = 0;
-  const std::unique_ptr<class KeyedLock> locks_;
+  struct Impl;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace v0

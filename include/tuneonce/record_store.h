@@ -2,9 +2,7 @@
 #define TUNEONCE_RECORD_STORE_H_
 
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +30,8 @@ using TuningLease = std::shared_ptr<void>;
 /// Remembers tuning records. Thread rule: any thread.
 class TUNEONCE_API RecordStore {
  public:
-  virtual ~RecordStore() = default;
+  RecordStore();
+  virtual ~RecordStore();
 
   /// The best fitting record: of the same device and driver, else device, else any device. What cannot be read back
   /// whole counts as missing. Errors: the store cannot be read.
@@ -58,8 +57,8 @@ class TUNEONCE_API RecordStore {
   bool IsNews(const std::string& warning) const;
 
  private:
-  mutable std::mutex said_mutex_;
-  mutable std::set<std::string> said_;
+  struct Said;
+  const std::unique_ptr<Said> said_;
 };
 
 /// The user's store over stores that an application ships: what is looked up is the best match of all, the upper

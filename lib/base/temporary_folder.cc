@@ -10,11 +10,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -50,10 +50,10 @@ FileDescriptor Mark(const std::string& folder) {
 
 /// Once for each folder that this process makes others in.
 void RemoveAbandonedFoldersOnce(const std::string& parent) {
-  static std::mutex* const mutex = new std::mutex;
+  static Mutex* const mutex = new Mutex;
   static auto* const done = new std::set<std::string>;
   {
-    std::lock_guard<std::mutex> lock(*mutex);
+    MutexLock lock(*mutex);
     if (!done->insert(parent).second) return;
   }
   RemoveAbandonedFolders(parent);

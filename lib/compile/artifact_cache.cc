@@ -1,6 +1,9 @@
 #include "tuneonce/artifact_cache.h"
 
 #include <chrono>
+#include <list>
+#include <map>
+#include <utility>
 
 #include "compile/keyed_lock.h"
 #include "tuneonce/fingerprint.h"
@@ -15,66 +18,80 @@ constexpr std::chrono::milliseconds kCancelPoll(10);
 }  // namespace
 
 Result<ArtifactLease> KeyedLock::Acquire(const Fingerprint& key, const WaitLimits& limits) {
-  std::unique_lock<std::mutex> lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
   while (!state_->held.insert(key).second) {
     if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("cancelled while waiting");
     if (std::chrono::steady_clock::now() >= deadline) {
       return DeadlineExceededError("another thread or process works on the same and did not end in time");
     }
-    state_->released.wait_for(lock, kCancelPoll);
+    state_->released.WaitFor(lock, kCancelPoll);
   }
   return ArtifactLease(nullptr, [state = state_, key](void*) {
-    std::lock_guard<std::mutex> guard(state->mutex);
+    MutexLock guard(state->mutex);
     state->held.erase(key);
-    state->released.notify_all();
+    state->released.NotifyAll();
   });
 }
 
-MemoryArtifactCache::MemoryArtifactCache(std::int64_t max_bytes)
-    : max_bytes_(max_bytes), locks_(std::make_unique<KeyedLock>()) {}
+struct MemoryArtifactCache::Impl {
+  struct Entry {
+    std::string encoded;
+    std::list<Fingerprint>::iterator use;
+  };
 
+  explicit Impl(std::int64_t its_max_bytes) : max_bytes(its_max_bytes) {}
+
+  void Drop(std::map<Fingerprint, Entry>::iterator entry) TUNEONCE_REQUIRES(mutex) {
+    bytes -= static_cast<std::int64_t>(entry->second.encoded.size());
+    uses.erase(entry->second.use);
+    entries.erase(entry);
+  }
+
+  const std::int64_t max_bytes;
+  Mutex mutex;
+  std::map<Fingerprint, Entry> entries TUNEONCE_GUARDED_BY(mutex);
+  std::list<Fingerprint> uses TUNEONCE_GUARDED_BY(mutex);  // The most recent first.
+  std::int64_t bytes TUNEONCE_GUARDED_BY(mutex) = 0;
+  KeyedLock locks;
+};
+
+MemoryArtifactCache::MemoryArtifactCache(std::int64_t max_bytes) : impl_(std::make_unique<Impl>(max_bytes)) {}
 MemoryArtifactCache::~MemoryArtifactCache() = default;
 
-void MemoryArtifactCache::Drop(std::map<Fingerprint, Entry>::iterator entry) {
-  bytes_ -= static_cast<std::int64_t>(entry->second.encoded.size());
-  uses_.erase(entry->second.use);
-  entries_.erase(entry);
-}
-
 Result<std::optional<Artifact>> MemoryArtifactCache::Get(const Fingerprint& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto entry = entries_.find(key);
-  if (entry == entries_.end()) return std::optional<Artifact>();
+  MutexLock lock(impl_->mutex);
+  auto entry = impl_->entries.find(key);
+  if (entry == impl_->entries.end()) return std::optional<Artifact>();
   Result<Artifact> artifact = DecodeArtifact(entry->second.encoded);
   if (!artifact.ok()) {
-    Drop(entry);
+    impl_->Drop(entry);
     return std::optional<Artifact>();
   }
-  uses_.splice(uses_.begin(), uses_, entry->second.use);
+  impl_->uses.splice(impl_->uses.begin(), impl_->uses, entry->second.use);
   return std::optional<Artifact>(*std::move(artifact));
 }
 
 Status MemoryArtifactCache::Put(const Fingerprint& key, const Artifact& artifact) {
   std::string encoded = EncodeArtifact(artifact);
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (auto entry = entries_.find(key); entry != entries_.end()) Drop(entry);
+  MutexLock lock(impl_->mutex);
+  if (auto entry = impl_->entries.find(key); entry != impl_->entries.end()) impl_->Drop(entry);
   auto size = static_cast<std::int64_t>(encoded.size());
-  if (size > max_bytes_) return ResourceExhaustedError("the artifact is larger than the whole cache");
-  while (bytes_ + size > max_bytes_) Drop(entries_.find(uses_.back()));
-  uses_.push_front(key);
-  entries_.emplace(key, Entry{std::move(encoded), uses_.begin()});
-  bytes_ += size;
+  if (size > impl_->max_bytes) return ResourceExhaustedError("the artifact is larger than the whole cache");
+  while (impl_->bytes + size > impl_->max_bytes) impl_->Drop(impl_->entries.find(impl_->uses.back()));
+  impl_->uses.push_front(key);
+  impl_->entries.emplace(key, Impl::Entry{std::move(encoded), impl_->uses.begin()});
+  impl_->bytes += size;
   return Status();
 }
 
 Result<ArtifactLease> MemoryArtifactCache::Lease(const Fingerprint& key, const WaitLimits& limits) {
-  return locks_->Acquire(key, limits);
+  return impl_->locks.Acquire(key, limits);
 }
 
 std::int64_t MemoryArtifactCache::bytes() const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return bytes_;
+  MutexLock lock(impl_->mutex);
+  return impl_->bytes;
 }
 
 }  // namespace v0

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <queue>
 #include <system_error>
@@ -14,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/mutex.h"
 #include "compile/compile_cached.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
@@ -40,13 +39,13 @@ struct CompilePool::Impl {
   ArtifactCache& cache;
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  Condition changed;
   std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; the cheapest first.
-  std::size_t cheap_end = 0;                     // Groups from here on...
-  std::size_t dear_end = 0;                      // ... and before here are still to be started.
-  std::queue<CompiledJob> finished;
-  std::size_t num_handed_out = 0;
+  std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;                     // Groups from here on...
+  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;  // ... and before here are still to be started.
+  std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
+  std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.
   std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
 
@@ -158,18 +157,18 @@ struct CompilePool::Impl {
   bool CompileOne(bool is_first) {
     std::size_t group = 0;
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      MutexLock lock(mutex);
       if (cheap_end == dear_end) return false;
       group = is_first ? cheap_end++ : --dear_end;
     }
     CompiledJob result = Compile(groups[group].front());
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     for (std::size_t job : groups[group]) {
       result.job = job;
       finished.push(result);
       result.from_cache = true;  // The others of the group cost nothing.
     }
-    changed.notify_all();
+    changed.NotifyAll();
     return true;
   }
 
@@ -205,22 +204,22 @@ CompilePool::~CompilePool() {
 }
 
 std::optional<CompiledJob> CompilePool::Next() {
-  std::unique_lock<std::mutex> lock(impl_->mutex);
+  MutexLock lock(impl_->mutex);
   if (impl_->num_handed_out == impl_->jobs.size()) return std::nullopt;
   if (impl_->workers.empty() && impl_->finished.empty()) {
-    lock.unlock();
+    lock.Unlock();
     if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
     impl_->CompileOne(/*is_first=*/true);
-    lock.lock();
+    lock.Lock();
   }
   while (impl_->finished.empty()) {
     // The user's flag cannot notify: it is looked at from here, where nothing else is to be done.
-    impl_->changed.wait_for(lock, std::chrono::milliseconds(10));
+    impl_->changed.WaitFor(lock, std::chrono::milliseconds(10));
     if (impl_->options.cancelled != nullptr && impl_->options.cancelled->load()) impl_->stopped = true;
     if (impl_->options.interrupted && !impl_->stopped) {
-      lock.unlock();  // The workers need not wait for a host's answer.
+      lock.Unlock();  // The workers need not wait for a host's answer.
       if (IsInterrupted(impl_->options.interrupted)) impl_->stopped = true;
-      lock.lock();
+      lock.Lock();
     }
   }
   ++impl_->num_handed_out;

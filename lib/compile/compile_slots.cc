@@ -71,32 +71,32 @@ int CompileSlots::LimitFor(std::int64_t memory_per_compile_bytes) const {
 }
 
 CompileSlots::Slot CompileSlots::Acquire(int most, const std::function<bool()>& is_over) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const int bound = std::min(most, limit_);
   const std::uint64_t ticket = ++last_ticket_;
   waiting_.push_back(ticket);
   while (waiting_.front() != ticket || running_ >= bound) {
-    lock.unlock();  // Others need not wait for an answer.
+    lock.Unlock();  // Others need not wait for an answer.
     bool gives_up = is_over();
-    lock.lock();
+    lock.Lock();
     if (gives_up) {
       waiting_.erase(std::find(waiting_.begin(), waiting_.end(), ticket));
-      changed_.notify_all();
+      changed_.NotifyAll();
       return nullptr;
     }
-    if (waiting_.front() != ticket || running_ >= bound) changed_.wait_for(lock, kPoll);
+    if (waiting_.front() != ticket || running_ >= bound) changed_.WaitFor(lock, kPoll);
   }
   waiting_.pop_front();
   ++running_;
-  changed_.notify_all();
-  lock.unlock();
+  changed_.NotifyAll();
+  lock.Unlock();
   return Slot(this, [](CompileSlots* slots) { slots->Release(); });
 }
 
 void CompileSlots::Release() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   --running_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace v0

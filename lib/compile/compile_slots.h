@@ -1,13 +1,12 @@
 #ifndef TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
 #define TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "tuneonce/api.h"
 
 namespace tuneonce {
@@ -36,11 +35,11 @@ class TUNEONCE_API CompileSlots {
 
   const bool is_given_;
   const int limit_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int running_ = 0;
-  std::uint64_t last_ticket_ = 0;
-  std::deque<std::uint64_t> waiting_;  // Tickets, the first to be served first.
+  Mutex mutex_;
+  Condition changed_;
+  int running_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_ticket_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::deque<std::uint64_t> waiting_ TUNEONCE_GUARDED_BY(mutex_);  // Tickets, the first to be served first.
 };
 
 }  // namespace v0

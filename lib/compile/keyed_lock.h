@@ -1,11 +1,10 @@
 #ifndef TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_
 #define TUNEONCE_LIB_COMPILE_KEYED_LOCK_H_
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 
@@ -20,9 +19,9 @@ class KeyedLock {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::condition_variable released;
-    std::set<Fingerprint> held;
+    Mutex mutex;
+    Condition released;
+    std::set<Fingerprint> held TUNEONCE_GUARDED_BY(mutex);
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();  // Leases outlive the lock.
 };

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "compile/cubin.h"
 #include "cuda/dynamic_library.h"
 
@@ -56,8 +56,8 @@ bool Find(void* handle, const char* symbol, Function* function) {
 /// Loads each library once for the whole process, for ever.
 Result<const Nvrtc*> LoadNvrtc(const Environment& environment) {
   static auto* const loaded = new std::map<void*, const Nvrtc*>;  // By the loader's handle.
-  static std::mutex* const mutex = new std::mutex;
-  std::lock_guard<std::mutex> lock(*mutex);
+  static Mutex* const mutex = new Mutex;
+  MutexLock lock(*mutex);
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "NVRTC"));
   if (auto it = loaded->find(library.handle); it != loaded->end()) return it->second;
   auto nvrtc = std::make_unique<Nvrtc>();

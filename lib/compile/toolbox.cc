@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/process.h"
 #include "compile/keyed_lock.h"
 #include "cuda/dynamic_library.h"
@@ -98,17 +98,17 @@ Result<std::string> AskVersion(const Toolbox& tools, const std::vector<std::stri
 /// The versions that are known, and which are being asked for.
 struct Toolbox::Versions {
   std::optional<std::string> Find(const Fingerprint& tool) {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     auto found = known.find(tool);
     return found == known.end() ? std::nullopt : std::optional<std::string>(found->second);
   }
   void Add(const Fingerprint& tool, const std::string& version) {
-    std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     known[tool] = version;
   }
 
-  std::mutex mutex;
-  std::map<Fingerprint, std::string> known;
+  Mutex mutex;
+  std::map<Fingerprint, std::string> known TUNEONCE_GUARDED_BY(mutex);
   KeyedLock asking;
 };
 

@@ -1,11 +1,11 @@
 #include <dlfcn.h>
 
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "cuda/cupti_api.h"
 #include "cuda/dynamic_library.h"
 
@@ -55,10 +55,10 @@ Result<CuptiApi> Open(const std::vector<std::string>& places) {
 }  // namespace
 
 Result<const CuptiApi*> LoadCupti(const Environment& environment) {
-  static std::mutex* const mutex = new std::mutex;
+  static Mutex* const mutex = new Mutex;
   static auto* const loaded = new std::map<std::vector<std::string>, const CuptiApi*>;
   std::vector<std::string> places = Places(environment);
-  std::lock_guard<std::mutex> lock(*mutex);
+  MutexLock lock(*mutex);
   if (auto it = loaded->find(places); it != loaded->end()) return it->second;
   TUNEONCE_ASSIGN_OR_RETURN(CuptiApi api, Open(places));
   return (*loaded)[places] = new CuptiApi(std::move(api));

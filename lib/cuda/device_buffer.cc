@@ -1,9 +1,9 @@
 #include "tuneonce/device_buffer.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "cuda/cuda_status.h"
 #include "cuda/relaxed_driver.h"
 
@@ -88,9 +88,9 @@ Result<std::vector<char>> ReadDeviceMemory(StreamView stream, CUdeviceptr addres
   }
   Status finished = stream.Synchronize();
   if (finished.ok()) return host;
-  static auto* const mutex = new std::mutex;
+  static auto* const mutex = new Mutex;
   static auto* const abandoned = new std::vector<std::vector<char>>;
-  std::lock_guard<std::mutex> lock(*mutex);
+  MutexLock lock(*mutex);
   abandoned->push_back(std::move(host));
   return finished;
 }

@@ -3,12 +3,14 @@
 #include <map>
 #include <utility>
 
+#include "base/mutex.h"
+
 namespace tuneonce {
 inline namespace v0 {
 
 struct DriverApi::MeasuringLocks {
-  std::mutex mutex;
-  std::map<CUdevice, std::mutex> by_device;  // Entries stay, and keep their addresses.
+  Mutex mutex;
+  std::map<CUdevice, Mutex> by_device TUNEONCE_GUARDED_BY(mutex);  // Entries stay, and keep their addresses.
 };
 
 DriverApi::DriverApi(const DriverTable& table, std::string library_path, bool is_cpu_device)
@@ -20,8 +22,8 @@ DriverApi::DriverApi(const DriverTable& table, std::string library_path, bool is
 
 DriverApi::~DriverApi() = default;
 
-std::mutex& DriverApi::measuring_lock(CUdevice device) const {
-  std::lock_guard<std::mutex> lock(measuring_locks_->mutex);
+Mutex& DriverApi::measuring_lock(CUdevice device) const {
+  MutexLock lock(measuring_locks_->mutex);
   return measuring_locks_->by_device[device];
 }
 

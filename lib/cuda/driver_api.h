@@ -5,9 +5,9 @@
 #include <cudaTypedefs.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "cuda/driver_functions.h"
 #include "tuneonce/result.h"
 
@@ -51,7 +51,7 @@ class TUNEONCE_API DriverApi {
   bool is_cpu_device() const { return is_cpu_device_; }
   /// Held while something is measured on the device: what others would run there meanwhile would be timed with it. It
   /// belongs to the driver, since whoever measures on a device, by whichever Runtime, means the same device.
-  std::mutex& measuring_lock(CUdevice device) const;
+  Mutex& measuring_lock(CUdevice device) const;
 
  private:
   friend class RelaxedDriver;

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "cuda/dynamic_library.h"
 #include "tuneonce/context.h"
@@ -92,9 +92,9 @@ Status RunsOtherwise(const DriverApi& api, const Environment& environment) {
 /// it may not be the CPU device.
 Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const std::string& what,
                                   const Environment* environment) {
-  static std::mutex* const mutex = new std::mutex;
+  static Mutex* const mutex = new Mutex;
   static auto* const loaded = new std::map<void*, const DriverApi*>;  // By the loader's handle.
-  std::lock_guard<std::mutex> lock(*mutex);
+  MutexLock lock(*mutex);
   TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(paths, what));
   auto configure = reinterpret_cast<ConfigureCpuDriver*>(dlsym(library.handle, kConfigureCpuDriver));
   bool is_cpu_device = dlsym(library.handle, kCpuDeviceMark) != nullptr;

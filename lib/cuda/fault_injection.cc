@@ -2,10 +2,10 @@
 
 #include <array>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "cuda/driver_api.h"
 
 namespace tuneonce {
@@ -34,11 +34,11 @@ int IndexOf(const std::string& function) {
 }
 
 struct Injector {
-  std::mutex mutex;
-  bool in_use = false;
-  DriverTable wrapped;
-  std::vector<Fault> faults;
-  std::array<std::int64_t, kNumFunctions> counts{};
+  Mutex mutex;
+  bool in_use TUNEONCE_GUARDED_BY(mutex) = false;
+  DriverTable wrapped;  // Made before the wrappers are, and then left alone.
+  std::vector<Fault> faults TUNEONCE_GUARDED_BY(mutex);
+  std::array<std::int64_t, kNumFunctions> counts TUNEONCE_GUARDED_BY(mutex){};
 };
 
 Injector& GetInjector() {
@@ -52,7 +52,7 @@ CUresult Meet(int index) {
   int delay_us = 0;
   CUresult error = CUDA_SUCCESS;
   {
-    std::lock_guard<std::mutex> lock(injector.mutex);
+    MutexLock lock(injector.mutex);
     std::int64_t ordinal = ++injector.counts[static_cast<std::size_t>(index)];
     for (const Fault& fault : injector.faults) {
       if (fault.function != kNames[index] || (fault.ordinal != 0 && fault.ordinal != ordinal)) continue;
@@ -93,7 +93,7 @@ FaultInjection::FaultInjection(const DriverApi& wrapped) {
 
 Result<std::unique_ptr<FaultInjection>> FaultInjection::Create(const DriverApi& wrapped) {
   Injector& injector = GetInjector();
-  std::lock_guard<std::mutex> lock(injector.mutex);
+  MutexLock lock(injector.mutex);
   if (injector.in_use) return FailedPreconditionError("another FaultInjection is alive: end it first");
   injector.in_use = true;
   injector.faults.clear();
@@ -102,8 +102,9 @@ Result<std::unique_ptr<FaultInjection>> FaultInjection::Create(const DriverApi& 
 }
 
 FaultInjection::~FaultInjection() {
-  std::lock_guard<std::mutex> lock(GetInjector().mutex);
-  GetInjector().in_use = false;
+  Injector& injector = GetInjector();
+  MutexLock lock(injector.mutex);
+  injector.in_use = false;
 }
 
 Status FaultInjection::Plan(const Fault& fault) {
@@ -111,22 +112,25 @@ Status FaultInjection::Plan(const Fault& fault) {
     return InvalidArgumentError(absl::StrCat("there is no driver function '", fault.function,
                                              "' to inject a fault into: see driver_functions.h"));
   }
-  std::lock_guard<std::mutex> lock(GetInjector().mutex);
-  GetInjector().faults.push_back(fault);
+  Injector& injector = GetInjector();
+  MutexLock lock(injector.mutex);
+  injector.faults.push_back(fault);
   return Status();
 }
 
 void FaultInjection::Clear() {
-  std::lock_guard<std::mutex> lock(GetInjector().mutex);
-  GetInjector().faults.clear();
-  GetInjector().counts.fill(0);
+  Injector& injector = GetInjector();
+  MutexLock lock(injector.mutex);
+  injector.faults.clear();
+  injector.counts.fill(0);
 }
 
 std::int64_t FaultInjection::CallCount(const std::string& function) const {
   int index = IndexOf(function);
   if (index < 0) return 0;
-  std::lock_guard<std::mutex> lock(GetInjector().mutex);
-  return GetInjector().counts[static_cast<std::size_t>(index)];
+  Injector& injector = GetInjector();
+  MutexLock lock(injector.mutex);
+  return injector.counts[static_cast<std::size_t>(index)];
 }
 
 }  // namespace v0

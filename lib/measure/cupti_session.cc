@@ -1,14 +1,13 @@
 #include "measure/cupti_session.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "cuda/relaxed_driver.h"
 #include "tuneonce/context.h"
 
@@ -23,9 +22,9 @@ struct KernelTime {
 
 /// What CUPTI's buffer callbacks write, on whichever thread: they carry no state of ours, so it is the process's.
 struct Records {
-  std::mutex mutex;
-  const CuptiApi* cupti = nullptr;  // Of the session there is; null without one.
-  std::map<CuptiSession::StreamId, std::vector<KernelTime>> by_stream;
+  Mutex mutex;
+  const CuptiApi* cupti TUNEONCE_GUARDED_BY(mutex) = nullptr;  // Of the session there is; null without one.
+  std::map<CuptiSession::StreamId, std::vector<KernelTime>> by_stream TUNEONCE_GUARDED_BY(mutex);
 };
 
 Records& TheRecords() {
@@ -52,7 +51,7 @@ T Field(const void* record, std::size_t offset) {
 void OnBufferCompleted(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid_size) {
   Records& records = TheRecords();
   {
-    std::lock_guard<std::mutex> lock(records.mutex);
+    MutexLock lock(records.mutex);
     void* record = nullptr;
     while (records.cupti != nullptr && records.cupti->ActivityGetNextRecord(buffer, valid_size, &record) == 0) {
       if (Field<std::int32_t>(record, 0) != CuptiApi::kConcurrentKernel) continue;
@@ -114,14 +113,14 @@ class CuptiClaim {
 Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const DriverApi& driver) {
   // Of the process, as CUPTI is: two Runtimes share it.
   struct Current {
-    std::mutex mutex;
-    std::condition_variable finalized;
-    bool claimed = false;
-    std::weak_ptr<CuptiClaim> claim;
+    Mutex mutex;
+    Condition finalized;
+    bool claimed TUNEONCE_GUARDED_BY(mutex) = false;
+    std::weak_ptr<CuptiClaim> claim TUNEONCE_GUARDED_BY(mutex);
   };
   static auto* const current = new Current;
   std::shared_ptr<CuptiClaim> there;  // Before the lock: should it be the last owner now, its end takes the lock too.
-  std::unique_lock<std::mutex> lock(current->mutex);
+  MutexLock lock(current->mutex);
   there = current->claim.lock();
   if (there != nullptr) {
     if (there->IsOf(cupti)) return there;
@@ -130,15 +129,15 @@ Result<std::shared_ptr<CuptiClaim>> CuptiClaim::Get(const CuptiApi& cupti, const
                                          "), and a process can have one at a time; wanted is ", cupti.library_path));
   }
   // The last owner of the claim before may be finalizing it just now.
-  current->finalized.wait(lock, [&] { return !current->claimed; });
+  while (current->claimed) current->finalized.Wait(lock);
   std::unique_ptr<CuptiClaim> claim(new CuptiClaim(cupti, driver));
   TUNEONCE_RETURN_IF_ERROR(claim->Start());
   current->claimed = true;
   std::shared_ptr<CuptiClaim> shared(claim.release(), [](CuptiClaim* last) {
     delete last;
-    std::lock_guard<std::mutex> done(current->mutex);
+    MutexLock done(current->mutex);
     current->claimed = false;
-    current->finalized.notify_all();
+    current->finalized.NotifyAll();
   });
   current->claim = shared;
   return shared;
@@ -149,8 +148,9 @@ Status CuptiClaim::Start() {
   // Before anything else: only this call tells that CUPTI has another owner.
   TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti_, cupti_.Subscribe(&subscriber_, OnDriverCall, nullptr), "cuptiSubscribe"));
   {
-    std::lock_guard<std::mutex> lock(TheRecords().mutex);
-    TheRecords().cupti = &cupti_;
+    Records& records = TheRecords();
+    MutexLock lock(records.mutex);
+    records.cupti = &cupti_;
   }
   TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti_, cupti_.ActivityRegisterCallbacks(OnBufferRequested, OnBufferCompleted),
                                       "cuptiActivityRegisterCallbacks"));
@@ -169,8 +169,9 @@ CuptiClaim::~CuptiClaim() {
     finalization = nullptr;
   }
   if (!mine.done) cupti_.Finalize();
-  std::lock_guard<std::mutex> lock(TheRecords().mutex);
-  TheRecords().cupti = nullptr;
+  Records& records = TheRecords();
+  MutexLock lock(records.mutex);
+  records.cupti = nullptr;
 }
 
 Result<std::shared_ptr<CuptiSession>> CuptiSession::Claim(const CuptiApi& cupti, const DriverApi& driver) {
@@ -186,14 +187,16 @@ Result<CuptiSession::StreamId> CuptiSession::Watch(StreamView stream) {
   TUNEONCE_RETURN_IF_ERROR(CheckCupti(cupti, cupti.GetContextId(context.get(), &id.first), "cuptiGetContextId"));
   TUNEONCE_RETURN_IF_ERROR(
       CheckCupti(cupti, cupti.GetStreamIdEx(context.get(), stream.get(), 0, &id.second), "cuptiGetStreamIdEx"));
-  std::lock_guard<std::mutex> lock(TheRecords().mutex);
-  TheRecords().by_stream[id].clear();
+  Records& records = TheRecords();
+  MutexLock lock(records.mutex);
+  records.by_stream[id].clear();
   return id;
 }
 
 void CuptiSession::Unwatch(StreamId stream) {
-  std::lock_guard<std::mutex> lock(TheRecords().mutex);
-  TheRecords().by_stream.erase(stream);
+  Records& records = TheRecords();
+  MutexLock lock(records.mutex);
+  records.by_stream.erase(stream);
 }
 
 Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
@@ -203,8 +206,9 @@ Result<std::vector<double>> CuptiSession::Take(StreamId stream) {
   }
   std::vector<KernelTime> kernels;
   {
-    std::lock_guard<std::mutex> lock(TheRecords().mutex);
-    kernels.swap(TheRecords().by_stream[stream]);
+    Records& records = TheRecords();
+    MutexLock lock(records.mutex);
+    kernels.swap(records.by_stream[stream]);
   }
   std::sort(kernels.begin(), kernels.end(),
             [](const KernelTime& a, const KernelTime& b) { return a.start_ns < b.start_ns; });

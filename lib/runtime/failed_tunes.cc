@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 std::optional<TuneOutcome> FailedTunes::Find(const TuneOnce::Key& key, Clock::time_point now) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = failed_.find(key);
   if (found == failed_.end()) return std::nullopt;
   const Failed& failed = found->second;
@@ -15,7 +15,7 @@ std::optional<TuneOutcome> FailedTunes::Find(const TuneOnce::Key& key, Clock::ti
 }
 
 int FailedTunes::Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock::time_point now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Failed& failed = failed_[key];
   failed.outcome = outcome;
   std::chrono::milliseconds pause = std::min(first_pause_, kLongestPause);
@@ -25,7 +25,7 @@ int FailedTunes::Add(const TuneOnce::Key& key, const TuneOutcome& outcome, Clock
 }
 
 void FailedTunes::Remove(const TuneOnce::Key& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   failed_.erase(key);
 }
 

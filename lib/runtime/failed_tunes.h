@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "runtime/tune_once.h"
 
 namespace tuneonce {
@@ -37,8 +37,8 @@ class FailedTunes {
   };
 
   const std::chrono::milliseconds first_pause_;
-  mutable std::mutex mutex_;
-  std::map<TuneOnce::Key, Failed> failed_;
+  mutable Mutex mutex_;
+  std::map<TuneOnce::Key, Failed> failed_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

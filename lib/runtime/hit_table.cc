@@ -82,7 +82,7 @@ void HitTable::Rebuild() {
 }
 
 const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (3 * (used_slots_ + 1) > all_slots_.back()->count) Rebuild();
   Slot* slot = SlotOf(key);
   bool is_new = slot->words()[0].load(std::memory_order_relaxed) == 0;
@@ -104,7 +104,7 @@ const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& ent
 }
 
 void HitTable::Drop(const ResidentKey& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Slot* slot = SlotOf(key);
   bool is_empty = slot->words()[0].load(std::memory_order_relaxed) == 0;
   if (is_empty || slot->current.load(std::memory_order_relaxed) == nullptr) return;
@@ -113,25 +113,25 @@ void HitTable::Drop(const ResidentKey& key) {
 }
 
 std::optional<ResidentKey> HitTable::Oldest() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   while (!inserted_.empty() && !inserted_.front().is_current()) inserted_.pop_front();
   if (inserted_.empty()) return std::nullopt;
   return KeyOf(inserted_.front());
 }
 
 void HitTable::Keep() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   kept_.insert(kept_.end(), inserted_.begin(), inserted_.end());
   inserted_.clear();
 }
 
 std::size_t HitTable::size() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return size_;
 }
 
 std::vector<const ResidentKernel*> HitTable::Kernels() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<const ResidentKernel*> kernels;
   for (const std::deque<Inserted>* list : {&kept_, &inserted_}) {
     for (const Inserted& one : *list) {
@@ -142,7 +142,7 @@ std::vector<const ResidentKernel*> HitTable::Kernels() const {
 }
 
 void HitTable::ReleaseRetired() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Rebuild();
   all_slots_.erase(all_slots_.begin(), all_slots_.end() - 1);
   later_entries_.clear();

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/resident_kernel.h"
 #include "runtime/resident_key.h"
 
@@ -102,11 +102,11 @@ class HitTable {
     }
     return true;
   }
-  /// The key's slot, or the empty one where it belongs. REQUIRES: the lock.
-  Slot* SlotOf(const ResidentKey& key) const;
+  /// The key's slot, or the empty one where it belongs.
+  Slot* SlotOf(const ResidentKey& key) const TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
   /// Moves what the keys run to new slots, at most a sixth full with one more.
-  void Rebuild();
+  void Rebuild() TUNEONCE_REQUIRES(mutex_);
 
   /// What is current is in order of insertion, among what was replaced or dropped since.
   struct Inserted {
@@ -119,13 +119,14 @@ class HitTable {
   void MoveTo(const Slots& slots, std::deque<Inserted>* inserted) const;
 
   const std::size_t num_words_;
-  mutable std::mutex mutex_;  // Of writers.
-  std::vector<std::unique_ptr<const Slots>> all_slots_;
-  std::vector<std::unique_ptr<const Entry>> later_entries_;  // Those that took another's place.
-  std::deque<Inserted> kept_;                                // Before them all: by Keep.
-  std::deque<Inserted> inserted_;
-  std::size_t used_slots_ = 0;  // Of the last of all_slots_.
-  std::size_t size_ = 0;
+  mutable Mutex mutex_;  // Of writers.
+  std::vector<std::unique_ptr<const Slots>> all_slots_ TUNEONCE_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<const Entry>> later_entries_
+      TUNEONCE_GUARDED_BY(mutex_);                         // Those that took another's place.
+  std::deque<Inserted> kept_ TUNEONCE_GUARDED_BY(mutex_);  // Before them all: by Keep.
+  std::deque<Inserted> inserted_ TUNEONCE_GUARDED_BY(mutex_);
+  std::size_t used_slots_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the last of all_slots_.
+  std::size_t size_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::atomic<const Slots*> slots_;  // The last of all_slots_.
 };
 

@@ -124,7 +124,7 @@ Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call) {
   std::string text = to_.announcer.KeyText(call);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   {
-    std::lock_guard<std::mutex> lock(missed_mutex_);
+    MutexLock lock(missed_mutex_);
     bool listed = std::find(missed_keys_.begin(), missed_keys_.end(), text) != missed_keys_.end();
     if (!listed && missed_keys_.size() < kMostListed) missed_keys_.push_back(std::move(text));
   }
@@ -301,7 +301,7 @@ void MissPolicy::Seal() {
 }
 
 std::vector<std::string> MissPolicy::sealed_misses() const {
-  std::lock_guard<std::mutex> lock(missed_mutex_);
+  MutexLock lock(missed_mutex_);
   return missed_keys_;
 }
 

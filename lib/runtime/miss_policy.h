@@ -2,10 +2,10 @@
 #define TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/chooser.h"
 #include "runtime/failed_tunes.h"
 #include "runtime/threaded_counter.h"
@@ -88,8 +88,8 @@ class MissPolicy {
   Chooser& chooser_;
   ThreadedCounter stand_ins_;
   std::atomic<bool> sealed_{false};
-  mutable std::mutex missed_mutex_;
-  std::vector<std::string> missed_keys_;  // After Seal; the first ones.
+  mutable Mutex missed_mutex_;
+  std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // After Seal; the first ones.
   TuneOnce tune_once_;
   FailedTunes failed_;
   WaitingKeys waiting_;

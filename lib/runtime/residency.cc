@@ -30,7 +30,7 @@ Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
 
 Result<const Residency::DeviceState*> Residency::CurrentDevice() {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api_));
-  std::lock_guard<std::mutex> lock(devices_mutex_);
+  MutexLock lock(devices_mutex_);
   auto& state = devices_[device.index()];
   if (state == nullptr) {
     auto made = std::make_unique<DeviceState>();
@@ -51,13 +51,13 @@ Result<const Residency::DeviceState*> Residency::CurrentDevice() {
 
 Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& device) {
   {
-    std::lock_guard<std::mutex> lock(devices_mutex_);
+    MutexLock lock(devices_mutex_);
     auto found = configs_.find(&device);
     if (found != configs_.end()) return &found->second;
   }
   // Outside the lock, since constraints are the user's. What fails is not kept: a callback's exception may pass.
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition_.space().Enumerate(device.target));
-  std::lock_guard<std::mutex> lock(devices_mutex_);
+  MutexLock lock(devices_mutex_);
   return &configs_.try_emplace(&device, std::move(configs)).first->second;
 }
 
@@ -98,7 +98,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
                                           const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
   std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
-  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  MutexLock lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
   KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
@@ -158,7 +158,7 @@ void Residency::Evict(std::size_t max_keys) {
 }
 
 void Residency::ReleaseRetired() {
-  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  MutexLock lock(kernels_mutex_);
   table_.ReleaseRetired();
   std::vector<const ResidentKernel*> in_use = table_.Kernels();
   std::sort(in_use.begin(), in_use.end());
@@ -169,7 +169,7 @@ void Residency::ReleaseRetired() {
 }
 
 std::int64_t Residency::num_loaded_kernels() const {
-  std::lock_guard<std::mutex> lock(kernels_mutex_);
+  MutexLock lock(kernels_mutex_);
   return static_cast<std::int64_t>(kernels_.size());
 }
 

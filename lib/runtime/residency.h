@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "launch/call_binder.h"
 #include "runtime/context_status.h"
@@ -57,8 +57,8 @@ class Residency {
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
   [[gnu::always_inline]] const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }
-  /// The loaded stand-in of the call, as variants' assumptions and configs' guards differ; or null, and in `key` what to
-  /// load it under.
+  /// The loaded stand-in of the call, as variants' assumptions and configs' guards differ; or null, and in `key` what
+  /// to load it under.
   Result<const HitTable::Entry*> FindStandIn(BoundCall& call, ResidentKey* key);
   /// True if `stand_in`, one of the call's key, suits the call and is the baseline at its dims, if there is one: which
   /// shape of a bucket came first does not decide what the others run.
@@ -122,11 +122,13 @@ class Residency {
   const DriverApi& api_;
   const bool has_one_device_;  // Then a hit need not ask which it is for.
   HitTable table_;
-  mutable std::mutex kernels_mutex_;
-  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_;  // Those that retired, too.
-  std::mutex devices_mutex_;
-  std::map<int, std::unique_ptr<const DeviceState>> devices_;  // By index; entries never change.
-  std::map<const DeviceState*, std::vector<Config>> configs_;  // The same.
+  mutable Mutex kernels_mutex_;
+  std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_
+      TUNEONCE_GUARDED_BY(kernels_mutex_);  // Those that retired, too.
+  Mutex devices_mutex_;
+  std::map<int, std::unique_ptr<const DeviceState>> devices_
+      TUNEONCE_GUARDED_BY(devices_mutex_);  // By index; entries never change.
+  std::map<const DeviceState*, std::vector<Config>> configs_ TUNEONCE_GUARDED_BY(devices_mutex_);  // The same.
 };
 
 }  // namespace v0

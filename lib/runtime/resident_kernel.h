@@ -62,7 +62,8 @@ struct ResidentKernel {
   bool CanPrepare(const Geometry& geometry) const;
   /// Launches with `setup` and this grid; calls no function of the user's. REQUIRES: CanPrepare, GuardsHold, and the
   /// assumptions.
-  [[gnu::always_inline]] Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream, const BoundCall& call) const {
+  [[gnu::always_inline]] Status LaunchPrepared(const std::uint32_t (&grid)[3], CUstream stream,
+                                               const BoundCall& call) const {
     void* parameters[kMaxKernelParameters];
     layout->FillPointers(call, parameters);
     CUresult result = setup->Launch(api->launch_path(), function, grid, stream, parameters);

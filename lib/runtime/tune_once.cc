@@ -15,36 +15,36 @@ constexpr std::chrono::milliseconds kInterruptPoll(20);
 
 std::shared_ptr<TuneOnce::Flight> TuneOnce::Join(const Key& key, bool* is_first) {
   auto made = std::make_shared<Flight>();  // Before there is an entry: without memory there must be none.
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto [it, is_new] = flights_.try_emplace(key, std::move(made));
   *is_first = is_new;
   return it->second;
 }
 
 TuneOutcome TuneOnce::WaitFor(Flight& flight, const std::function<bool()>& interrupted) {
-  std::unique_lock<std::mutex> lock(flight.mutex);
-  auto landed = [&] { return flight.landed; };
-  if (!interrupted) {
-    flight.landed_one.wait(lock, landed);
-    return flight.outcome;
-  }
-  while (!flight.landed_one.wait_for(lock, kInterruptPoll, landed)) {
-    lock.unlock();
+  MutexLock lock(flight.mutex);
+  while (!flight.landed) {
+    if (!interrupted) {
+      flight.landed_one.Wait(lock);
+      continue;
+    }
+    if (flight.landed_one.WaitFor(lock, kInterruptPoll)) continue;
+    lock.Unlock();
     if (IsInterrupted(interrupted)) return {CancelledError("interrupted while another thread tunes the same key")};
-    lock.lock();
+    lock.Lock();
   }
   return flight.outcome;
 }
 
 void TuneOnce::Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     flights_.erase(key);
   }
-  std::lock_guard<std::mutex> lock(flight.mutex);
+  MutexLock lock(flight.mutex);
   flight.outcome = outcome;
   flight.landed = true;
-  flight.landed_one.notify_all();
+  flight.landed_one.NotifyAll();
 }
 
 TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool()>& interrupted,
@@ -71,7 +71,7 @@ TuneOutcome TuneOnce::Run(const Key& key, bool* waited, const std::function<bool
 }
 
 bool TuneOnce::IsBusy(const Key& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return flights_.count(key) != 0;
 }
 

@@ -1,13 +1,12 @@
 #ifndef TUNEONCE_LIB_RUNTIME_TUNE_ONCE_H_
 #define TUNEONCE_LIB_RUNTIME_TUNE_ONCE_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/resident_key.h"
 #include "tuneonce/status.h"
 
@@ -38,10 +37,10 @@ class TuneOnce {
 
  private:
   struct Flight {
-    std::mutex mutex;
-    std::condition_variable landed_one;
-    bool landed = false;
-    TuneOutcome outcome;
+    Mutex mutex;
+    Condition landed_one;
+    bool landed TUNEONCE_GUARDED_BY(mutex) = false;
+    TuneOutcome outcome TUNEONCE_GUARDED_BY(mutex);
   };
 
   /// The key's flight; `*is_first` says that the caller is to work.
@@ -49,8 +48,8 @@ class TuneOnce {
   static TuneOutcome WaitFor(Flight& flight, const std::function<bool()>& interrupted);
   void Land(const Key& key, Flight& flight, const TuneOutcome& outcome) noexcept;
 
-  std::mutex mutex_;
-  std::map<Key, std::shared_ptr<Flight>> flights_;
+  Mutex mutex_;
+  std::map<Key, std::shared_ptr<Flight>> flights_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 /// The key of a launch, as flights go by it.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "launch/assumption.h"
 #include "runtime/context_status.h"
@@ -51,13 +52,12 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
 /// What a TunedKernel is made of, before and after its driver is known.
 struct TunedKernel::Origin {
   std::shared_ptr<const KernelDefinition> definition;
-  std::mutex mutex;
+  Mutex mutex;
   AutotunePolicy policy;
-  bool is_sealed = false;      // Before there was an `impl` to seal.
-  std::unique_ptr<Impl> impl;  // Made once.
+  bool is_sealed TUNEONCE_GUARDED_BY(mutex) = false;      // Before there was an `impl` to seal.
+  std::unique_ptr<Impl> impl TUNEONCE_GUARDED_BY(mutex);  // Made once.
 
-  /// REQUIRES: `mutex` is held.
-  Result<Impl*> Bind(const Device& device) {
+  Result<Impl*> Bind(const Device& device) TUNEONCE_REQUIRES(mutex) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
     impl = std::make_unique<Impl>(definition, device.api(), policy);  // A copy: what throws here is tried again.
@@ -93,7 +93,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
 
 Result<TunedKernel> TunedKernelOn::Create(const Device& device, KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(std::move(definition), std::move(policy)));
-  std::lock_guard<std::mutex> lock(kernel.origin_->mutex);
+  MutexLock lock(kernel.origin_->mutex);
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel.origin_->Bind(device));
   kernel.impl_ = impl;
   return kernel;
@@ -103,7 +103,7 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
   Impl* bound = impl_.load(std::memory_order_acquire);
   if (bound != nullptr) return bound;
   std::string kernel = "kernel '" + origin_->definition->name() + "'";
-  std::lock_guard<std::mutex> lock(origin_->mutex);
+  MutexLock lock(origin_->mutex);
   if (origin_->impl == nullptr) {
     try {
       TUNEONCE_ASSIGN_OR_RETURN(const DriverApi* api,
@@ -222,7 +222,7 @@ Counters TunedKernel::counters() const {
 }
 
 void TunedKernel::Seal() {
-  std::lock_guard<std::mutex> lock(origin_->mutex);
+  MutexLock lock(origin_->mutex);
   origin_->is_sealed = true;
   if (origin_->impl != nullptr) origin_->impl->misses.Seal();
 }

@@ -35,7 +35,8 @@ struct TunedKernel::Impl {
   }
   Status CaughtStatus() const;
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
-  [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed);
+  [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
+                                              bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
 

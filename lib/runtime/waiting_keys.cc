@@ -6,7 +6,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 bool WaitingKeys::Add(Waiting waiting) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   TuneOnce::Key words = FlightOf(waiting.key);
   if (waiting_.count(words) != 0) return true;
   if (waiting_.size() >= most_) return false;
@@ -15,17 +15,17 @@ bool WaitingKeys::Add(Waiting waiting) {
 }
 
 bool WaitingKeys::Has(const ResidentKey& key) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return waiting_.count(FlightOf(key)) != 0;
 }
 
 void WaitingKeys::Remove(const ResidentKey& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   waiting_.erase(FlightOf(key));
 }
 
 std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<Waiting> due;
   for (const auto& [words, waiting] : waiting_) {
     if (is_due(words)) due.push_back(waiting);
@@ -36,7 +36,7 @@ std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(cons
 std::vector<WaitingKeys::Waiting> WaitingKeys::TakeAll() {
   std::map<TuneOnce::Key, Waiting> taken;
   {
-    std::lock_guard<std::mutex> lock(mutex_);  // In one step: what is added meanwhile would be lost.
+    MutexLock lock(mutex_);  // In one step: what is added meanwhile would be lost.
     taken.swap(waiting_);
   }
   std::vector<Waiting> all;
@@ -46,7 +46,7 @@ std::vector<WaitingKeys::Waiting> WaitingKeys::TakeAll() {
 }
 
 std::size_t WaitingKeys::size() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return waiting_.size();
 }
 

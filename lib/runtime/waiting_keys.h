@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "runtime/resident_key.h"
 #include "runtime/tune_once.h"
 #include "runtime/warmup_inputs.h"
@@ -40,8 +40,8 @@ class WaitingKeys {
 
  private:
   const std::size_t most_;
-  mutable std::mutex mutex_;
-  std::map<TuneOnce::Key, Waiting> waiting_;
+  mutable Mutex mutex_;
+  std::map<TuneOnce::Key, Waiting> waiting_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

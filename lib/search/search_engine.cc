@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
+#include "base/mutex.h"
 #include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "measure/statistics.h"
@@ -50,7 +50,7 @@ double DriftOf(const std::vector<double>& samples) {
 }  // namespace
 
 SearchEngine::SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline,
-                           const SearchOptions& options, CandidateRunner& runner, std::mutex& measuring_lock)
+                           const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
     : target_(target),
       baseline_(std::move(baseline)),
       options_(options),
@@ -231,7 +231,7 @@ Status SearchEngine::PrepareFirst(Group& group) {
 Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
   {
-    std::lock_guard<std::mutex> lock(measuring_lock_);
+    MutexLock lock(measuring_lock_);
     group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
   }
   group.is_loaded = !group.prepared->failure;
@@ -242,7 +242,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
   auto sample = [&](const std::vector<std::size_t>& some) {
     std::vector<std::size_t> trials;
     for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
-    std::lock_guard<std::mutex> lock(measuring_lock_);
+    MutexLock lock(measuring_lock_);
     return runner_.Sample(trials);
   };
   Result<std::vector<double>> times = sample(entrants);
@@ -358,7 +358,7 @@ void SearchEngine::Unload(Group& group) {
   if (!group.is_loaded) return;
   group.is_loaded = false;
   group.prepared->kernel = nullptr;
-  std::lock_guard<std::mutex> lock(measuring_lock_);
+  MutexLock lock(measuring_lock_);
   runner_.Release(group.prepared->trial);
 }
 
@@ -369,7 +369,7 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     PreparedTrial checked;
     {
-      std::lock_guard<std::mutex> lock(measuring_lock_);
+      MutexLock lock(measuring_lock_);
       checked = runner_.CheckAgain(*group->prepared);
     }
     TUNEONCE_RETURN_IF_ERROR(checked.fatal);

@@ -4,12 +4,12 @@
 #include <chrono>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "measure/race.h"
 #include "search/candidate_runner.h"
 #include "search/search_call.h"
@@ -34,7 +34,7 @@ class SearchEngine {
   /// one round or one preparation at a time, so that searches that share a device do not time each other's kernels. All
   /// references outlive the engine.
   SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline, const SearchOptions& options,
-               CandidateRunner& runner, std::mutex& measuring_lock);
+               CandidateRunner& runner, Mutex& measuring_lock);
 
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
@@ -96,7 +96,7 @@ class SearchEngine {
   const SearchOptions& options_;
   const Runtime& runtime_;
   CandidateRunner& runner_;
-  std::mutex& measuring_lock_;
+  Mutex& measuring_lock_;
   ProgressCallback progress_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.

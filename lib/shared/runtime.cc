@@ -1,9 +1,9 @@
 #include "tuneonce/runtime.h"
 
-#include <mutex>
 #include <utility>
 
 #include "base/environment.h"
+#include "base/mutex.h"
 #include "compile/built_in_toolchains.h"
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
@@ -42,8 +42,8 @@ struct Runtime::Impl {
   const Cupti cupti;
   WarningLog log;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
-  std::mutex store_mutex;
-  std::shared_ptr<RecordStore> store;  // Null before it is needed.
+  Mutex store_mutex;
+  std::shared_ptr<RecordStore> store TUNEONCE_GUARDED_BY(store_mutex);  // Null before it is needed.
 };
 
 const std::shared_ptr<Runtime>& Runtime::Default() {
@@ -76,7 +76,7 @@ std::shared_ptr<RecordStore> Runtime::store() const {
   std::string warning;
   std::shared_ptr<RecordStore> store;
   {
-    std::lock_guard<std::mutex> lock(impl_->store_mutex);
+    MutexLock lock(impl_->store_mutex);
     if (impl_->store == nullptr) {
       DefaultStore opened = OpenDefaultStore(impl_->environment, impl_->memory_store);
       impl_->store = std::move(opened.store);

@@ -17,7 +17,7 @@ void WarningLog::Say(const std::string& line) {
     }
     return;
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   if (said_.insert(line).second) std::fprintf(stderr, "tuneonce: %s\n", Printable(line).c_str());
 }
 

@@ -2,10 +2,11 @@
 #define TUNEONCE_LIB_SHARED_WARNING_LOG_H_
 
 #include <functional>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -20,8 +21,8 @@ class WarningLog {
 
  private:
   const std::function<void(const std::string& line)> host_;
-  std::mutex mutex_;
-  std::set<std::string> said_;
+  Mutex mutex_;
+  std::set<std::string> said_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

@@ -8,7 +8,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   RecordLookup best;
   for (const TuningRecord& record : records_) {
     RecordMatch match = MatchKeys(record.key, key);
@@ -18,7 +18,7 @@ Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
 }
 
 Status MemoryStore::Put(const TuningRecord& record) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = std::find_if(records_.begin(), records_.end(),
                          [&](const TuningRecord& r) { return MatchKeys(r.key, record.key) == RecordMatch::kExact; });
   if (it != records_.end()) {
@@ -30,7 +30,7 @@ Status MemoryStore::Put(const TuningRecord& record) {
 }
 
 Status MemoryStore::Remove(const TuningKey& key) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   records_.erase(std::remove_if(records_.begin(), records_.end(),
                                 [&](const TuningRecord& r) { return MatchKeys(r.key, key) == RecordMatch::kExact; }),
                  records_.end());
@@ -38,7 +38,7 @@ Status MemoryStore::Remove(const TuningKey& key) {
 }
 
 Result<std::vector<TuningRecord>> MemoryStore::List() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return records_;
 }
 

@@ -2,9 +2,9 @@
 #define TUNEONCE_LIB_STORE_MEMORY_STORE_H_
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "tuneonce/record_store.h"
 
 namespace tuneonce {
@@ -19,8 +19,8 @@ class TUNEONCE_API MemoryStore final : public RecordStore {
   Status Remove(const TuningKey& key) override;
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<TuningRecord> records_;
+  mutable Mutex mutex_;
+  std::vector<TuningRecord> records_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

@@ -1,7 +1,19 @@
 #include "tuneonce/record_store.h"
 
+#include <set>
+
+#include "base/mutex.h"
+
 namespace tuneonce {
 inline namespace v0 {
+
+struct RecordStore::Said {
+  Mutex mutex;
+  std::set<std::string> warnings TUNEONCE_GUARDED_BY(mutex);
+};
+
+RecordStore::RecordStore() : said_(std::make_unique<Said>()) {}
+RecordStore::~RecordStore() = default;
 
 RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
   if (!stored.SameKernel(wanted)) return RecordMatch::kNotFound;
@@ -11,8 +23,9 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
 
 bool RecordStore::IsNews(const std::string& warning) const {
   constexpr std::size_t kMostKept = 100;  // Words that differ each time are no reason to grow.
-  std::lock_guard<std::mutex> lock(said_mutex_);
-  return said_.size() >= kMostKept ? said_.count(warning) == 0 : said_.insert(warning).second;
+  MutexLock lock(said_->mutex);
+  std::set<std::string>& said = said_->warnings;
+  return said.size() >= kMostKept ? said.count(warning) == 0 : said.insert(warning).second;
 }
 
 }  // namespace v0

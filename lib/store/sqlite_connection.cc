@@ -72,13 +72,14 @@ const char* WhatToDo(int result) {
 SqliteConnection::SqliteConnection(SqliteStoreOptions options) : options_(std::move(options)) {}
 
 Status SqliteConnection::Open() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   deadline_ = Clock::now() + std::chrono::milliseconds(options_.busy_timeout_ms);
   Status connected = Connect();
   return retry_after_.count() > 0 ? Status() : connected;
 }
 
 Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
+  MutexLock lock(mutex_);
   in_memory_ = true;
   path_ = options_.path;
   int opened = sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -104,7 +105,7 @@ Status SqliteConnection::CheckOwner() const {
 }
 
 bool SqliteConnection::IsOut() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return retry_after_.count() > 0 && Clock::now() < retry_at_;
 }
 
@@ -119,7 +120,7 @@ Status SqliteConnection::Write(const char* what, const std::function<int(sqlite3
 
 Status SqliteConnection::Run(const char* what, bool writes, const std::function<int(sqlite3*)>& work) {
   TUNEONCE_RETURN_IF_ERROR(CheckOwner());
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   Clock::time_point now = Clock::now();
   if (retry_after_.count() > 0 && now < retry_at_) return Outage();
   deadline_ = now + std::chrono::milliseconds(options_.busy_timeout_ms);
@@ -266,7 +267,7 @@ int SqliteConnection::CreateSchema() {
   // If we are killed amidst this, what is left bears our mark or is empty: no journal on disk need bring it back.
   int prepared = Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=NORMAL;");
   if (prepared != SQLITE_OK) return prepared;
-  return Transaction([&](sqlite3*) {
+  return Transaction([&](sqlite3*) TUNEONCE_REQUIRES(mutex_) {
     int result = Execute(kSchema);
     if (result != SQLITE_OK) return result;
     result = Execute(
@@ -278,7 +279,7 @@ int SqliteConnection::CreateSchema() {
 int SqliteConnection::Migrate() {
   std::int64_t version = Pragma("PRAGMA user_version");
   if (version <= 0 || version >= kSchemaVersion) return SQLITE_OK;
-  return Transaction([&](sqlite3*) {
+  return Transaction([&](sqlite3*) TUNEONCE_REQUIRES(mutex_) {
     int result = SQLITE_OK;
     for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
       result = Execute(kMigrations[from - 1]);

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "store/sqlite.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/status.h"
@@ -48,40 +48,45 @@ class SqliteConnection {
 
   Status Run(const char* what, bool writes, const std::function<int(sqlite3*)>& work);
   /// Once, from opening to the acknowledgement.
-  Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat);
-  int Transaction(const std::function<int(sqlite3*)>& work);
+  Status Attempt(const char* what, bool writes, const std::function<int(sqlite3*)>& work, bool* must_repeat)
+      TUNEONCE_REQUIRES(mutex_);
+  int Transaction(const std::function<int(sqlite3*)>& work) TUNEONCE_REQUIRES(mutex_);
 
   /// Opens what has the store's name, unless it is open.
-  Status Connect();
-  Status ConnectForReading();
-  Status ConnectUnderLock();
-  int OpenDatabase();
-  int OpenFile(int flags, const char* parameters);
-  int CreateSchema();
-  int Migrate();
-  Status CheckVersion();
-  void Close();
+  Status Connect() TUNEONCE_REQUIRES(mutex_);
+  Status ConnectForReading() TUNEONCE_REQUIRES(mutex_);
+  Status ConnectUnderLock() TUNEONCE_REQUIRES(mutex_);
+  int OpenDatabase() TUNEONCE_REQUIRES(mutex_);
+  int OpenFile(int flags, const char* parameters) TUNEONCE_REQUIRES(mutex_);
+  int CreateSchema() TUNEONCE_REQUIRES(mutex_);
+  int Migrate() TUNEONCE_REQUIRES(mutex_);
+  Status CheckVersion() TUNEONCE_REQUIRES(mutex_);
+  void Close() TUNEONCE_REQUIRES(mutex_);
   /// Whether the open file still is what has the store's name.
-  bool IsCurrent() const;
+  bool IsCurrent() const TUNEONCE_REQUIRES(mutex_);
 
-  int Execute(const char* sql) { return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
-  std::int64_t Pragma(const char* sql);
+  int Execute(const char* sql) TUNEONCE_REQUIRES(mutex_) {
+    return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
+  }
+  std::int64_t Pragma(const char* sql) TUNEONCE_REQUIRES(mutex_);
   /// In words; remembers an outage if others hold the file locked.
-  Status StatusOf(int result, const std::string& what);
-  Status Outage();
+  Status StatusOf(int result, const std::string& what) TUNEONCE_REQUIRES(mutex_);
+  Status Outage() TUNEONCE_REQUIRES(mutex_);
 
   const SqliteStoreOptions options_;
   const pid_t owner_ = getpid();
-  std::mutex mutex_;
-  sqlite3* database_ = nullptr;
-  std::string path_;  // Without links above the last folder.
-  bool in_memory_ = false;
-  unsigned long inode_ = 0;  // Of the open file, with its device.
-  unsigned long device_ = 0;
-  std::string error_;  // What SQLite said of a transaction's first error, before it was rolled back.
-  Clock::time_point deadline_;
-  std::chrono::milliseconds retry_after_{0};  // Above 0: in an outage, for so long since its last attempt.
-  Clock::time_point retry_at_;
+  Mutex mutex_;
+  sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
+  std::string path_ TUNEONCE_GUARDED_BY(mutex_);  // Without links above the last folder.
+  bool in_memory_ TUNEONCE_GUARDED_BY(mutex_) = false;
+  unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
+  unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
+  std::string error_
+      TUNEONCE_GUARDED_BY(mutex_);  // What SQLite said of a transaction's first error, before it was rolled back.
+  Clock::time_point deadline_ TUNEONCE_GUARDED_BY(mutex_);
+  std::chrono::milliseconds retry_after_ TUNEONCE_GUARDED_BY(mutex_){
+      0};  // Above 0: in an outage, for so long since its last attempt.
+  Clock::time_point retry_at_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace v0

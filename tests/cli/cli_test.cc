@@ -187,7 +187,8 @@ TEST(CliTest, NumbersAreReadExactlyOrRefused) {
   }
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--scalar", "delta=1"}, "no scalar 'delta'");
   ExpectOneLineError({"tune", bundle, "--device", "cpu", "--shape", "M=3", "--shape", "M=4"}, "'M' is given twice");
-  ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=3", "--shape", "N=4"}, "'N' is given twice");
+  ExpectOneLineError({"tune", "vector_add", "--device", "cpu", "--shape", "N=3", "--shape", "N=4"},
+                     "'N' is given twice");
   for (const char* device : {"cpu: 0", "cpu:+0", "cpu:0x0", "cpu:", "cpu:0 ", "cpu:99999999999", "cpu:0:0"}) {
     ExpectOneLineError({"tune", "vector_add", "--device", device}, "unknown device");
   }

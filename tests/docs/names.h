@@ -27,7 +27,8 @@ extern const char* kCpuSource;   // The same.
 extern const char* kCudaSource;  // CUDA C++.
 extern std::string bytecode;     // CUDA Tile IR.
 extern std::string ptx;
-Status RunGemm(CUstream stream, std::int64_t algorithm, const void* a, const void* b, void* c, float alpha);  // A host's.
+Status RunGemm(CUstream stream, std::int64_t algorithm, const void* a, const void* b, void* c,
+               float alpha);  // A host's.
 extern const char* store_bytes;
 extern std::size_t store_size;
 extern const EmbeddedBundle rms_norm_bundle;  // What tuneonce_add_bundle declares.

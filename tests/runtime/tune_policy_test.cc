@@ -1,4 +1,5 @@
-// What AutotunePolicy says of keys that cannot be tuned now: retries, other processes, interrupts; and of whatever throws.
+// What AutotunePolicy says of keys that cannot be tuned now: retries, other processes, interrupts; and of whatever
+// throws.
 #include <atomic>
 #include <mutex>
 #include <new>

@@ -21,8 +21,8 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
     variant.geometry = Grid::Fixed(1);
     variant.hints = [](const Config&) { return Hints(); };
     variant.source = [parameters](const Config&, const Problem&) {
-      return KernelSource::HostCpp("static void k(const tuneonce_block&, " + parameters + ") { static_cast<void>(0); }\n" +
-                                       "TUNEONCE_CPU_KERNEL(k);",
+      return KernelSource::HostCpp("static void k(const tuneonce_block&, " + parameters +
+                                       ") { static_cast<void>(0); }\n" + "TUNEONCE_CPU_KERNEL(k);",
                                    "k");
     };
     definition.Parameters({In("a", {"N"}), In("b", {"N"}), InOut("c", {"N"}), Scalar<float>("factor"), DimValue("N")})
@@ -31,8 +31,8 @@ class ParameterCheckTest : public testing::CpuDeviceTest {
     return exhaustive_search(definition, stream_->get(), {a, b, c, factor_}, SearchOptions());
   }
   /// The only config's failure.
-  void ExpectLoadFailure(const std::string& parameters, const std::vector<std::string>& taken, CallingConvention convention,
-                         const std::string& message) {
+  void ExpectLoadFailure(const std::string& parameters, const std::vector<std::string>& taken,
+                         CallingConvention convention, const std::string& message) {
     Result<TuningResult> result = Search(parameters, taken, convention);
     EXPECT_FALSE(result.ok()) << "k(" << parameters << ") ran";
     EXPECT_NE(result.status().message().find("load: kernel 'k'"), std::string::npos) << result.status().message();
@@ -59,9 +59,10 @@ TEST_F(ParameterCheckTest, WhatFitsRuns) {
 }
 
 TEST_F(ParameterCheckTest, AKernelDeclaredInAnotherOrderIsALoadFailure) {
-  ExpectLoadFailure("const float* a, const float* b, float* c, float factor, int n", {"c", "a", "b", "factor", "N"},
-                    CallingConvention::kPlain,
-                    "takes (a, b, c, factor, n), but is declared with (c, a, b, factor, N): its parameter 1 is 'a', but gets 'c'");
+  ExpectLoadFailure(
+      "const float* a, const float* b, float* c, float factor, int n", {"c", "a", "b", "factor", "N"},
+      CallingConvention::kPlain,
+      "takes (a, b, c, factor, n), but is declared with (c, a, b, factor, N): its parameter 1 is 'a', but gets 'c'");
 }
 
 TEST_F(ParameterCheckTest, ANumberBehindTheDeclaredOnesIsNoScratchPointer) {

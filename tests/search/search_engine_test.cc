@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/mutex.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "testing/device_test.h"
@@ -180,7 +181,7 @@ class SearchEngineTest : public ::testing::Test {
   }
 
   ScriptedRunner runner_;
-  std::mutex measuring_lock_;
+  Mutex measuring_lock_;
   bool enable_tile_ = true;
   const std::atomic<bool>* cancelled_ = nullptr;
   double gpu_budget_ms_ = 500;

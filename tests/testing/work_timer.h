@@ -10,7 +10,8 @@
 #include "tuneonce/timer.h"
 
 extern "C" {
-/// What kernels that count their work (kScaleSource) did so far. They find it by its name: test programs export symbols.
+/// What kernels that count their work (kScaleSource) did so far. They find it by its name: test programs export
+/// symbols.
 __attribute__((visibility("default"), used)) inline std::atomic<long> tuneonce_test_work{0};
 }
 

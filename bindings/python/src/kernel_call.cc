@@ -160,7 +160,7 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
 }
 
 Result<ContextView> KernelCaller::PrimaryOf(int device) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   auto it = contexts_.find(device);
   if (it == contexts_.end()) {
     TUNEONCE_ASSIGN_OR_RETURN(Device other, Device::Get(device_.api(), device));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cuda/driver_api.h"
 #include "tensor_reader.h"
 #include "tuneonce/context.h"
@@ -74,9 +75,9 @@ class KernelCaller {
   bool has_many_devices_ = false;
   std::vector<Expected> expected_;
   std::function<bool()> interrupted_;  // Asked by what waits without the GIL.
-  std::mutex mutex_;  // Of contexts_. Never waited for with the GIL held.
-  std::map<int, Context> contexts_;
-  std::timed_mutex cpu_mutex_;  // Of the CPU device's stream; held while a call tunes.
+  Mutex mutex_;  // Never waited for with the GIL held.
+  std::map<int, Context> contexts_ TUNEONCE_GUARDED_BY(mutex_);
+  std::timed_mutex cpu_mutex_;  // Held while a call uses the CPU device's stream, whose handle never changes, or tunes.
   std::optional<Stream> cpu_stream_;
 };
 

@@ -168,11 +168,11 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
                                       shared_choice, quiet)
                                .release());
       };
-      return new py::object(
-          py::cpp_function(function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda",
-                           py::kw_only(), py::arg("store") = py::none(), py::arg("mode") = "tune",
-                           py::arg("timer") = py::none(), py::arg("warm") = false,
-                           py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact", py::arg("shared_choice") = "", py::arg("quiet") = true));
+      return new py::object(py::cpp_function(
+          function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda", py::kw_only(),
+          py::arg("store") = py::none(), py::arg("mode") = "tune", py::arg("timer") = py::none(),
+          py::arg("warm") = false, py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact",
+          py::arg("shared_choice") = "", py::arg("quiet") = true));
     }();
     py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
     if (!capsule) throw py::error_already_set();
@@ -336,10 +336,12 @@ PyMethodDef methods[] = {
      "sequences in the order of `dims`; `dtypes` {tensor: dtype} for tensors that the bundle leaves open; "
      "`on_done(number_done, error_or_None)` after each. Tensors and scalars hold what the bundle declares."},
     {"warmup_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(WarmupWith)), METH_FASTCALL | METH_KEYWORDS,
-     "warmup_with(*args, stream=None)\n\nTunes or loads ahead for such a call, on its arguments, without launching: for "
+     "warmup_with(*args, stream=None)\n\nTunes or loads ahead for such a call, on its arguments, without launching: "
+     "for "
      "a kernel whose speed depends on its data."},
     {"at_safe_point", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(AtSafePoint)), METH_VARARGS | METH_KEYWORDS,
-     "at_safe_point(stream=None)\n\nTunes what waits in mode 'tune_in_background', or looks it up again in 'stored_only'. "
+     "at_safe_point(stream=None)\n\nTunes what waits in mode 'tune_in_background', or looks it up again in "
+     "'stored_only'. "
      "Nothing may capture, and no launch of yours may be in flight."},
     {"release_retired", ReleaseRetired, METH_NOARGS,
      "release_retired()\n\nUnloads code that no key runs any more. No graph that holds it may be used again."},

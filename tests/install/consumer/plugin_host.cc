@@ -1,4 +1,5 @@
-// Loads plugins, all of their symbols visible to all, and runs them on threads at the same time. Exit code 0 only if all worked.
+// Loads plugins, all of their symbols visible to all, and runs them on threads at the same time. Exit code 0 only if
+// all worked.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -81,8 +81,8 @@ std::vector<Case> OnceBugs() {
   };
   return {
       // A warm-up tuned, and stored, at the shape at hand what a launch tunes at the bucket's bound.
-      make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kEmpty, Mode::kTune,
-           Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
+      make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kEmpty, Mode::kTune, Devices::kOne,
+           SharedMemory::kNone, Compiler::kPresent),
       // A guard that holds at the bucket's bound, and not at each of its shapes.
       make(Path::kWarmupByArguments, KeyKind::kGuardOnWinner, VariantKind::kSource, StoreState::kEmpty, Mode::kTune,
            Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
@@ -90,8 +90,8 @@ std::vector<Case> OnceBugs() {
       make(Path::kLaunch, KeyKind::kGuardOnBaseline, VariantKind::kSource, StoreState::kEmpty, Mode::kTuneInBackground,
            Devices::kOne, SharedMemory::kNone, Compiler::kPresent),
       // More shared memory than a kernel may have without asking was allowed on the first device alone.
-      make(Path::kLaunch, KeyKind::kExact, VariantKind::kSource, StoreState::kEmpty, Mode::kTune,
-           Devices::kSecondOfTwo, SharedMemory::k64KiB, Compiler::kPresent),
+      make(Path::kLaunch, KeyKind::kExact, VariantKind::kSource, StoreState::kEmpty, Mode::kTune, Devices::kSecondOfTwo,
+           SharedMemory::k64KiB, Compiler::kPresent),
       // A complete store did not suffice for a warm-up where no compiler is.
       make(Path::kWarmupByShape, KeyKind::kBucket, VariantKind::kSource, StoreState::kComplete, Mode::kStoredOnly,
            Devices::kOne, SharedMemory::kNone, Compiler::kAbsent),
@@ -107,8 +107,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
         "AtSafePoint", "TwoThreads"}},
       {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey"}},
       {"variant", {"Source", "Files", "Callable", "Assumption", "Strided"}},
-      {"store",
-       {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},
+      {"store", {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},
       {"mode", {"Tune", "Background", "StoredOnly", "BaselineOnly"}},
       {"devices", {"OneDevice", "TwoDevices"}},
       {"shared memory", {"NoShared", "Shared64KiB"}},

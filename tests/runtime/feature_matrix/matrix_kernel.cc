@@ -45,7 +45,7 @@ Result<std::string> MemoToolchain::Version() const {
 }
 
 Result<Artifact> MemoToolchain::DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                                          const CompileLimits& limits) const {
+                                          const WaitLimits& limits) const {
   if (is_missing_) return UnavailableError("no compiler here");
   ++num_asked_;
   static std::mutex mutex;
@@ -112,8 +112,7 @@ Variant::LaunchFn MatrixKernel::Launcher() const {
     auto factor = arguments.scalar<float>("factor");
     auto n = static_cast<int>(arguments.dim("N"));
     void* parameters[] = {&from, &to, &factor, &n};
-    return self.callable_.at({device.index(), config[self.work_], x.dtype == DType::kInt32})
-        .Launch(stream, parameters);
+    return self.callable_.at({device.index(), config[self.work_], x.dtype == DType::kInt32}).Launch(stream, parameters);
   };
 }
 
@@ -129,10 +128,9 @@ void MatrixKernel::WriteFiles() const {
 KernelDefinition MatrixKernel::Definition() const {
   KernelDefinition definition("matrix");
   bool any_dtype = case_.key() == KeyKind::kDType;
-  std::vector<Parameter> parameters = {
-      any_dtype ? In("x", {"N"}).ForWarmup(3) : In("x", kFloat32, {"N"}).ForWarmup(3),
-      any_dtype ? Out("y", SameDTypeAs("x"), {"N"}) : Out("y", kFloat32, {"N"}),
-      Scalar<float>("factor").ForWarmup(2)};
+  std::vector<Parameter> parameters = {any_dtype ? In("x", {"N"}).ForWarmup(3) : In("x", kFloat32, {"N"}).ForWarmup(3),
+                                       any_dtype ? Out("y", SameDTypeAs("x"), {"N"}) : Out("y", kFloat32, {"N"}),
+                                       Scalar<float>("factor").ForWarmup(2)};
   if (case_.variant() != VariantKind::kCallable) parameters.push_back(DimValue("N"));
   if (case_.variant() == VariantKind::kStrided) parameters.push_back(StrideValue("x", 0));
   definition.Parameters(std::move(parameters)).Space(space_);

@@ -33,7 +33,7 @@ class MemoToolchain final : public Toolchain {
 
  protected:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const CompileLimits& limits) const override;
+                             const WaitLimits& limits) const override;
 
  private:
   const bool is_missing_;
