@@ -246,14 +246,13 @@ Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t n
 Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, const Config& config,
                                                    const Problem& problem) const {
   if (!parameter.term) return parameter.derive(config, problem);
+  std::int64_t value = parameter.term->Value(config, problem);
+  bool fits = value != Term::kNoValue && (parameter.dtype != DType::kInt32 || Narrowed::Fits(value));
+  if (fits) return static_cast<std::uint64_t>(value);
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
-  Result<std::int64_t> value = parameter.term->Evaluate(config, problem);
-  if (!value.ok()) return value.status().WithPrefix(where);
-  if (parameter.dtype == DType::kInt32 && !Narrowed::Fits(*value)) {
-    return InvalidArgumentError(
-        absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", *value, ", which is no int32"));
-  }
-  return static_cast<std::uint64_t>(*value);
+  TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
+  return InvalidArgumentError(
+      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is no int32"));
 }
 
 Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
@@ -265,11 +264,13 @@ Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& c
       bytes.push_back(parameter.workspace_bytes(config, problem));
       continue;
     }
-    std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
-    Result<std::int64_t> size = parameter.term->Evaluate(config, problem);
-    if (!size.ok()) return size.status().WithPrefix(where);
-    if (*size < 0) return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", *size, " bytes"));
-    bytes.push_back(static_cast<std::size_t>(*size));
+    std::int64_t size = parameter.term->Value(config, problem);
+    if (size < 0) {
+      std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+      TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
+      return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", size, " bytes"));
+    }
+    bytes.push_back(static_cast<std::size_t>(size));
   }
   return bytes;
 }
