@@ -27,9 +27,9 @@ class BundleReader {
   explicit BundleReader(BundleFiles files) : files_(std::move(files)) {}
 
   Result<Bundle> Read(const ManifestNode& root) {
-    TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
-                                               "axes", "configs", "max_configs", "baseline", "stand_in",
-                                               "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
+    TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
+        {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "axes", "configs", "max_configs",
+         "baseline", "stand_in", "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -130,7 +130,8 @@ class BundleReader {
     if (kind == "workspace") return ReadWorkspace(node, dtype);
     if (kind == "descriptor") return ReadDescriptor(space_, node);
     if (kind != "scalar") {
-      return kind_node->Error("expected tensor, scalar, dim, stride, derived, workspace or descriptor, got '" + kind + "'");
+      return kind_node->Error("expected tensor, scalar, dim, stride, derived, workspace or descriptor, got '" + kind +
+                              "'");
     }
     TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));

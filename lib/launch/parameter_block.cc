@@ -187,7 +187,8 @@ Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names)
     std::optional<std::size_t> meant = kernel_names[i].empty() ? std::nullopt : FindDeclared(kernel_names[i]);
     if (!meant || is_part || *meant == sizes_[i].parameter) continue;
     const Parameter& passed = definition_->parameters()[sizes_[i].parameter];
-    if (passed.tensor_map && definition_->parameters()[*meant].name == passed.tensor) continue;  // A map may have its name.
+    if (passed.tensor_map && definition_->parameters()[*meant].name == passed.tensor)
+      continue;  // A map may have its name.
     return InvalidArgumentError(absl::StrCat(
         "kernel '", definition_->name(), "' takes (", absl::StrJoin(kernel_names, ", "), "), but is declared with (",
         DescribeAll(), "): its parameter ", i + 1, " is '", kernel_names[i], "', but gets '", Describe(i), "'"));

@@ -85,7 +85,8 @@ Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentK
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call)) return std::nullopt;
+  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call))
+    return std::nullopt;
   // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
   const Problem decided = definition_.DecidedByKey(call.problem);
   if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;

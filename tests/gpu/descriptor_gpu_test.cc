@@ -44,7 +44,8 @@ class DescriptorGpuTest : public testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    if (Device::Get(api(), 0)->Identity()->capability_major < 9) GTEST_SKIP() << "TMA is from compute capability 9.0 on";
+    if (Device::Get(api(), 0)->Identity()->capability_major < 9)
+      GTEST_SKIP() << "TMA is from compute capability 9.0 on";
   }
 };
 
