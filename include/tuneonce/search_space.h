@@ -70,8 +70,8 @@ class TUNEONCE_API SearchSpace {
   /// A config for which `holds(config, target)` is false is left out on that target.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
   /// A config may run only where `holds` says so, a function of (const Config&, const Dims&), or of (const Config&,
-  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need not
-  /// suit every shape in it.
+  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need
+  /// not suit every shape in it.
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
@@ -101,8 +101,8 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& AllowConfigs(int max_configs);
 
   /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors:
-  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target filter
-  /// (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
+  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target
+  /// filter (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
   /// FailedPrecondition if the guards leave no config, not even a baseline. User callbacks' exceptions become a Status.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 

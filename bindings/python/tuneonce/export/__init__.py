@@ -7,7 +7,8 @@ Needed at build time only, without a GPU. A kernel `k` is exported as its declar
 `Declaration`. Both exporters may write into one bundle, whose variants then stand in for each other, or race.
 """
 from tuneonce.export.declaration import (Declaration, DeclarationError, add, blocks, ceil_div, derived, descriptor, dim,
-                                         floor_div, greatest, least, num_sms, product, scalar, stride, tensor, workspace)
+                                         floor_div, greatest, least, num_sms, product, scalar, stride, tensor,
+                                         workspace)
 
 __all__ = ["Declaration", "DeclarationError", "add", "blocks", "ceil_div", "derived", "descriptor", "dim", "floor_div",
            "greatest", "least", "num_sms", "product", "scalar", "stride", "tensor", "workspace"]
