@@ -7,12 +7,14 @@
 //   RawNothing / HitNothing    the same with cuLaunchKernelEx replaced by a function that only returns: what is left is
 //                              all that a hit adds, without the launch's noise. Where several devices are visible, that
 //                              is also a cuCtxGetDevice.
+// TensorMapHitNothing/1 is a kernel that takes a tensor map, TensorMapHitNothing/0 the same without.
 // RawLaunch and Hit also from 16 threads, each with a stream of its own.
 // The kernel is vector_add over 32 to 4127 elements, with one config and its own search for every key.
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "best_kernel.h"
 #include "cuda/driver_api.h"
@@ -230,6 +232,49 @@ void BM_BundleHitNothing(benchmark::State& state) {
   if (kernel.counters().tunes != 1) state.SkipWithError("not every launch was a hit");
 }
 
+/// A kernel of two matrices, which takes the first as a tensor map, or only its pointer: what a map that is remembered
+/// adds. On a GPU from compute capability 9.0 on.
+void BM_TensorMapHitNothing(benchmark::State& state) {
+  launch_nothing = true;
+  Bench& bench = GetBench();
+  const DriverApi& api = *bench.doing_nothing;
+  AutotunePolicy policy;
+  policy.store = std::make_shared<MemoryStore>();
+  policy.search.max_rounds = 1;
+  policy.search.verify = Verify::kOff;  // The code writes nothing.
+  std::vector<Parameter> parameters = {In("x", kFloat32, {"M", "N"}), Out("y", kFloat32, {"M", "N"})};
+  std::string map_on_gpu, map_on_cpu;
+  if (state.range(0) != 0) {
+    parameters.push_back(Descriptor("map", "x", TensorMap{{4, 8}}));
+    map_on_gpu = ", const __grid_constant__ Map";
+    map_on_cpu = ", tuneonce_tensor_map";
+  }
+  KernelDefinition definition("with_map");
+  definition.Parameters(parameters)
+      .Grid(Grid::OneD({"M", 64}))
+      .AddVariant(
+          CudaCpp("struct alignas(64) Map { char bytes[128]; };\nextern \"C\" __global__ void with_map(const void*, "
+                  "void*" +
+                      map_on_gpu + ") {}",
+                  "with_map"))
+      .AddVariant(HostCpp("static void with_map(const tuneonce_block&, const void*, void*" + map_on_cpu +
+                              ") {}\nTUNEONCE_CPU_KERNEL(with_map);",
+                          "with_map"));
+  TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), definition, policy));
+  TensorView x = TensorView::Contiguous(bench.buffer.data(), DType::kFloat32, {64, 64});
+  TensorView y = TensorView::Contiguous(static_cast<char*>(bench.buffer.data()) + (1 << 16), DType::kFloat32, {64, 64});
+  Lane lane(state);
+  is_tuning = true;
+  for (int i = 0; i < 2; ++i) OrDie(kernel.Launch(lane.stream(), x, y));
+  OrDie(bench.stream.view().Synchronize());
+  is_tuning = false;
+  for (auto _ : state) {
+    Status status = kernel.Launch(lane.stream(), x, y);
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+  }
+  if (kernel.counters().tunes != 1) state.SkipWithError("not every launch was a hit");
+}
+
 BENCHMARK(BM_RawLaunch);
 BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Arg(4096);
 BENCHMARK(BM_RawLaunch)->Threads(16)->UseRealTime();
@@ -237,6 +282,7 @@ BENCHMARK(BM_Hit)->Arg(1)->Arg(64)->Threads(16)->UseRealTime();
 BENCHMARK(BM_RawNothing);
 BENCHMARK(BM_HitNothing)->Arg(1)->Arg(64)->Arg(4096);
 BENCHMARK(BM_BundleHitNothing);
+BENCHMARK(BM_TensorMapHitNothing)->Arg(0)->Arg(1);
 
 }  // namespace
 }  // namespace tuneonce

@@ -85,17 +85,10 @@ class TUNEONCE_API Term {
   bool IsOfArguments() const;
 
   /// The number, or kNoValue. Does not throw. REQUIRES: Resolve.
-  std::int64_t Value(const Config& config, const Problem& problem) const {
-    switch (kind_) {
-      case Kind::kAxis:
-        return config[axis_];
-      case Kind::kDim:
-        return problem.dims[dim_];
-      case Kind::kConstant:
-        return constant_;
-      default:
-        return Compute(config, problem);
-    }
+  [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
+    if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
+    if (kind_ == Kind::kAxis) return config[axis_];
+    return kind_ == Kind::kDim ? problem.dims[dim_] : constant_;
   }
   /// The same. Errors: InvalidArgument, saying which part has no value, and why. REQUIRES: Resolve.
   Result<std::int64_t> Evaluate(const Config& config, const Problem& problem) const;

@@ -70,11 +70,12 @@ class TUNEONCE_API SearchSpace {
   /// A config for which `holds(config, target)` is false is left out on that target.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
   /// A config may run only where `holds` says so, a function of (const Config&, const Dims&), or of (const Config&,
-  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need not
-  /// suit every shape in it.
+  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need
+  /// not suit every shape in it.
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
+      guards_read_problem_ = true;
       return Add(Guard{name, std::move(holds)});
     } else {
       return Add(Guard{name, [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
@@ -100,8 +101,8 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& AllowConfigs(int max_configs);
 
   /// All configs for `target` and (if given) the problem that guards are asked about, in the space's order. Errors:
-  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target filter
-  /// (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
+  /// InvalidArgument for anything wrong with the space, among them: a baseline that breaks a constraint or target
+  /// filter (named); more configs than allowed; no config left and no stand-in (naming the constraint that emptied it).
   /// FailedPrecondition if the guards leave no config, not even a baseline. User callbacks' exceptions become a Status.
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
@@ -120,6 +121,8 @@ class TUNEONCE_API SearchSpace {
   }
 
   bool has_guards() const { return !guards_.empty(); }
+  /// Whether some guard asks for more than dims.
+  bool guards_read_problem() const { return guards_read_problem_; }
   /// The first baseline, of whatever target.
   std::optional<Config> baseline() const {
     return baselines_.empty() ? std::nullopt : std::optional<Config>(baselines_.front().config);
@@ -191,6 +194,7 @@ class TUNEONCE_API SearchSpace {
   std::vector<Constraint> constraints_;
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
+  bool guards_read_problem_ = false;
   std::vector<TargetBaseline> baselines_;  // By preference.
   std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;

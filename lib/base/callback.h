@@ -113,7 +113,7 @@ auto CallUser(const std::string& what, Function&& function) -> typename CallUser
 
 /// On the way of a hit: runs `function`; what it throws goes on as a StatusException that says what threw.
 template <typename Function>
-decltype(auto) Naming(const char* what, Function&& function) {
+[[gnu::always_inline]] inline decltype(auto) Naming(const char* what, Function&& function) {
   try {
     return std::forward<Function>(function)();
   } catch (...) {

@@ -7,6 +7,7 @@
 #include "base/environment.h"
 #include "base/file.h"
 #include "bundle/bundle_artifacts.h"
+#include "bundle/bundle_descriptor.h"
 #include "bundle/bundle_files.h"
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
@@ -26,9 +27,9 @@ class BundleReader {
   explicit BundleReader(BundleFiles files) : files_(std::move(files)) {}
 
   Result<Bundle> Read(const ManifestNode& root) {
-    TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters",
-                                               "axes", "configs", "max_configs", "baseline", "stand_in",
-                                               "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
+    TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
+        {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "axes", "configs", "max_configs",
+         "baseline", "stand_in", "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -127,8 +128,10 @@ class BundleReader {
     if (kind == "stride") return ReadStride(node, dtype == DType::kAny ? DType::kInt32 : dtype);
     if (kind == "derived") return ReadDerived(node, dtype == DType::kAny ? DType::kInt32 : dtype);
     if (kind == "workspace") return ReadWorkspace(node, dtype);
+    if (kind == "descriptor") return ReadDescriptor(space_, node);
     if (kind != "scalar") {
-      return kind_node->Error("expected tensor, scalar, dim, stride, derived or workspace, got '" + kind + "'");
+      return kind_node->Error("expected tensor, scalar, dim, stride, derived, workspace or descriptor, got '" + kind +
+                              "'");
     }
     TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "dtype", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
@@ -247,7 +250,8 @@ class BundleReader {
     return Status();
   }
 
-  /// Each config has exactly one artifact in each variant that may build it, and that has the right kernel.
+  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it, with the
+  /// right kernel.
   Status CheckArtifacts(const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(Target()));
@@ -256,6 +260,12 @@ class BundleReader {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
         if (named != nullptr && *named != variant.variant.BackendName()) continue;
+        if (variant.artifacts->kind == SourceKind::kTileIr) {
+          Status hints = Hints::OfConfig(config).Check();
+          if (!hints.ok()) {
+            return variant.node->Error(absl::StrCat("the config {", config.ToString(), "}: ", hints.message()));
+          }
+        }
         KernelSource macros = variant.artifacts->WithDefines(KernelSource(), config);
         if (!macros.Check().ok()) return variant.node->Error(macros.Check().message());
         std::size_t matching = variant.artifacts->Count(config);

@@ -33,7 +33,7 @@ struct ConfigPattern {
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, axes, configs, max_configs, baseline and stand_in, and of the parameters the scalars' names.
+  /// Reads the fields dims, axes, configs, max_configs, baseline and stand_in, and the names of the scalars.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
   const std::vector<std::string>& dims() const { return names_.dims; }

@@ -110,7 +110,8 @@ Result<Term> ReadUnresolved(const BundleSpace& space, const ManifestNode& node) 
       return ReadSumOfProducts(space, node);
     default:
       return node.Error(
-          "expected a whole number, a name of a dim, a scalar or an axis, or a term as {\"ceil_div\": [\"M\", \"TILE_M\"]}");
+          "expected a whole number, a name of a dim, a scalar or an axis, or a term as {\"ceil_div\": [\"M\", "
+          "\"TILE_M\"]}");
   }
 }
 
@@ -153,8 +154,7 @@ constexpr Rule kRules[] = {{"at_most", [](std::int64_t v, std::int64_t b) { retu
                            {"is", [](std::int64_t v, std::int64_t b) { return v == b; }}};
 
 Status ReadGuard(const BundleSpace& space, const ManifestNode& guard, SearchSpace* guarded) {
-  TUNEONCE_RETURN_IF_ERROR(
-      guard.CheckFields({"dim", "scalar", "term", "at_most", "at_least", "divisible_by", "is"}));
+  TUNEONCE_RETURN_IF_ERROR(guard.CheckFields({"dim", "scalar", "term", "at_most", "at_least", "divisible_by", "is"}));
   TUNEONCE_ASSIGN_OR_RETURN(Subject subject, ReadSubject(space, guard));
   bool any = false;
   for (const Rule& rule : kRules) {

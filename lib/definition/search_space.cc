@@ -303,8 +303,8 @@ Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* confi
   return Status();
 }
 
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target, const Problem* problem,
-                                                  const Drops& drops) const {
+Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
+                                                  const Problem* problem, const Drops& drops) const {
   if (!configs.empty()) return configs;
   if (stand_in_) return std::vector<Config>{*stand_in_};
   std::optional<Config> first = BaselineOn(target);

@@ -107,7 +107,8 @@ class TUNEONCE_API AssumptionChecks {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
       for (const Masked& check : masked) {
         std::uint64_t value;
-        std::memcpy(&value, static_cast<const char*>(call.problem.values[check.parameter]) + check.offset, sizeof(value));
+        const void* of = call.problem.values[check.parameter];
+        std::memcpy(&value, static_cast<const char*>(of) + check.offset, sizeof(value));
         wrong |= (value & check.mask) ^ check.expected;
       }
       for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));

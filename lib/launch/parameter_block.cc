@@ -186,6 +186,9 @@ Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names)
     bool is_part = Describe(i) != definition_->parameters()[sizes_[i].parameter].name;  // An extent, a stride.
     std::optional<std::size_t> meant = kernel_names[i].empty() ? std::nullopt : FindDeclared(kernel_names[i]);
     if (!meant || is_part || *meant == sizes_[i].parameter) continue;
+    const Parameter& passed = definition_->parameters()[sizes_[i].parameter];
+    if (passed.tensor_map && definition_->parameters()[*meant].name == passed.tensor)
+      continue;  // A map may have its name.
     return InvalidArgumentError(absl::StrCat(
         "kernel '", definition_->name(), "' takes (", absl::StrJoin(kernel_names, ", "), "), but is declared with (",
         DescribeAll(), "): its parameter ", i + 1, " is '", kernel_names[i], "', but gets '", Describe(i), "'"));
@@ -194,7 +197,7 @@ Status ParameterLayout::CheckNames(const std::vector<std::string>& kernel_names)
 }
 
 Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces,
-                             ParameterBlock* block, const DriverApi* api, TensorMapCache* maps) const {
+                             ParameterBlock* block, const TensorMaps* maps) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   for (const Narrowed& narrowed : narrowed_) {
     std::int64_t value = narrowed.ValueIn(call);
@@ -214,7 +217,7 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
       block->SetPointer(computed.to, workspaces++);
     } else {
       TUNEONCE_RETURN_IF_ERROR(
-          FillDescriptor(parameter, nth_map, call, config, api, maps, block->SetDescriptor(computed.to)));
+          FillDescriptor(parameter, nth_map, call, config, maps, block->SetDescriptor(computed.to)));
       nth_map += parameter.tensor_map ? 1 : 0;
     }
   }
@@ -222,8 +225,7 @@ Status ParameterLayout::Fill(const BoundCall& call, const Config& config, const 
 }
 
 Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call,
-                                       const Config& config, const DriverApi* api, TensorMapCache* maps,
-                                       void* bytes) const {
+                                       const Config& config, const TensorMaps* maps, void* bytes) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   if (!parameter.tensor_map) {
     std::array<const TensorView*, kMaxParameters> tensors;
@@ -231,28 +233,27 @@ Status ParameterLayout::FillDescriptor(const Parameter& parameter, std::size_t n
     return parameter.describe(config, call.problem, tensors.data(), bytes);
   }
   const TensorView& tensor = call.tensor(tensor_maps_[nth_map]);
-  if (maps != nullptr && maps->Find(nth_map, tensor, bytes)) return Status();
-  if (api == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
-  Status encoded = EncodeTensorMap(*api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
+  if (maps == nullptr) return InternalError("tensor map '" + parameter.name + "': no driver to encode it");
+  if (maps->cache != nullptr && maps->cache->Find(nth_map, tensor, bytes)) return Status();
+  Status encoded = EncodeTensorMap(*maps->api, tensor, *parameter.tensor_map, config, static_cast<CUtensorMap*>(bytes));
   if (!encoded.ok()) {
     return encoded.WithPrefix("kernel '" + definition_->name() + "', tensor map '" + parameter.name + "' of '" +
                               parameter.tensor + "'");
   }
-  if (maps != nullptr) maps->Put(nth_map, tensor, bytes);
+  if (maps->cache != nullptr) maps->cache->Put(nth_map, tensor, bytes);
   return Status();
 }
 
 Result<std::uint64_t> ParameterLayout::DerivedWord(const Parameter& parameter, const Config& config,
                                                    const Problem& problem) const {
   if (!parameter.term) return parameter.derive(config, problem);
+  std::int64_t value = parameter.term->Value(config, problem);
+  bool fits = value != Term::kNoValue && (parameter.dtype != DType::kInt32 || Narrowed::Fits(value));
+  if (fits) return static_cast<std::uint64_t>(value);
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
-  Result<std::int64_t> value = parameter.term->Evaluate(config, problem);
-  if (!value.ok()) return value.status().WithPrefix(where);
-  if (parameter.dtype == DType::kInt32 && !Narrowed::Fits(*value)) {
-    return InvalidArgumentError(
-        absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", *value, ", which is no int32"));
-  }
-  return static_cast<std::uint64_t>(*value);
+  TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
+  return InvalidArgumentError(
+      absl::StrCat(where, ": ", parameter.term->ToString(config, problem), " is ", value, ", which is no int32"));
 }
 
 Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& config, const Problem& problem) const {
@@ -264,11 +265,13 @@ Result<std::vector<std::size_t>> ParameterLayout::WorkspaceBytes(const Config& c
       bytes.push_back(parameter.workspace_bytes(config, problem));
       continue;
     }
-    std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
-    Result<std::int64_t> size = parameter.term->Evaluate(config, problem);
-    if (!size.ok()) return size.status().WithPrefix(where);
-    if (*size < 0) return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", *size, " bytes"));
-    bytes.push_back(static_cast<std::size_t>(*size));
+    std::int64_t size = parameter.term->Value(config, problem);
+    if (size < 0) {
+      std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+      TUNEONCE_RETURN_IF_ERROR(parameter.term->Evaluate(config, problem).status().WithPrefix(where));
+      return InvalidArgumentError(absl::StrCat(where, ": a workspace of ", size, " bytes"));
+    }
+    bytes.push_back(static_cast<std::size_t>(size));
   }
   return bytes;
 }

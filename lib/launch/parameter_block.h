@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "cuda/driver_api.h"
 #include "launch/call_binder.h"
 #include "launch/tensor_map_cache.h"
 #include "tuneonce/result.h"
@@ -71,12 +70,12 @@ class TUNEONCE_API ParameterLayout {
   /// InvalidArgument with both lists.
   Status CheckNames(const std::vector<std::string>& kernel_names) const;
 
-  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order. `api`, for kernels with
-  /// tensor maps, encodes them; `maps` (may be null) remembers them.
+  /// Fills `block` for one launch. `workspaces`: one address per workspace parameter, in order. `maps`: for
+  /// kernels that take such; else it may be null.
   /// Errors: InvalidArgument for an extent or a derived value that does not fit, or from a descriptor's function.
   /// REQUIRES: `call`, what it points to, and `workspaces` stay as they are until the launch was made.
   Status Fill(const BoundCall& call, const Config& config, const std::uint64_t* workspaces, ParameterBlock* block,
-              const DriverApi* api = nullptr, TensorMapCache* maps = nullptr) const;
+              const TensorMaps* maps = nullptr) const;
 
   /// The pointers to values in the caller's arguments, one per kernel parameter: all of a launch, if the layout is not
   /// computed. A stack frame of a hit is smaller for it. REQUIRES: what is `narrowed` fits.
@@ -168,7 +167,7 @@ class TUNEONCE_API ParameterLayout {
       : definition_(&definition), convention_(convention) {}
   void Add(std::size_t index);
   Status FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call, const Config& config,
-                        const DriverApi* api, TensorMapCache* maps, void* bytes) const;
+                        const TensorMaps* maps, void* bytes) const;
   /// The value of a derived parameter.
   Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// What few kernels take: strides by themselves, and hidden null pointers.

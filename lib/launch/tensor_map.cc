@@ -79,7 +79,8 @@ Result<Described> Describe(const TensorView& tensor, const TensorMap& map, const
     dense = std::min((step * extent + kAlignment - 1) / kAlignment * kAlignment, kEndOfStrides - kAlignment);
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t box, map.box[d].Evaluate(config, Problem()));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t every, map.element_strides[d].Evaluate(config, Problem()));
-    if (box < 1 || box > kMostBox) return InvalidArgumentError(absl::StrCat("a box of ", box, "; 1 to 256 are possible"));
+    if (box < 1 || box > kMostBox)
+      return InvalidArgumentError(absl::StrCat("a box of ", box, "; 1 to 256 are possible"));
     if (every < 1 || every > 8) return InvalidArgumentError(absl::StrCat("steps of ", every, "; 1 to 8 are possible"));
     bool is_inner = i == 0 && map.interleave == TensorMap::Interleave::kNone;
     if (is_inner && box * bytes % kAlignment != 0) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "cuda/driver_api.h"
 #include "tuneonce/parameters.h"
 #include "tuneonce/tensor_view.h"
 
@@ -82,6 +83,12 @@ class TensorMapCache {
   };
 
   std::unique_ptr<Slot[]> slots_;
+};
+
+/// How a launch comes by its tensor maps.
+struct TensorMaps {
+  const DriverApi* api = nullptr;   ///< Encodes them.
+  TensorMapCache* cache = nullptr;  ///< Remembers them; may be null.
 };
 
 }  // namespace v0

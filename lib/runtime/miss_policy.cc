@@ -85,7 +85,7 @@ Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const Resident
   return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
 }
 
-void MissPolicy::Wait(BoundCall& call, const ResidentKey& key) {
+void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
   WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call)};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
   waiting.shape.scalars.resize(parameters.size());
@@ -97,7 +97,8 @@ void MissPolicy::Wait(BoundCall& call, const ResidentKey& key) {
   if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
 }
 
-void MissPolicy::MakeStandInKnown(BoundCall& call, const ResidentKey& key) {
+void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key) {
+  BoundCall call = bound;
   ResidentKey stand_in_key;
   Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
   if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
@@ -236,18 +237,18 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   const Status& tuned = chosen.status;
   if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
   // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
-  BoundCall bound = call.call();
-  Status loaded = WarmStandIn(bound);
+  Status loaded = WarmStandIn(call.call());
   if (chosen.is_not_stored) {
     ResidentKey key;
-    TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(bound, ResidentKey::kTuned, &key));
-    Wait(bound, key);
+    TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
+    Wait(call.call(), key);
   }
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
-Status MissPolicy::WarmStandIn(BoundCall& call) {
+Status MissPolicy::WarmStandIn(const BoundCall& bound) {
+  BoundCall call = bound;
   ResidentKey key;
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
   return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key).status();

@@ -61,9 +61,9 @@ class MissPolicy {
   /// REQUIRES: the key's choice was made resident.
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// The key waits from now on, and its launches find its stand-in, if that is loaded.
-  void Wait(BoundCall& call, const ResidentKey& key);
+  void Wait(const BoundCall& call, const ResidentKey& key);
   /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
-  void MakeStandInKnown(BoundCall& call, const ResidentKey& key);
+  void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
   struct Effort {
@@ -80,7 +80,7 @@ class MissPolicy {
   /// One key's part of a safe point.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
   TuneOutcome WarmChoice(const TuneRequest& request);
-  Status WarmStandIn(BoundCall& call);
+  Status WarmStandIn(const BoundCall& bound);
   /// Counts, tells and remembers that the key could not be tuned.
   void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
 

@@ -81,7 +81,8 @@ Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentK
 
 std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, const BoundCall& call,
                                                  const Config& config, const LoadedKernel& loaded) const {
-  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call)) return std::nullopt;
+  if (loaded.variant->launcher || !binder_.key_decides_problem() || !variant.assumptions.Hold(call))
+    return std::nullopt;
   // What reads a scalar that may differ between the key's launches fails here, and is computed at each.
   const Problem decided = definition_.DecidedByKey(call.problem);
   if (!definition_.space().CheckGuards(config, decided).ok()) return std::nullopt;
@@ -111,7 +112,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
     if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
-      resident->tensor_maps = std::make_unique<TensorMapCache>(maps);
+      resident->remembered_maps = std::make_unique<TensorMapCache>(maps);
+      resident->tensor_maps = {&api_, resident->remembered_maps.get()};
     }
     if (geometry) {
       resident->setup.emplace(*geometry);

@@ -63,8 +63,9 @@ class Residency {
   /// True if `stand_in`, one of the call's key, suits the call and is the baseline at its dims, if there is one: which
   /// shape of a bucket came first does not decide what the others run.
   bool StandsInFor(BoundCall& call, const HitTable::Entry& stand_in) const {
-    if (!stand_in.Suits(call)) return false;  // It sets the target, where there are guards.
+    if (!stand_in.Suits(call)) return false;
     if (stand_in.is_prepared || !definition_.space().has_guards()) return true;
+    call.problem.target = stand_in.kernel->target;
     const Config* baseline = definition_.space().FittingBaseline(call.problem);
     return baseline == nullptr || stand_in.kernel->config == *baseline;
   }

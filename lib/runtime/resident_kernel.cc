@@ -40,7 +40,7 @@ Status ResidentKernel::FillAndLaunch(CUstream stream, const BoundCall& call, con
                                      const std::uint64_t* workspaces) const {
   ParameterBlock block;
   TUNEONCE_RETURN_IF_ERROR(Naming("a derived parameter's or descriptor's function",
-                                  [&] { return layout->Fill(call, config, workspaces, &block, api, tensor_maps.get()); }));
+                                  [&] { return layout->Fill(call, config, workspaces, &block, &tensor_maps); }));
   CUresult result = LaunchKernel(api->launch_path(), function, geometry, stream, block.pointers());
   return result == CUDA_SUCCESS ? Status() : Refused(result, stream);
 }

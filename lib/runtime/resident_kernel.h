@@ -39,15 +39,16 @@ struct ResidentKernel {
   const SearchSpace* space = nullptr;
   std::shared_ptr<const LoadedKernel> loaded;
   const KernelDefinition* definition = nullptr;
-  std::unique_ptr<TensorMapCache> tensor_maps;  // Null if the kernel takes none.
+  TensorMaps tensor_maps;
+  std::unique_ptr<TensorMapCache> remembered_maps;  // Of `tensor_maps`; null if the kernel takes none.
   /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
   /// hit of compiled code asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
-  /// True if the config may run for the call's dims and scalars. Sets the call's target.
+  /// True if the config may run for the call. Sets the call's target, if a guard may ask for it.
   bool GuardsHold(BoundCall& call) const {
     if (!space->has_guards()) return true;
-    call.problem.target = target;
+    if (space->guards_read_problem()) call.problem.target = target;
     CallbackScope scope;
     return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
   }

@@ -230,8 +230,8 @@ Status InProcessRunner::Bind(Trial& trial) {
     for (std::size_t i = 0; i < trial.addresses.size(); ++i) trial.addresses[i] = workspaces_->pieces()[i].address;
   }
   TUNEONCE_RETURN_IF_ERROR(CallUser("a derived parameter's function", [&] {
-    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block,
-                              &stream_.api());
+    const TensorMaps maps{&stream_.api(), nullptr};
+    return trial.layout->Fill(trial.call, trial.candidate->config, trial.addresses.data(), &trial.block, &maps);
   }));
   trial.prepared = nullptr;
   trial.placing = placing_;

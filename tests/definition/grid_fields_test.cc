@@ -54,7 +54,8 @@ TEST(GridFieldsTest, AGridThatCannotBeLaunchedSaysWhatItIsMadeOf) {
   GeometryFn null_geometry = std::function<Geometry(const Config&, const Problem&)>();
   EXPECT_ERROR(null_geometry.Resolve(TermNames()), StatusCode::kInvalidArgument, "the geometry's function is null");
   GeometryFn no_threads = GeometryFn(Grid::Fixed(1)).Block(0);
-  EXPECT_ERROR(no_threads.Resolve(TermNames()), StatusCode::kInvalidArgument, "block: the constant 0; at least 1 is possible");
+  EXPECT_ERROR(no_threads.Resolve(TermNames()), StatusCode::kInvalidArgument,
+               "block: the constant 0; at least 1 is possible");
   GeometryFn no_memory = GeometryFn(Grid::Fixed(1)).SharedMemory(0);
   EXPECT_OK(no_memory.Resolve(TermNames()));
 }

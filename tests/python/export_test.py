@@ -8,8 +8,9 @@ import sys
 import tempfile
 
 from running import expect, run_tests
-from tuneonce import _tuneonce
-from tuneonce.export import Declaration, tensor
+from tuneonce import Bundle, _tuneonce
+from tuneonce.export import (Declaration, add, blocks, ceil_div, derived, descriptor, floor_div, greatest, least, num_sms,
+                             product, scalar, tensor, workspace)
 
 folder = pathlib.Path(sys.argv[1])
 ONE = {"dims": ["N"], "parameters": [tensor("x", "float32", ["N"]), tensor("y", "float32", ["N"], "out")]}
@@ -72,6 +73,32 @@ def test_names_and_order_are_the_kernels():
     for arguments in (["y", "x", "n"], ["x", "y"], ["a", "y", "n"]):
         expect(ValueError, f"kernel 'k' takes ({', '.join(arguments)}), but is declared with (x, y, N)",
                lambda arguments=arguments: declaration.check_names("k", arguments, ["x", "y", "N"]))
+
+
+def test_a_declaration_says_all_that_a_manifest_can():
+    schema = json.loads((folder / "../docs/bundle.schema.json").read_text())
+    declaration = Declaration(
+        dims=["M", "N"], version="2", key=[{"dim": "M"}, {"value_of": "causal"}],
+        parameters=[tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "N"], "out"),
+                    scalar("causal", "bool", warmup=True), derived("tiles", ceil_div("N", "TILE")),
+                    workspace("scratch", product("M", 2), "float32"), descriptor("map", "x", [1, 4], swizzle="32B")],
+        grid=blocks(product(least(product(num_sms(), 2), ceil_div("M", "TILE")), ceil_div("N", "TILE"))),
+        axes={"TILE": [64, 128]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4, unordered=True,
+        baseline=[{"config": {"TILE": 128}, "targets": {"min_capability": 100}}, {"config": {"TILE": 64}}],
+        stand_in={"TILE": 64}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
+        guards=[{"scalar": "causal", "is": True}, {"term": add("M", "N"), "at_most": greatest("M", 1 << 20)}],
+        tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
+        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-O1"]})
+    with tempfile.TemporaryDirectory() as out:
+        pathlib.Path(out, "k.cc").write_text(
+            "static void k(const tuneonce_block&, const float*, float*, bool, int, float*, tuneonce_tensor_map) {}\n"
+            "TUNEONCE_CPU_KERNEL(k);\n")
+        cpu = declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))
+        manifest = declaration.manifest("k", [cpu])
+        assert set(manifest) == set(schema["properties"]), set(manifest) ^ set(schema["properties"])
+        assert manifest["variants"][0]["options"] == ["-O1"]
+        pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
+        Bundle(pathlib.Path(out))
 
 
 def needs_cutile(test):

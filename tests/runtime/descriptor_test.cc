@@ -144,7 +144,8 @@ TEST_F(DescriptorTest, ATensorThatNoMapDescribesRunsByTheVariantBehind) {
   TunedKernel alone = Create(Definition(Boxes()), *counting_);
   for (const Case& each : cases) {
     const std::int64_t strides[] = {each.stride, 1};
-    TensorView view = TensorView::Strided(static_cast<float*>(x.data()) + each.first, DType::kFloat32, shape, strides, 2);
+    TensorView view =
+        TensorView::Strided(static_cast<float*>(x.data()) + each.first, DType::kFloat32, shape, strides, 2);
     ExpectTwice(both, view, 9, 20, 3);
     if (each.fits) {
       ExpectTwice(alone, view, 9, 20, 3);
@@ -184,13 +185,13 @@ TEST_F(DescriptorTest, WhatTheConfigOrTheDriverCannotDoIsThatCandidatesFailure) 
   TensorView in = TensorView::Contiguous(x.data(), DType::kFloat32, {9, 20});
   TensorView out = TensorView::Contiguous(y.data(), DType::kFloat32, {9, 20});
   TensorMap odd{{rows_, 3}};
-  EXPECT_ERROR(Create(Definition(odd), *counting_).Launch(stream_->get(), in, out), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(Create(Definition(odd), *counting_).Launch(stream_->get(), in, out), StatusCode::kInternal,
                "tensor map 'x_map' of 'x': the innermost 3 elements of a box are 12 bytes, which 16 does not divide");
   TensorMap wide{{rows_, 16}};
   wide.swizzle = TensorMap::Swizzle::k32Bytes;
-  EXPECT_ERROR(Create(Definition(wide), *counting_).Launch(stream_->get(), in, out), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(Create(Definition(wide), *counting_).Launch(stream_->get(), in, out), StatusCode::kInternal,
                "are 64 bytes, more than a swizzle of 32");
-  EXPECT_ERROR(Create(Definition(Boxes()), *without_).Launch(stream_->get(), in, out), StatusCode::kUnimplemented,
+  EXPECT_ERROR(Create(Definition(Boxes()), *without_).Launch(stream_->get(), in, out), StatusCode::kInternal,
                "this driver has no tensor maps");
   TunedKernel either = Create(Definition(Boxes(), /*with_general=*/true), *counting_);
   EXPECT_OK(either.Launch(stream_->get(), in, out));

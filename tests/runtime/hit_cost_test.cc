@@ -100,14 +100,24 @@ class HitCostTest : public testing::CpuDeviceTest {
 
   bool Hit() { return kernel_->Launch(stream_->get(), x_view_, y_view_, factor_).ok(); }
 
-  /// Both ways of a hit: everything computed before, or the definition's functions called.
+  /// The ways of a hit: everything computed before, the definition's functions called, terms and a tensor map.
   static std::vector<KernelDefinition> Definitions() {
     testing::ScaleKernel scale;
     KernelDefinition prepared = scale.Definition();
     scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
     KernelDefinition bucketed = scale.Definition();
     bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
-    return {prepared, bucketed};
+    KernelDefinition computed("computed");
+    constexpr char kCode[] =
+        "static void computed(const tuneonce_block&, const float*, float* y, float factor, tuneonce_tensor_map, int, "
+        "int n) "
+        "{ for (int i = 0; i < n; ++i) y[i] = factor; }\nTUNEONCE_CPU_KERNEL(computed);";
+    computed
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"),
+                     Descriptor("map", "x", TensorMap{{16}}), Derived("tiles", CeilDiv("N", 16)), DimValue("N")})
+        .Grid(Grid::Fixed(1))
+        .AddVariant(HostCpp(kCode, "computed").Assuming({ScalarIs("factor", 2.0f)}));
+    return {prepared, bucketed, computed};
   }
 
   std::optional<DriverApi> counted_;
@@ -121,6 +131,7 @@ TEST_F(HitCostTest, AHitAllocatesNothingAndTakesNoLock) {
   for (const KernelDefinition& definition : Definitions()) {
     MakeResident(definition);
     ASSERT_TRUE(Hit());
+    ASSERT_TRUE(Hit());  // The first one of a tensor map encodes it.
     counting = true;
     bool ok = true;
     for (int i = 0; i < 1000; ++i) ok &= Hit();

@@ -140,6 +140,7 @@ struct Scale {
   std::vector<KeyPart> key;
   SearchSpace space;
   std::vector<Assumption> assumptions;
+  Grid grid = Grid::OneD({"N", 64});
   std::string more;           // Types of further kernel parameters.
   bool with_general = false;  // Another variant, without assumptions.
 
@@ -151,7 +152,7 @@ struct Scale {
                        ") {}\nTUNEONCE_CPU_KERNEL(scale);";
     Variant variant;
     variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "scale"); };
-    variant.geometry = Grid::OneD({"N", 64});
+    variant.geometry = grid;
     variant.name = "assuming";
     variant.assumptions = assumptions;
     definition.AddVariant(variant);
@@ -231,6 +232,48 @@ Scale Strided() {
   return scale;
 }
 
+/// A scalar decides the grid, a guard and which variant: at each launch, or per key.
+Scale ByScalar(bool is_in_key) {
+  Scale scale;
+  scale.parameters[2] = Scalar<std::int32_t>("length");
+  scale.grid = Grid::Fixed(CeilDiv("length", 64));
+  scale.assumptions = {ScalarDivisibleBy("length", 2)};
+  if (is_in_key) scale.key = {KeyOf("N"), ValueOf("length")};
+  return scale;
+}
+void RunByScalar(Bench& bench, bool is_in_key) {
+  TunedKernel kernel = bench.Create(ByScalar(is_in_key).Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {1000}), y = bench.Tensor(1, DType::kFloat32, {1000});
+  std::int32_t length = 1000;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, length); });
+}
+/// A grid that its key decides costs nothing, however it is computed.
+Scale Flattened() {
+  Scale scale;
+  scale.grid = Grid::Fixed(Min(NumSms() * 4, CeilDiv("N", 64) * CeilDiv("N", 128)));
+  return scale;
+}
+Scale DerivedValue() {
+  Scale scale;
+  scale.parameters.push_back(Derived("step", CeilDiv("N", 64)));
+  scale.more = ", int";
+  return scale;
+}
+/// A tensor map besides: remembered by address and shape.
+void Maps(Bench& bench, bool is_by_map) {
+  Scale scale;
+  scale.dims = {"M", "N"};
+  scale.parameters[0].dims = scale.parameters[1].dims = scale.dims;
+  if (is_by_map) {
+    scale.parameters.push_back(Descriptor("map", "x", TensorMap{{4, 8}}));
+    scale.more = ", tuneonce_tensor_map";
+  }
+  TunedKernel kernel = bench.Create(scale.Definition());
+  TensorView x = bench.Tensor(0, DType::kFloat32, {64, 64}), y = bench.Tensor(1, DType::kFloat32, {64, 64});
+  float factor = 2;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
+}
+
 struct Feature {
   const char* name;
   void (*run)(Bench&);
@@ -251,6 +294,12 @@ constexpr Feature kFeatures[] = {
     {"rank_3", Rank3},
     {"strided", [](Bench& bench) { RunScale(bench, Strided()); }},
     {"stand_in", StandIn},
+    {"terms", [](Bench& bench) { RunScale(bench, Flattened()); }},
+    {"derived", [](Bench& bench) { RunScale(bench, DerivedValue()); }},
+    {"scalar", [](Bench& bench) { RunByScalar(bench, false); }},
+    {"scalar_in_key", [](Bench& bench) { RunByScalar(bench, true); }},
+    {"rank_2", [](Bench& bench) { Maps(bench, false); }},
+    {"tensor_map", [](Bench& bench) { Maps(bench, true); }},
 };
 
 }  // namespace

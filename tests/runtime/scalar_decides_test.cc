@@ -195,8 +195,8 @@ TEST_F(ScalarDecidesTest, WhatCannotBeAssumedIsNamed) {
     EXPECT_ERROR(TunedKernel::Create(Filling("int", each.scalar, each.assumption, std::nullopt), policy_),
                  StatusCode::kInvalidArgument, each.message);
   }
-  TunedKernel kernel = Create(
-      Filling("int", Scalar<std::int32_t>("s"), ScalarIs("s", 1), Assumption(ScalarIs("s", 2))));
+  TunedKernel kernel =
+      Create(Filling("int", Scalar<std::int32_t>("s"), ScalarIs("s", 1), Assumption(ScalarIs("s", 2))));
   DeviceBuffer y = Floats({0});
   EXPECT_ERROR(kernel.Launch(stream_->get(), View(y), std::int32_t{3}), StatusCode::kInvalidArgument,
                "kernel 'fill' was compiled for s = 1, 2, not 3");
@@ -207,7 +207,9 @@ TEST_F(ScalarDecidesTest, ASourceMayReadAScalarThatTheKeyNamesAndNoOther) {
   definition.Parameters({Out("y", kFloat32, {"N"}), Scalar<std::int32_t>("value"), DimValue("N")})
       .Grid(Grid::Fixed(1))
       .AddVariant(Variant([](const Config&, const Problem& problem) {
-        return KernelSource::HostCpp(kFill, "fill").Define("VALUE", problem.scalar<std::int32_t>(1)).Define("TYPE", "int");
+        return KernelSource::HostCpp(kFill, "fill")
+            .Define("VALUE", problem.scalar<std::int32_t>(1))
+            .Define("TYPE", "int");
       }));
   DeviceBuffer y = Floats({0});
   TunedKernel unkeyed = Create(definition);

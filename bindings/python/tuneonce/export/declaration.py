@@ -98,6 +98,12 @@ def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]
     return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
 
 
+def descriptor(name: str, tensor_name: str, box: Sequence[Term], **options: Any) -> Dict[str, Any]:
+    """A tensor as a tensor map (TMA), for kernels that take one; the caller passes the tensor. `box`: elements in each
+    dimension, outermost first. `options`: element_strides, swizzle, interleave, l2_promotion, oob_fill."""
+    return {"name": name, "kind": "descriptor", "tensor": tensor_name, "box": list(box), **options}
+
+
 def check_grid(grid: Dict[str, Any]) -> None:
     """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
     try:
@@ -249,7 +255,7 @@ class Declaration:
         """Names of the parameters that a variant's kernel takes."""
         if variant in self.parameters_of:
             return list(self.parameters_of[variant])
-        return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar")]
+        return [p.get("name", p.get("dim")) for p in self.parameters if with_dims or p["kind"] in ("tensor", "scalar", "derived")]
 
     def alignment_of(self, name: str) -> int:
         return self.alignments.get(name, self.alignment)
