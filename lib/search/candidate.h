@@ -34,6 +34,7 @@ struct Candidate {
 
   /// True if the host launches it: it has no source, geometry and artifact, and nothing is compiled or loaded.
   bool is_callable() const { return variant != nullptr && variant->launcher; }
+  std::string variant_name() const { return variant == nullptr ? std::string() : variant->name; }
 };
 
 /// The ways to build one config, in order of preference. What the host launches always works: nothing stands behind it.

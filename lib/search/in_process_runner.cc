@@ -1,52 +1,16 @@
 #include "search/in_process_runner.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "absl/strings/str_cat.h"
-#include "base/callback.h"
-#include "cuda/cuda_status.h"
-#include "cuda/driver_api.h"
-#include "launch/call_launcher.h"
-#include "launch/launch.h"
 #include "search/candidate.h"
+#include "search/in_process_trial.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
-
-/// Runs before the race: what is not written shows in one of two. A kernel whose order of summation is not fixed is
-/// checked once more.
-constexpr std::initializer_list<int> kFirstRuns = {1, 1};
-constexpr std::initializer_list<int> kFirstRunsUnordered = {1, 1, 1};
-constexpr std::initializer_list<int> kOneRun = {1};  // Nothing is compared.
-/// The same for what the host launches: once more before it is timed, in a capture perhaps, since what it loads,
-/// compiles or allocates at its first launch is its own business.
-constexpr std::initializer_list<int> kFirstRunsOfCallable = {2, 1};
-constexpr std::initializer_list<int> kFirstRunsOfUnorderedCallable = {2, 1, 1};
-constexpr std::initializer_list<int> kOneTimedRunOfCallable = {2};
-/// Launches after the race, back to back, between which nothing is put right: what a kernel keeps from one launch to
-/// the next shows, also what comes back every second or third time.
-constexpr std::initializer_list<int> kLastRuns = {1, 2, 3};
-
-PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
-  PreparedTrial result;
-  if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
-  result.failure = Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
-  if (status.sticky()) {
-    result.fatal = status.WithPrefix("kernel '" + candidate.definition->name() + "', candidate {" +
-                                     candidate.config.ToString() + "}");
-  }
-  return result;
-}
-
-const Status& StatusOf(const Status& status) { return status; }
-template <typename T>
-const Status& StatusOf(const Result<T>& result) {
-  return result.status();
-}
 
 bool IsSameView(const TensorView& x, const TensorView& y) {
   return x.data == y.data && x.bytes == y.bytes && x.dtype == y.dtype && x.rank == y.rank && x.shape == y.shape &&
@@ -68,50 +32,6 @@ bool SameAccess(const KernelDefinition& a, const KernelDefinition& b) {
 
 }  // namespace
 
-/// One candidate, ready to launch again and again.
-struct InProcessRunner::Trial {
-  const Candidate* candidate = nullptr;
-  std::shared_ptr<Scratch> scratch;
-  BoundCall call;  // Its tensors are the scratch's.
-  TrialMemory::Charge code;
-  std::shared_ptr<const LoadedKernel> loaded;
-  std::optional<ParameterLayout> layout;
-  std::vector<GuardedMemory::Piece> workspaces;
-  std::vector<std::uint64_t> addresses;  // Of the workspaces.
-  ParameterBlock block;                  // Points into `call`, `addresses` and the caller's arguments.
-  int placing = 0;                       // For which `block` is right.
-  std::unique_ptr<PreparedRun> prepared;
-  int prepared_in = 0;  // Which session: another one cannot use it.
-  double warmup_us = 0;
-  std::optional<OutputDifference> largest;
-  bool launch_refused = false;  // By the driver, as opposed to a fault while running.
-
-  const KernelDefinition& definition() const { return *candidate->definition; }
-  const TrialTensors& tensors() const { return scratch->tensors; }
-
-  TimedRun Timed(const DriverApi& api) {
-    TimedRun run;
-    if (tensors().needs_restore()) run.prepare = [this](CUstream) { return tensors().Restore(); };
-    if (candidate->is_callable()) {
-      run.launch = [this](CUstream stream) {
-        TrialScope scope;
-        Status launched =
-            CallLauncher(definition(), *candidate->variant, candidate->config, stream, call, addresses.data());
-        launch_refused = !launched.ok() && !launched.sticky();
-        return launched;
-      };
-      return run;
-    }
-    run.launch = [this, &api](CUstream stream) {
-      CUresult result =
-          LaunchKernel(api.launch_path(), loaded->function, candidate->geometry, stream, block.pointers());
-      launch_refused = result != CUDA_SUCCESS && !IsSticky(result);
-      return CudaStatus(api, result, "cuLaunchKernelEx");
-    };
-    return run;
-  }
-};
-
 InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options, TrialMemory& memory,
                                  bool has_baseline)
     : stream_(stream),
@@ -129,6 +49,17 @@ InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options
 }
 
 InProcessRunner::~InProcessRunner() = default;
+
+PreparedTrial InProcessRunner::Fail(const Candidate& candidate, FailureKind kind, const Status& status) {
+  PreparedTrial result;
+  if (status.code() == StatusCode::kResourceExhausted) kind = FailureKind::kResources;
+  result.failure = Failure{candidate.config, kind, status.message(), IsTransient(status.code())};
+  if (status.sticky()) {
+    result.fatal = status.WithPrefix("kernel '" + candidate.definition->name() + "', candidate {" +
+                                     candidate.config.ToString() + "}");
+  }
+  return result;
+}
 
 void InProcessRunner::Note(const std::string& line) {
   if (std::find(notes_.begin(), notes_.end(), line) == notes_.end()) notes_.push_back(line);
@@ -159,13 +90,6 @@ bool InProcessRunner::DropInputCopies() {
   for (const auto& scratch : scratches_) scratch->tensors.FollowInputs();
   ++placing_;
   return true;
-}
-
-template <typename Make>
-auto InProcessRunner::WithRoom(const Make& make) -> decltype(make()) {
-  auto made = make();
-  if (StatusOf(made).code() == StatusCode::kResourceExhausted && DropInputCopies()) made = make();
-  return made;
 }
 
 Result<std::shared_ptr<InProcessRunner::Scratch>> InProcessRunner::ScratchFor(const Candidate& candidate) {
@@ -278,94 +202,6 @@ Result<std::vector<double>> InProcessRunner::SampleInSession(const std::vector<T
   return finished.sticky() ? Result<std::vector<double>>(finished) : times;
 }
 
-Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& trial, int launches, int poison,
-                                                                     bool timed) {
-  unsigned char byte = ArrayComparer::kPoisons[static_cast<std::size_t>(poison)];
-  if (timed) TUNEONCE_RETURN_IF_ERROR(OpenTimer());  // First what may move memory.
-  TUNEONCE_RETURN_IF_ERROR(Bind(trial));
-  bool has_workspaces = GuardedMemory::BytesFor(trial.workspaces) > 0;
-  if (has_workspaces) {
-    workspaces_->LayOut(trial.workspaces);
-    TUNEONCE_RETURN_IF_ERROR(workspaces_->Arm(comparer_));
-    for (std::size_t i = 0; i < trial.workspaces.size(); ++i) TUNEONCE_RETURN_IF_ERROR(workspaces_->Fill(i, byte));
-  }
-  TUNEONCE_RETURN_IF_ERROR(trial.tensors().Poison(byte));
-  TimedRun run = trial.Timed(stream_.api());
-  for (int launch = timed ? 1 : 0; launch < launches; ++launch) {
-    if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
-    ++num_untimed_;
-    TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
-  }
-  if (timed) {
-    Result<std::vector<double>> times = SampleInSession({&trial});
-    if (times.status().code() == StatusCode::kUnavailable && TimeInAnotherWay()) times = SampleInSession({&trial});
-    TUNEONCE_RETURN_IF_ERROR(times.status());
-    trial.warmup_us = times->front();
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TrialTensors::Trespass> trespass,
-                            trial.tensors().FindTrespass(has_workspaces ? &*workspaces_ : nullptr));
-  if (!trespass) return std::optional<Finding>();
-  return std::optional<Finding>({trespass->kind, std::move(trespass->message)});
-}
-
-Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
-                                                                             std::initializer_list<int> bursts,
-                                                                             bool timed, bool makes_reference) {
-  bool compares = options_.verify == Verify::kAgainstBaseline;
-  // Without any reference: a first run of its own shows what the second does not write either.
-  bool is_alone = compares && options_.reference.empty() && !has_baseline_;
-  OutputCheck alone(stream_, memory_, comparer_);
-  OutputCheck& check = is_alone ? alone : check_;
-  for (std::size_t i = 0; i < bursts.size(); ++i) {
-    int poison = static_cast<int>(i % ArrayComparer::kPoisons.size());
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Finding> finding, Run(trial, bursts.begin()[i], poison, timed));
-    if (finding) return finding;
-    if (!compares) continue;
-    if (i == 0 && (makes_reference || is_alone)) {
-      Status kept = WithRoom([&] { return check.Keep(trial.definition(), trial.tensors()); });
-      if (is_alone && kept.code() == StatusCode::kResourceExhausted) {
-        Note("elements that nobody writes were not looked for: there is no memory for a copy of the outputs");
-      } else if (!kept.ok()) {
-        return kept.WithPrefix("the reference");
-      }
-    } else if (is_alone) {
-      if (i == 1) {
-        TUNEONCE_ASSIGN_OR_RETURN(finding, alone.FindUnwritten(trial.tensors()));
-      }
-    } else {
-      TUNEONCE_ASSIGN_OR_RETURN(finding,
-                                check_.Check(trial.definition(), trial.tensors(), poison,
-                                             makes_reference ? "its own first run" : "the reference", &trial.largest));
-    }
-    if (finding) return finding;
-    if (makes_reference && i == 1) {
-      TUNEONCE_RETURN_IF_ERROR(WithRoom([&] { return check_.KeepPartial(trial.tensors()); }));
-    }
-  }
-  return std::optional<Finding>();
-}
-
-Status InProcessRunner::SeeToReference(const Trial& trial) {
-  if (options_.verify == Verify::kOff) return Status();
-  bool is_given = !options_.reference.empty();
-  if (inputs_.num_damaged() > damage_seen_) {
-    damage_seen_ = inputs_.num_damaged();
-    if (is_given && has_reference_)
-      no_reference_ = "the reference is not for the inputs as they are since one was damaged";
-    if (baseline_ != nullptr) {
-      Result<std::optional<Finding>> renewed =
-          RunAndCheck(*baseline_, kFirstRuns, /*timed=*/false, /*makes_reference=*/true);
-      TUNEONCE_RETURN_IF_ERROR(renewed.status());
-      if (*renewed) no_reference_ = "the baseline failed when it ran again: " + (*renewed)->message;
-    }
-  }
-  if (!is_given || has_reference_) return Status();
-  TUNEONCE_RETURN_IF_ERROR(
-      WithRoom([&] { return check_.KeepGiven(trial.definition(), trial.tensors(), options_.reference); }));
-  has_reference_ = true;
-  return Status();
-}
-
 PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_baseline) {
   if (Status geometry = CheckGeometry(candidate); !geometry.ok()) {
     return Fail(candidate, FailureKind::kLaunch, geometry);
@@ -406,46 +242,6 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
     FreeUnused();
   }
   return result;
-}
-
-Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunFirst(Trial& trial, bool makes_reference) {
-  TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
-  if (!no_reference_.empty() && !makes_reference) {
-    return std::optional<Finding>({FailureKind::kNotVerified, NotVerified()});
-  }
-  bool is_callable = trial.candidate->is_callable();
-  std::initializer_list<int> runs = is_callable ? kFirstRunsOfCallable : kFirstRuns;
-  if (trial.definition().is_unordered()) runs = is_callable ? kFirstRunsOfUnorderedCallable : kFirstRunsUnordered;
-  if (options_.verify == Verify::kOff) runs = is_callable ? kOneTimedRunOfCallable : kOneRun;
-  return RunAndCheck(trial, runs, /*timed=*/true, makes_reference);
-}
-
-PreparedTrial InProcessRunner::Checked(const Trial& trial, const Result<std::optional<Finding>>& checked) const {
-  FailureKind kind = trial.launch_refused ? FailureKind::kLaunch : FailureKind::kRun;
-  if (!checked.ok()) return Fail(*trial.candidate, kind, checked.status());
-  if (*checked) return Fail(*trial.candidate, (*checked)->kind, InternalError((*checked)->message));
-  PreparedTrial result;
-  result.warmup_us = trial.warmup_us;
-  result.largest_difference = trial.largest;
-  return result;
-}
-
-PreparedTrial InProcessRunner::CheckAgain(PreparedTrial prepared) {
-  Trial& trial = *trials_[prepared.trial];
-  auto check = [&]() -> Result<std::optional<Finding>> {
-    // What some candidate or other wrote during the race is put right, and is not this one's fault.
-    TUNEONCE_RETURN_IF_ERROR(trial.tensors().FindTrespass(nullptr).status());
-    TUNEONCE_RETURN_IF_ERROR(SeeToReference(trial));
-    if (!no_reference_.empty()) return std::optional<Finding>();  // It was compared before.
-    return RunAndCheck(trial, kLastRuns, /*timed=*/false, /*makes_reference=*/false);
-  };
-  PreparedTrial checked = Checked(trial, check());
-  if (checked.failure) {
-    checked.failure->message = "after the race: " + checked.failure->message;
-    return checked;
-  }
-  prepared.largest_difference = trial.largest;
-  return prepared;
 }
 
 Result<std::vector<double>> InProcessRunner::Sample(const std::vector<std::size_t>& trials) {

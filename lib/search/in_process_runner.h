@@ -62,7 +62,16 @@ class InProcessRunner final : public CandidateRunner {
   void FreeUnused();
   /// What `make` makes; once more without copies of inputs, if memory is short.
   template <typename Make>
-  auto WithRoom(const Make& make) -> decltype(make());
+  auto WithRoom(const Make& make) -> decltype(make()) {
+    auto made = make();
+    if (StatusOf(made).code() == StatusCode::kResourceExhausted && DropInputCopies()) made = make();
+    return made;
+  }
+  static const Status& StatusOf(const Status& status) { return status; }
+  template <typename T>
+  static const Status& StatusOf(const Result<T>& result) {
+    return result.status();
+  }
   bool DropInputCopies();
 
   /// Runs the trial `launches` times back to back in memory poisoned with kPoisons[poison], and looks at what it wrote
@@ -82,6 +91,7 @@ class InProcessRunner final : public CandidateRunner {
   Status OpenTimer();
   Result<std::vector<double>> SampleInSession(const std::vector<Trial*>& trials);
   void Note(const std::string& line);
+  static PreparedTrial Fail(const Candidate& candidate, FailureKind kind, const Status& status);
 
   StreamView stream_;
   const SearchOptions& options_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +10,6 @@
 #include "base/mutex.h"
 #include "compile/compile_pool.h"
 #include "measure/race.h"
-#include "measure/statistics.h"
 #include "search/search_call.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
@@ -21,30 +19,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// With fewer rounds a drift says nothing.
-constexpr std::size_t kMinRoundsForDrift = 8;
-
-double SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string VariantName(const Candidate& candidate) {
-  return candidate.variant == nullptr ? std::string() : candidate.variant->name;
-}
-
 std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
   return absl::StrJoin(passed_over, "; ", [](std::string* out, const PassedOver& each) {
     absl::StrAppend(out, "variant '", each.variant, "': ", each.reason);
   });
-}
-
-/// How much slower the second half of the samples is than the first.
-double DriftOf(const std::vector<double>& samples) {
-  if (samples.size() < kMinRoundsForDrift) return 0;
-  std::size_t half = samples.size() / 2;
-  std::vector<double> first(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(half));
-  std::vector<double> second(samples.end() - static_cast<std::ptrdiff_t>(half), samples.end());
-  return Summarize(second).mean_us / Summarize(first).mean_us - 1;
 }
 
 }  // namespace
@@ -70,6 +48,10 @@ void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t tot
                              config == nullptr ? std::string() : config->ToString()});
   } catch (...) {  // A display must not end a search.
   }
+}
+
+double SearchEngine::SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
@@ -147,7 +129,8 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   PlannedConfig& planned = planned_[index];
   bool is_transient = IsTransient(compiled.artifact.status().code());  // Of one way to build it is enough.
   for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
-    planned.passed_over.push_back(PassedOver{VariantName(planned.alternatives[i]), compiled.passed_over[i].message()});
+    planned.passed_over.push_back(
+        PassedOver{planned.alternatives[i].variant_name(), compiled.passed_over[i].message()});
     is_transient |= IsTransient(compiled.passed_over[i].code());
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
@@ -158,10 +141,9 @@ void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   if (!compiled.artifact.ok()) {
     const std::string& message = compiled.artifact.status().message();
     bool has_others = !planned.passed_over.empty() || planned.ends_with_callable();
-    if (has_others) planned.passed_over.push_back(PassedOver{VariantName(candidate), message});
+    if (has_others) planned.passed_over.push_back(PassedOver{candidate.variant_name(), message});
     if (planned.ends_with_callable()) return Take(index, planned.alternatives.size() - 1);
-    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message,
-         is_transient);
+    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message, is_transient);
     return;
   }
   candidate.artifact = *std::move(compiled.artifact);
@@ -176,7 +158,7 @@ void SearchEngine::Take(std::size_t index, std::size_t alternative) {
   PlannedConfig& planned = planned_[index];
   Candidate& candidate = planned.alternatives[alternative];
   for (const PassedOver& passed_over : planned.passed_over) {
-    substitutions_[index].push_back(VariantSubstitution{planned.config, VariantName(candidate), passed_over});
+    substitutions_[index].push_back(VariantSubstitution{planned.config, candidate.variant_name(), passed_over});
   }
   for (Group& group : groups_) {
     const Candidate& other = group.candidate;
@@ -236,247 +218,6 @@ Status SearchEngine::Prepare(Group& group) {
   }
   group.is_loaded = !group.prepared->failure;
   return group.prepared->fatal;
-}
-
-Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::size_t>& entrants) {
-  auto sample = [&](const std::vector<std::size_t>& some) {
-    std::vector<std::size_t> trials;
-    for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
-    MutexLock lock(measuring_lock_);
-    return runner_.Sample(trials);
-  };
-  Result<std::vector<double>> times = sample(entrants);
-  if (times.ok()) return times;
-  if (times.status().code() == StatusCode::kUnavailable) return times;
-  if (times.status().sticky()) {
-    std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
-      absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
-    });
-    return times.status().WithPrefix(absl::StrCat("kernel '", result_.kernel, "', one of the candidates ", configs));
-  }
-  // Whose fault was it? Each alone.
-  std::vector<double> one_by_one;
-  for (std::size_t entrant : entrants) {
-    Result<std::vector<double>> alone = sample({entrant});
-    if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
-    if (!alone.ok()) timing_failures_[racing_[entrant]] = alone.status().message();
-    one_by_one.push_back(alone.ok() ? alone->front() : 0);
-  }
-  return one_by_one;
-}
-
-Status SearchEngine::Decide() {
-  race_began_ = std::chrono::steady_clock::now();
-  for (;;) {
-    TUNEONCE_RETURN_IF_ERROR(EnterRace());
-    if (racing_.empty()) return Status();
-    TUNEONCE_ASSIGN_OR_RETURN(bool is_over, RunRace());
-    if (!is_over) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
-    if (are_right) return Status();
-  }
-}
-
-Status SearchEngine::EnterRace() {
-  winner_ = nullptr;
-  racing_.clear();
-  result_.speedup_over_baseline.reset();
-  for (Group& group : groups_) {
-    group.samples_us.clear();
-    if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
-    if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
-    if (group.is_loaded) racing_.push_back(&group);
-  }
-  std::stable_partition(racing_.begin(), racing_.end(), [&](const Group* group) { return HasBaseline(*group); });
-  return Status();
-}
-
-Race SearchEngine::MakeRace() const {
-  RaceOptions options;
-  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
-  options.max_rounds = options_.max_rounds;
-  options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
-  options.seed = options_.seed;
-  Race race(racing_.size(), options);
-  // Each ran already, timed, when it was prepared.
-  std::vector<double> warmups;
-  for (const Group* group : racing_) warmups.push_back(group->prepared->warmup_us);
-  race.RecordWarmup(warmups);
-  return race;
-}
-
-Result<bool> SearchEngine::RunRace() {
-  Race race = MakeRace();
-  for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
-    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-    Result<std::vector<double>> samples = SampleRound(round);
-    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
-      return false;
-    }
-    TUNEONCE_RETURN_IF_ERROR(samples.status());
-    for (std::size_t i = 0; i < round.size(); ++i) {
-      if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
-      timing_failures_.emplace(racing_[round[i]], "the timer gave no time that is a positive number");
-    }
-    race.Record(*samples);
-    UnloadLosers(race);
-    if (race.num_rounds() > 0 && SecondsSince(race_began_) * 1000 >= options_.wall_budget_ms) race.Stop();
-  }
-  for (std::size_t i = 0; i < racing_.size(); ++i) {
-    racing_[i]->samples_us = race.samples_us(i);
-    racing_[i]->ties = race.Ties(i);
-    racing_[i]->is_finalist = race.IsRacing(i);
-  }
-  result_.cost.gpu_seconds += race.spent_ms() / 1000;
-  result_.cost.num_rounds += race.num_rounds();
-  result_.is_certain = race.certain();
-  std::optional<std::size_t> choice = race.Choice();
-  if (!choice) return true;
-  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
-    if (!keeps) choice = 0;
-  }
-  Conclude(race, *choice);
-  return true;
-}
-
-void SearchEngine::Conclude(const Race& race, std::size_t choice) {
-  winner_ = racing_[choice];
-  result_.drift = DriftOf(winner_->samples_us);
-  if (HasBaseline(*racing_.front())) {
-    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, choice)));
-  }
-}
-
-void SearchEngine::UnloadLosers(const Race& race) {
-  for (std::size_t i = 0; i < racing_.size(); ++i) {
-    if (!race.IsRacing(i) && !HasBaseline(*racing_[i])) Unload(*racing_[i]);
-  }
-}
-
-void SearchEngine::Unload(Group& group) {
-  if (!group.is_loaded) return;
-  group.is_loaded = false;
-  group.prepared->kernel = nullptr;
-  MutexLock lock(measuring_lock_);
-  runner_.Release(group.prepared->trial);
-}
-
-Result<bool> SearchEngine::FinalistsAreRight() {
-  bool all = true;
-  for (Group* group : racing_) {
-    if (!group->is_loaded || !(group->is_finalist || group == winner_ || HasBaseline(*group))) continue;
-    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
-    PreparedTrial checked;
-    {
-      MutexLock lock(measuring_lock_);
-      checked = runner_.CheckAgain(*group->prepared);
-    }
-    TUNEONCE_RETURN_IF_ERROR(checked.fatal);
-    if (checked.failure) {
-      all = false;
-      Unload(*group);
-      group->prepared->failure = std::move(checked.failure);
-    } else {
-      group->prepared = std::move(checked);
-    }
-  }
-  return all;
-}
-
-Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
-  double sum = 0;
-  for (int round = 0; round < options_.final_rounds; ++round) {
-    bool winner_first = round % 2 == 0;
-    std::vector<std::size_t> order =
-        winner_first ? std::vector<std::size_t>{winner, 0} : std::vector<std::size_t>{0, winner};
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, SampleRound(order));
-    if (times[0] <= 0 || times[1] <= 0) return false;
-    sum += std::log(times[winner_first ? 1 : 0] / times[winner_first ? 0 : 1]);
-    result_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
-  }
-  return sum / options_.final_rounds > options_.baseline_margin;
-}
-
-Success SearchEngine::SuccessOf(const Group& group) const {
-  Success success;
-  success.config = planned_[Representative(group)].config;
-  success.variant = VariantName(group.candidate);
-  success.measurement = SummarizeStoppedEarly(group.samples_us);
-  success.geometry = group.candidate.geometry;
-  success.resources = group.candidate.artifact.resources;
-  success.artifact = group.candidate.artifact.key;
-  success.toolchain = group.candidate.artifact.toolchain;
-  success.ties_with_fastest = group.ties;
-  success.largest_difference = group.prepared->largest_difference;
-  return success;
-}
-
-void SearchEngine::Collect() {
-  std::map<std::size_t, Duplicate> duplicates;
-  for (Group& group : groups_) {
-    std::size_t representative = Representative(group);
-    const Config& config = planned_[representative].config;
-    for (std::size_t member : group.members) {
-      if (member != representative) duplicates.emplace(member, Duplicate{planned_[member].config, config});
-    }
-    if (group.prepared->failure) {
-      const Failure& failure = *group.prepared->failure;
-      Fail(representative, failure.kind, failure.message, failure.is_transient);
-    } else if (group.samples_us.empty() || timing_failures_.count(&group) > 0) {
-      Fail(representative, FailureKind::kRun, timing_failures_[&group]);
-    } else {
-      result_.successes.push_back(SuccessOf(group));
-    }
-  }
-  for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
-  for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
-  for (std::size_t index : not_measured_) result_.not_measured.push_back(planned_[index].config);
-  result_.is_certain = result_.is_certain && not_measured_.empty();
-  for (auto& [index, substitutions] : substitutions_) {
-    for (VariantSubstitution& substitution : substitutions) result_.substitutions.push_back(std::move(substitution));
-  }
-}
-
-void SearchEngine::Choose() {
-  result_.best = SuccessOf(*winner_);
-  for (const Group* group : racing_) {
-    if (HasBaseline(*group) && !group->samples_us.empty()) result_.baseline = SuccessOf(*group);
-  }
-  std::stable_sort(result_.successes.begin(), result_.successes.end(),
-                   [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
-}
-
-Status SearchEngine::AllFailed() const {
-  // The same reason for many configs is said once.
-  std::map<std::string, std::vector<std::string>> configs_by_reason;
-  for (const Failure& failure : result_.failures) {
-    std::string reason = absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
-    configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
-  }
-  bool is_transient = std::any_of(result_.failures.begin(), result_.failures.end(),
-                                  [](const Failure& failure) { return failure.is_transient; });
-  std::string reasons = absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
-    absl::StrAppend(out, entry.first, " (", entry.second.front(),
-                    entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
-  });
-  std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
-  if (!not_measured_.empty()) {
-    return DeadlineExceededError(
-        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
-                     " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
-                     reasons.empty() ? "" : "; ", reasons));
-  }
-  // What may be had later is told from what is wrong.
-  bool lacks_memory = false;
-  bool all_lack_memory = true;
-  for (const Failure& failure : result_.failures) {
-    lacks_memory |= failure.kind == FailureKind::kResources;
-    all_lack_memory &= failure.kind == FailureKind::kResources || failure.kind == FailureKind::kNotVerified;
-  }
-  StatusCode code = is_transient ? StatusCode::kUnavailable : StatusCode::kInternal;
-  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : code,
-                absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
 }
 
 }  // namespace v0

@@ -87,6 +87,7 @@ class SearchEngine {
   std::size_t Representative(const Group& group) const;
   void Choose();
   Status AllFailed() const;
+  static double SecondsSince(std::chrono::steady_clock::time_point start);
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
   bool HasBaseline(const Group& group) const;
   void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;

@@ -1,0 +1,193 @@
+// SearchEngine's race: rounds until the choice is certain, and what its finalists must still show.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "measure/race.h"
+#include "measure/statistics.h"
+#include "search/search_engine.h"
+#include "tuneonce/search_options.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// With fewer rounds a drift says nothing.
+constexpr std::size_t kMinRoundsForDrift = 8;
+
+/// How much slower the second half of the samples is than the first.
+double DriftOf(const std::vector<double>& samples) {
+  if (samples.size() < kMinRoundsForDrift) return 0;
+  std::size_t half = samples.size() / 2;
+  std::vector<double> first(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(half));
+  std::vector<double> second(samples.end() - static_cast<std::ptrdiff_t>(half), samples.end());
+  return Summarize(second).mean_us / Summarize(first).mean_us - 1;
+}
+
+}  // namespace
+
+Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::size_t>& entrants) {
+  auto sample = [&](const std::vector<std::size_t>& some) {
+    std::vector<std::size_t> trials;
+    for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
+    MutexLock lock(measuring_lock_);
+    return runner_.Sample(trials);
+  };
+  Result<std::vector<double>> times = sample(entrants);
+  if (times.ok()) return times;
+  if (times.status().code() == StatusCode::kUnavailable) return times;
+  if (times.status().sticky()) {
+    std::string configs = absl::StrJoin(entrants, ", ", [&](std::string* out, std::size_t entrant) {
+      absl::StrAppend(out, "{", racing_[entrant]->candidate.config.ToString(), "}");
+    });
+    return times.status().WithPrefix(absl::StrCat("kernel '", result_.kernel, "', one of the candidates ", configs));
+  }
+  // Whose fault was it? Each alone.
+  std::vector<double> one_by_one;
+  for (std::size_t entrant : entrants) {
+    Result<std::vector<double>> alone = sample({entrant});
+    if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
+    if (!alone.ok()) timing_failures_[racing_[entrant]] = alone.status().message();
+    one_by_one.push_back(alone.ok() ? alone->front() : 0);
+  }
+  return one_by_one;
+}
+
+Status SearchEngine::Decide() {
+  race_began_ = std::chrono::steady_clock::now();
+  for (;;) {
+    TUNEONCE_RETURN_IF_ERROR(EnterRace());
+    if (racing_.empty()) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(bool is_over, RunRace());
+    if (!is_over) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
+    if (are_right) return Status();
+  }
+}
+
+Status SearchEngine::EnterRace() {
+  winner_ = nullptr;
+  racing_.clear();
+  result_.speedup_over_baseline.reset();
+  for (Group& group : groups_) {
+    group.samples_us.clear();
+    if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
+    if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
+    if (group.is_loaded) racing_.push_back(&group);
+  }
+  std::stable_partition(racing_.begin(), racing_.end(), [&](const Group* group) { return HasBaseline(*group); });
+  return Status();
+}
+
+Race SearchEngine::MakeRace() const {
+  RaceOptions options;
+  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
+  options.max_rounds = options_.max_rounds;
+  options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
+  options.seed = options_.seed;
+  Race race(racing_.size(), options);
+  // Each ran already, timed, when it was prepared.
+  std::vector<double> warmups;
+  for (const Group* group : racing_) warmups.push_back(group->prepared->warmup_us);
+  race.RecordWarmup(warmups);
+  return race;
+}
+
+Result<bool> SearchEngine::RunRace() {
+  Race race = MakeRace();
+  for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    Result<std::vector<double>> samples = SampleRound(round);
+    if (!samples.ok() && samples.status().code() == StatusCode::kUnavailable && runner_.TimeInAnotherWay()) {
+      return false;
+    }
+    TUNEONCE_RETURN_IF_ERROR(samples.status());
+    for (std::size_t i = 0; i < round.size(); ++i) {
+      if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
+      timing_failures_.emplace(racing_[round[i]], "the timer gave no time that is a positive number");
+    }
+    race.Record(*samples);
+    UnloadLosers(race);
+    if (race.num_rounds() > 0 && SecondsSince(race_began_) * 1000 >= options_.wall_budget_ms) race.Stop();
+  }
+  for (std::size_t i = 0; i < racing_.size(); ++i) {
+    racing_[i]->samples_us = race.samples_us(i);
+    racing_[i]->ties = race.Ties(i);
+    racing_[i]->is_finalist = race.IsRacing(i);
+  }
+  result_.cost.gpu_seconds += race.spent_ms() / 1000;
+  result_.cost.num_rounds += race.num_rounds();
+  result_.is_certain = race.certain();
+  std::optional<std::size_t> choice = race.Choice();
+  if (!choice) return true;
+  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
+    if (!keeps) choice = 0;
+  }
+  Conclude(race, *choice);
+  return true;
+}
+
+void SearchEngine::Conclude(const Race& race, std::size_t choice) {
+  winner_ = racing_[choice];
+  result_.drift = DriftOf(winner_->samples_us);
+  if (HasBaseline(*racing_.front())) {
+    result_.speedup_over_baseline = std::exp(std::max(0.0, race.LogRatio(0, choice)));
+  }
+}
+
+void SearchEngine::UnloadLosers(const Race& race) {
+  for (std::size_t i = 0; i < racing_.size(); ++i) {
+    if (!race.IsRacing(i) && !HasBaseline(*racing_[i])) Unload(*racing_[i]);
+  }
+}
+
+void SearchEngine::Unload(Group& group) {
+  if (!group.is_loaded) return;
+  group.is_loaded = false;
+  group.prepared->kernel = nullptr;
+  MutexLock lock(measuring_lock_);
+  runner_.Release(group.prepared->trial);
+}
+
+Result<bool> SearchEngine::FinalistsAreRight() {
+  bool all = true;
+  for (Group* group : racing_) {
+    if (!group->is_loaded || !(group->is_finalist || group == winner_ || HasBaseline(*group))) continue;
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    PreparedTrial checked;
+    {
+      MutexLock lock(measuring_lock_);
+      checked = runner_.CheckAgain(*group->prepared);
+    }
+    TUNEONCE_RETURN_IF_ERROR(checked.fatal);
+    if (checked.failure) {
+      all = false;
+      Unload(*group);
+      group->prepared->failure = std::move(checked.failure);
+    } else {
+      group->prepared = std::move(checked);
+    }
+  }
+  return all;
+}
+
+Result<bool> SearchEngine::WinnerKeepsMargin(std::size_t winner) {
+  double sum = 0;
+  for (int round = 0; round < options_.final_rounds; ++round) {
+    bool winner_first = round % 2 == 0;
+    std::vector<std::size_t> order =
+        winner_first ? std::vector<std::size_t>{winner, 0} : std::vector<std::size_t>{0, winner};
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times, SampleRound(order));
+    if (times[0] <= 0 || times[1] <= 0) return false;
+    sum += std::log(times[winner_first ? 1 : 0] / times[winner_first ? 0 : 1]);
+    result_.cost.gpu_seconds += (times[0] + times[1]) * 1e-6;
+  }
+  return sum / options_.final_rounds > options_.baseline_margin;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

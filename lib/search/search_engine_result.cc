@@ -1,0 +1,95 @@
+// SearchEngine's result: what became of each config, or why there is none.
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "measure/statistics.h"
+#include "search/search_engine.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Success SearchEngine::SuccessOf(const Group& group) const {
+  Success success;
+  success.config = planned_[Representative(group)].config;
+  success.variant = group.candidate.variant_name();
+  success.measurement = SummarizeStoppedEarly(group.samples_us);
+  success.geometry = group.candidate.geometry;
+  success.resources = group.candidate.artifact.resources;
+  success.artifact = group.candidate.artifact.key;
+  success.toolchain = group.candidate.artifact.toolchain;
+  success.ties_with_fastest = group.ties;
+  success.largest_difference = group.prepared->largest_difference;
+  return success;
+}
+
+void SearchEngine::Collect() {
+  std::map<std::size_t, Duplicate> duplicates;
+  for (Group& group : groups_) {
+    std::size_t representative = Representative(group);
+    const Config& config = planned_[representative].config;
+    for (std::size_t member : group.members) {
+      if (member != representative) duplicates.emplace(member, Duplicate{planned_[member].config, config});
+    }
+    if (group.prepared->failure) {
+      const Failure& failure = *group.prepared->failure;
+      Fail(representative, failure.kind, failure.message, failure.is_transient);
+    } else if (group.samples_us.empty() || timing_failures_.count(&group) > 0) {
+      Fail(representative, FailureKind::kRun, timing_failures_[&group]);
+    } else {
+      result_.successes.push_back(SuccessOf(group));
+    }
+  }
+  for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
+  for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
+  for (std::size_t index : not_measured_) result_.not_measured.push_back(planned_[index].config);
+  result_.is_certain = result_.is_certain && not_measured_.empty();
+  for (auto& [index, substitutions] : substitutions_) {
+    for (VariantSubstitution& substitution : substitutions) result_.substitutions.push_back(std::move(substitution));
+  }
+}
+
+void SearchEngine::Choose() {
+  result_.best = SuccessOf(*winner_);
+  for (const Group* group : racing_) {
+    if (HasBaseline(*group) && !group->samples_us.empty()) result_.baseline = SuccessOf(*group);
+  }
+  std::stable_sort(result_.successes.begin(), result_.successes.end(),
+                   [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
+}
+
+Status SearchEngine::AllFailed() const {
+  // The same reason for many configs is said once.
+  std::map<std::string, std::vector<std::string>> configs_by_reason;
+  for (const Failure& failure : result_.failures) {
+    std::string reason = absl::StrCat(std::string(FailureKindName(failure.kind)), ": ", failure.message);
+    configs_by_reason[reason].push_back("{" + failure.config.ToString() + "}");
+  }
+  bool is_transient = std::any_of(result_.failures.begin(), result_.failures.end(),
+                                  [](const Failure& failure) { return failure.is_transient; });
+  std::string reasons = absl::StrJoin(configs_by_reason, "; ", [](std::string* out, const auto& entry) {
+    absl::StrAppend(out, entry.first, " (", entry.second.front(),
+                    entry.second.size() > 1 ? absl::StrCat(" and ", entry.second.size() - 1, " more") : "", ")");
+  });
+  std::string kernel = absl::StrCat("kernel '", result_.kernel, "': ");
+  if (!not_measured_.empty()) {
+    return DeadlineExceededError(
+        absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
+                     " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
+                     reasons.empty() ? "" : "; ", reasons));
+  }
+  // What may be had later is told from what is wrong.
+  bool lacks_memory = false;
+  bool all_lack_memory = true;
+  for (const Failure& failure : result_.failures) {
+    lacks_memory |= failure.kind == FailureKind::kResources;
+    all_lack_memory &= failure.kind == FailureKind::kResources || failure.kind == FailureKind::kNotVerified;
+  }
+  StatusCode code = is_transient ? StatusCode::kUnavailable : StatusCode::kInternal;
+  return Status(lacks_memory && all_lack_memory ? StatusCode::kResourceExhausted : code,
+                absl::StrCat(kernel, "all ", result_.failures.size(), " candidates failed: ", reasons));
+}
+
+}  // namespace v0
+}  // namespace tuneonce
