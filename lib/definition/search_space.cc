@@ -47,6 +47,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       constraints_(other.constraints_),
       filters_(other.filters_),
       guards_(other.guards_),
+      guards_read_problem_(other.guards_read_problem_),
       baselines_(other.baselines_),
       stand_in_(other.stand_in_),
       max_configs_(other.max_configs_),
@@ -60,6 +61,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   constraints_.swap(other.constraints_);
   filters_.swap(other.filters_);
   guards_.swap(other.guards_);
+  guards_read_problem_ = other.guards_read_problem_;
   baselines_.swap(other.baselines_);
   stand_in_.swap(other.stand_in_);
   max_configs_ = other.max_configs_;

@@ -169,6 +169,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
+    has_pairs = true;
   } else if (check.kind == Assumption::Kind::kContiguous) {
     AddContiguous(check);
   } else if (std::optional<Masked> quick = check.Quick()) {
@@ -197,6 +198,7 @@ void AssumptionChecks::Checks::AddContiguous(const Check& check) {
     if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
   }
   has_rows = !innermost.empty() || !rows.empty();
+  has_pairs |= has_rows;
 }
 
 std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {

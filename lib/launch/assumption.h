@@ -98,6 +98,7 @@ class TUNEONCE_API AssumptionChecks {
     std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
     std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
     bool has_rows = false;        // Of either.
+    bool has_pairs = false;       // Of either, or of `apart`: what is said of two values.
     bool has_slow = false;        // Some have no quick form.
 
     void Add(const Check& check);
@@ -111,8 +112,10 @@ class TUNEONCE_API AssumptionChecks {
         std::memcpy(&value, static_cast<const char*>(of) + check.offset, sizeof(value));
         wrong |= (value & check.mask) ^ check.expected;
       }
-      for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
-      if (has_rows) wrong |= GapsBetweenRows(call);
+      if (has_pairs) {
+        for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
+        if (has_rows) wrong |= GapsBetweenRows(call);
+      }
       return wrong == 0 || HoldOneByOne(call);
     }
     /// 0 if there are none.

@@ -26,6 +26,6 @@ if [ "$mode" != default ]; then
   if grep 'absl::' "$work/symbols"; then
     echo "libtuneonce.so shows Abseil symbols"; exit 1
   fi
-  grep -q 'tuneonce::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
+  grep -q 'tuneonce::v[0-9]*::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
 fi
 (cd / && "$work/consumer" "${arguments[@]}")

@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "cuda/driver_api.h"
+#include "cuda/graph.h"
 #include "launch/tensor_map_cache.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
@@ -114,7 +115,23 @@ TEST_F(DescriptorTest, IsEncodedOncePerAddressAndShape) {
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
 
-TEST_F(DescriptorTest, AWarmUpByShapeACaptureAndNothingToLaunch) {
+TEST_F(DescriptorTest, AGraphHoldsTheMapOfItsTensorWhateverIsLaunchedBesides) {
+  TunedKernel kernel = Create(Definition(Boxes()), *counting_);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 9}, {"N", 20}}}));
+  DeviceBuffer a = Floats(std::vector<float>(180, 3)), b = Floats(std::vector<float>(180, 5));
+  DeviceBuffer y = Floats(std::vector<float>(180, 0));
+  auto view = [](const DeviceBuffer& of) { return TensorView::Contiguous(of.data(), DType::kFloat32, {9, 20}); };
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, view(a), view(y)); });
+  ASSERT_OK(graph);
+  ExpectTwice(kernel, view(b), 9, 20, 5);
+  EXPECT_EQ(Read(y), std::vector<float>(180, 0)) << "a capture runs nothing";
+  ASSERT_OK(graph->Launch(stream_->get()));
+  EXPECT_EQ(Read(y), std::vector<float>(180, 6));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(DescriptorTest, AWarmUpByShapeAndNothingToLaunch) {
   TunedKernel kernel = Create(Definition(Boxes()), *counting_);
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 9}, {"N", 20}}}));
   EXPECT_EQ(kernel.counters().tunes, 1);

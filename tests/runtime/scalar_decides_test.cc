@@ -126,6 +126,25 @@ TEST_F(ScalarDecidesTest, AGuardOfAScalarIsAskedAtEachLaunch) {
   EXPECT_EQ(by_key.counters().stand_ins, 0);
 }
 
+TEST_F(ScalarDecidesTest, AGuardAndABaselineOfATargetKnowTheDeviceAtAHitToo) {
+  space_ = SearchSpace();
+  tile_ = space_.AddAxis("TILE", {64, 32});
+  space_.SetBaselinesByTarget({{{{tile_, 32}}, OnGpu()}, {{{tile_, 64}}, OnCpuDevice()}});
+  space_.AddGuard("on a device with cores", [](const Config&, const Problem& problem) {
+    return problem.target.is_cpu_device && problem.target.num_sms >= 1;
+  });
+  KernelDefinition definition = Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  for (std::size_t n : {100, 99, 100}) Run(kernel, 200, n);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().stand_ins, 0) << "the guard holds for each shape of the bucket";
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  TunedKernel baseline_only = Create(definition);
+  for (std::size_t n : {100, 99, 100}) EXPECT_EQ(Run(baseline_only, 200, n), Expected(4, 200, n)) << "TILE=64";
+  EXPECT_EQ(baseline_only.counters().loaded_kernels, 1);
+}
+
 /// y = value, by a variant that was compiled for it.
 constexpr char kFill[] = R"(
 static void fill(const tuneonce_block&, float* y, TYPE, int n) {

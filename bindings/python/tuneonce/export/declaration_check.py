@@ -56,7 +56,7 @@ def _check_dims(declaration: Any) -> None:
 def _check_dtypes(declaration: Any) -> None:
     from tuneonce.export.declaration import DTYPE_BYTES  # Which imports this file.
     for parameter in declaration.parameters:
-        if parameter.get("dtype") not in DTYPE_BYTES:
+        if parameter["kind"] != "descriptor" and parameter.get("dtype") not in DTYPE_BYTES:
             raise DeclarationError(f"parameter '{parameter.get('name', parameter.get('dim'))}' has the dtype "
                                    f"'{parameter.get('dtype')}'; dtypes are called {_listed(DTYPE_BYTES)}")
 
