@@ -49,17 +49,18 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--processes", type=int, default=5, help="of each build (default: 5)")
     parser.add_argument("--repetitions", type=int, default=3, help="in each process (default: 3)")
+    parser.add_argument("--threads", action="store_true", help="from 16 threads, too: a machine with as many cores")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
+    filters = ("Nothing", "threads:16") if options.threads else ("Nothing",)
     runs: Dict[str, List[Dict[str, Any]]] = {"new": [], "old": []}
     for _ in range(options.processes):
         for name, folder in (("new", options.new), ("old", options.old)):
-            runs[name].append({only: medians(folder, options.device, only, options.repetitions)
-                               for only in ("Nothing", "threads:16")})
+            runs[name].append({only: medians(folder, options.device, only, options.repetitions) for only in filters})
     by_case: Dict[str, Dict[str, List[float]]] = {}
     for name, processes in runs.items():
         for process in processes:
-            for case, value in added({**process["Nothing"], **process["threads:16"]}).items():
+            for case, value in added({k: v for figures in process.values() for k, v in figures.items()}).items():
                 by_case.setdefault(case, {"new": [], "old": []})[name].append(value)
     print(f"{'':34} {'new: median (range)':28} old")
     for case, of in by_case.items():
