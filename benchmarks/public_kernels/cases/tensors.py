@@ -31,6 +31,13 @@ def attention(q, k, v, causal=True, scale=None):
     return torch.nn.functional.scaled_dot_product_attention(q.float(), k, v, is_causal=causal, scale=scale)
 
 
+def layer_norm_of(x, w, b, eps):
+    """Of rows: the normalized ones, their means, and one over their standard deviations."""
+    f = x.float()
+    return (torch.nn.functional.layer_norm(f, f.shape[-1:], w.float(), b.float(), eps), f.mean(-1),
+            torch.rsqrt(f.var(-1, unbiased=False) + eps))
+
+
 def rotated(x, cos, sin):
     """Rotary embedding of (..., length, head) by the first halves of cos and sin, (length, head)."""
     half = x.shape[-1] // 2
