@@ -160,6 +160,15 @@ ResourceUse ResourcesOf(const ElfImage& image, const std::string& kernel) {
   return use;
 }
 
+/// The only kernel that C++ would make of a global function `name` ("_Z4name..."); the end if there is none, or several.
+std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::string>& kernels, const std::string& name) {
+  const std::string mangled = absl::StrCat("_Z", name.size(), name);
+  auto is_it = [&](const std::string& kernel) { return kernel.rfind(mangled, 0) == 0; };
+  auto first = std::find_if(kernels.begin(), kernels.end(), is_it);
+  if (first == kernels.end()) return first;
+  return std::find_if(first + 1, kernels.end(), is_it) == kernels.end() ? first : kernels.end();
+}
+
 }  // namespace
 
 Status DescribeCubin(Artifact* artifact) {
@@ -177,7 +186,9 @@ Status DescribeCubin(Artifact* artifact) {
                                              kMaxKernels, " are possible"));
   }
   if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
-  auto kernel = std::find(artifact->kernels.begin(), artifact->kernels.end(), artifact->symbol);
+  auto kernel = std::find(artifact->kernels.cbegin(), artifact->kernels.cend(), artifact->symbol);
+  if (kernel == artifact->kernels.end()) kernel = OnlyMangled(artifact->kernels, artifact->symbol);
+  if (kernel != artifact->kernels.end()) artifact->symbol = *kernel;
   if (kernel == artifact->kernels.end()) {
     return InvalidArgumentError(
         absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",

@@ -10,7 +10,7 @@ inline namespace v0 {
 inline constexpr int kMachineCuda = 190;
 
 /// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the
-/// only kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such
+/// only kernel's; a C++ name becomes the mangled one, where it is one kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such
 /// kernel.
 Status DescribeCubin(Artifact* artifact);
 

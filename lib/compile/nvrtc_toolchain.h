@@ -11,10 +11,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// CUDA C++ -> cubin by NVRTC, loaded at run time: `Environment::nvrtc`, else libnvrtc.so.13 and .12 from
-/// `Environment::cuda_home`/lib64, from where the loader looks, and from /usr/local/cuda/lib64.
-/// Hints do not apply: a CUDA C++ source takes macros. NVRTC cannot say which headers it read, so a source that
-/// includes any is compiled each time it is asked for: its artifacts are not cacheable.
+/// CUDA C++ -> cubin by NVRTC, loaded at run time (NvrtcLibrary::Load says from where), with the CUDA toolkit's headers
+/// (CudaHeaders). A name expression as the symbol is instantiated, and the artifact's symbol is what NVRTC calls it.
+/// Hints do not apply: a CUDA C++ source takes macros. An artifact names the headers that were read (HeadersInTrace),
+/// and is cacheable by them; with an NVRTC that cannot say them (before CUDA 12.9) only what includes nothing is.
 class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  public:
   explicit NvrtcToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}

@@ -35,6 +35,7 @@ Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hin
   Fingerprinter key;
   key.Add(source.Fingerprint()).Add(target.name()).Add(version);
   if (has_hints) key.Add(hints.Fingerprint());
+  if (!source.file.empty()) key.Add(source.file);  // Its folder is where headers are looked for first.
   return key.Finish();
 }
 
