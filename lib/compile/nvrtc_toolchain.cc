@@ -164,12 +164,17 @@ void SetTracedDependencies(const KernelSource& source, const std::string& folder
 
 }  // namespace
 
+CudaHeaders NvrtcToolchain::Headers() const {
+  Result<const NvrtcLibrary*> nvrtc = NvrtcLibrary::Load(tools_->environment());
+  return CudaHeaders::Find(tools_->environment(), nvrtc.ok() ? (*nvrtc)->folder : "");
+}
+
 Result<std::string> NvrtcToolchain::Version() const {
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(tools_->environment()));
   int major = 0;
   int minor = 0;
   nvrtc->Version(&major, &minor);
-  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder);
+  const CudaHeaders headers = Headers();
   std::string version = absl::StrCat("nvrtc ", major, ".", minor);
   for (const std::string& folder : headers.folders) absl::StrAppend(&version, " -I", folder);
   return version;
@@ -192,7 +197,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
     return CancelledError("NVRTC was not started: cancelled");
   const auto start = std::chrono::steady_clock::now();
   const timespec started = FileClock();
-  const CudaHeaders headers = CudaHeaders::Find(tools_->environment(), nvrtc->folder);
+  const CudaHeaders headers = Headers();
   NameExpression expression{"", source.defines};
   if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
   std::vector<std::string> options = OptionsFor(source, expression.defines, headers, target);

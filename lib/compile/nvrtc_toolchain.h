@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "compile/cuda_headers.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
@@ -22,6 +23,8 @@ class TUNEONCE_API NvrtcToolchain final : public Toolchain {
   SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
   Result<std::string> Version() const override;
   std::string Description() const override;
+  /// The toolkit's headers that NVRTC is given.
+  CudaHeaders Headers() const;
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "definition/compiler_option.h"
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
@@ -107,8 +108,8 @@ struct ArgumentList {
   BoundCall call;
 };
 
-Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target,
-                             const Variant& variant) {
+Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target, const Variant& variant,
+                             const SearchSpace& space) {
   std::vector<Parameter> parameters;
   for (const TrialArgument& argument : arguments) {
     std::string name = absl::StrCat("argument ", parameters.size() + 1);
@@ -123,6 +124,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   }
   KernelDefinition definition("exhaustive_search");
   definition.Parameters(parameters).AddVariant(variant);
+  if (!space.OptionsThatChangeResults().empty()) definition.Space(space);  // It wants a tolerance of each output.
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
@@ -163,7 +165,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
       TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn at config {" + configs[i].ToString() + "}",
                                                        [&] { return args_fn(configs[i]); }));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant));
+    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant, space));
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
@@ -245,6 +247,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
         TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+        AddAxisOptions(config, &candidate->source);
         TUNEONCE_ASSIGN_OR_RETURN(candidate->hints, CallUser("hints_fn" + at, [&] {
                                     return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
                                   }));

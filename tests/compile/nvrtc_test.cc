@@ -11,6 +11,7 @@
 #include "compile/header_trace.h"
 #include "compile/nvrtc_log.h"
 #include "compile/nvrtc_toolchain.h"
+#include "definition/compiler_option.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
@@ -178,6 +179,41 @@ TEST_F(NvrtcTest, OptionsOfTheStandardAndOfCodeAreTaken) {
   EXPECT_NE(Compile(source)->code_fingerprint, exact->code_fingerprint);
   source.options.push_back("--no-such-option");
   EXPECT_ERROR(Compile(source), StatusCode::kInvalidArgument, "--no-such-option");
+}
+
+TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSameCode) {
+  struct Case {
+    const char* name;
+    AxisValue value;
+    bool changes_code;
+  };
+  const Case cases[] = {
+      {"maxrregcount", std::int64_t{64}, false}, {"maxrregcount", std::int64_t{0}, false},
+      {"maxrregcount", std::int64_t{24}, false}, {"ftz", false, false},
+      {"ftz", true, true},                       {"prec-div", true, false},
+      {"prec-div", false, true},                 {"prec-sqrt", false, true},
+      {"fmad", false, true},                     {"use_fast_math", true, true},
+      {"use_fast_math", false, false},           {"extra-device-vectorization", true, false},
+      {"def-load-cache", std::string("cg"), true}, {"def-store-cache", std::string("cs"), true},
+      {"opt-level", std::int64_t{1}, false},       {"allow-expensive-optimizations", true, false}};
+  const KernelSource source = KernelSource::CudaCpp(
+      "__global__ void k(const float* x, float* y) { int i = threadIdx.x; y[i] = x[i] / y[i] + sqrtf(x[i]) * y[i]; }",
+      "k");
+  Result<Artifact> plain = Compile(source);
+  ASSERT_OK(plain);
+  for (const Case& each : cases) {
+    SCOPED_TRACE(std::string(each.name) + "=" + AxisValueString(each.value));
+    KernelSource with = source;
+    AddAxisOptions(Config::Of({{each.name, AxisKind::kOption, each.value}}), &with);
+    Result<Artifact> artifact = Compile(with);
+    ASSERT_OK(artifact);
+    EXPECT_EQ(artifact->code_fingerprint != plain->code_fingerprint, each.changes_code);
+  }
+  KernelSource both = source;
+  both.options = {"--ftz=true"};
+  AddAxisOptions(Config::Of({{"ftz", AxisKind::kOption, true}}), &both);
+  EXPECT_ERROR(Compile(both), StatusCode::kInvalidArgument,
+               "the option '--ftz=' is among the source's options, and an axis: give it once");
 }
 
 /// A toolkit, or a wheel, as far as it is looked at.
