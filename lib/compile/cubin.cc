@@ -21,6 +21,10 @@ constexpr std::uint32_t kTypeCallGraph = 0x70000001;
 constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.
 constexpr std::uint8_t kAttributeFrameSize = 0x11;
 constexpr std::uint8_t kAttributeRegisters = 0x2f;
+/// The limit of registers that the compiler was told, with its value instead of a size: what it made of it counts, and
+/// code that keeps to a limit by itself is the same without. 255 is none.
+constexpr std::uint8_t kAttributeMaxRegisters = 0x1b;
+constexpr std::uint16_t kNoMaxRegisters = 0xff;
 /// Attributes whose value begins with the index of a symbol. An index moves when a debug section comes or goes.
 constexpr std::uint8_t kSymbolAttributes[] = {0x0a, kAttributeFrameSize, 0x12, 0x23, kAttributeRegisters, 0x66};
 /// Shared memory that the system keeps to itself per block, in a kernel's section from sm_90 on: 1 KiB ("CUDA C++
@@ -119,7 +123,8 @@ class CodeHash {
     for (const InfoEntry& entry : InfoEntries(content)) {
       bool has_symbol = std::find(std::begin(kSymbolAttributes), std::end(kSymbolAttributes), entry.attribute) !=
                         std::end(kSymbolAttributes);
-      hash_.Add(entry.format).Add(entry.attribute).Add(entry.size);
+      hash_.Add(entry.format).Add(entry.attribute);
+      hash_.Add(entry.attribute == kAttributeMaxRegisters ? kNoMaxRegisters : entry.size);
       hash_.Add(has_symbol && entry.value.size() >= 4 ? entry.value.substr(4) : entry.value);
     }
   }

@@ -71,6 +71,43 @@ std::vector<std::string> FoldersIn(const std::vector<std::string>& options) {
   return folders;
 }
 
+/// Whether a header is read before the text, which then has to see the macros.
+bool HasHeaderBefore(const std::vector<std::string>& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
+    return absl::StartsWith(option, "-include") || absl::StartsWith(option, "--pre-include");
+  });
+}
+
+/// A macro as a line of the text: "#define TILE 64"; empty for what is none.
+std::string DefineLine(const std::string& define) {
+  std::size_t equals = define.find('=');
+  bool is_one_line = define.find_first_of("\r\n") == std::string::npos;
+  if (!is_one_line) return "";
+  if (equals == std::string::npos) return absl::StrCat("#define ", define, " 1\n");
+  return absl::StrCat("#define ", define.substr(0, equals), " ", define.substr(equals + 1), "\n");
+}
+
+/// What is compiled: the text, behind its macros. They are no -D, which NVRTC's own header before every text would see:
+/// there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
+std::string WithMacros(const KernelSource& source, const std::string& file, std::vector<std::string>* defines) {
+  if (HasHeaderBefore(source.options) || file.find_first_of("\"\\\r\n") != std::string::npos) return source.content;
+  std::string text;
+  std::vector<std::string> left;
+  for (std::string& define : *defines) {
+    std::string line = DefineLine(define);
+    if (line.empty()) left.push_back(std::move(define));
+    text += line;
+  }
+  *defines = std::move(left);
+  if (!text.empty()) absl::StrAppend(&text, "#line 1 \"", file, "\"\n");
+  return text + source.content;
+}
+
+/// What messages call the source.
+std::string FileOf(const KernelSource& source) {
+  return source.file.empty() ? std::string(KernelNameIn(source.symbol)) + ".cu" : source.file;
+}
+
 /// One compile of one source. Destroys NVRTC's program.
 class NvrtcProgram {
  public:
@@ -81,17 +118,15 @@ class NvrtcProgram {
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
-  /// `expression`: empty for a kernel that needs none.
-  Status Create(const std::string& expression) {
+  /// `text`: what is compiled; `expression`: empty for a kernel that needs none.
+  Status Create(const std::string& text, const std::string& expression) {
     std::vector<const char*> texts;
     std::vector<const char*> names;
-    for (const auto& [name, text] : source_.headers) {
+    for (const auto& [name, header] : source_.headers) {
       names.push_back(name.c_str());
-      texts.push_back(text.c_str());
+      texts.push_back(header.c_str());
     }
-    const std::string kernel(KernelNameIn(source_.symbol));
-    const std::string file = source_.file.empty() ? kernel + ".cu" : source_.file;
-    int result = nvrtc_.CreateProgram(&program_, source_.content.c_str(), file.c_str(), static_cast<int>(texts.size()),
+    int result = nvrtc_.CreateProgram(&program_, text.c_str(), FileOf(source_).c_str(), static_cast<int>(texts.size()),
                                       texts.data(), names.data());
     if (result == 0 && !expression.empty()) result = nvrtc_.AddNameExpression(program_, expression.c_str());
     return result == 0 ? Status() : InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc_.GetErrorString(result)));
@@ -200,13 +235,14 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   const CudaHeaders headers = Headers();
   NameExpression expression{"", source.defines};
   if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
+  const std::string text = WithMacros(source, FileOf(source), &expression.defines);
   std::vector<std::string> options = OptionsFor(source, expression.defines, headers, target);
   std::optional<TemporaryFolder> folder;  // For the trace, where one is needed; without room it is not kept.
   if (!ReadsNoFile(source) && !OptionsNameFiles(source.options)) {
     if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
   }
   auto program = std::make_unique<NvrtcProgram>(*nvrtc, source);
-  TUNEONCE_RETURN_IF_ERROR(program->Create(expression.text));
+  TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
   int result = NvrtcLibrary::kInvalidOption;
   if (folder) {
     std::vector<std::string> traced = options;
@@ -217,7 +253,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) {
     folder.reset();
     program = std::make_unique<NvrtcProgram>(*nvrtc, source);
-    TUNEONCE_RETURN_IF_ERROR(program->Create(expression.text));
+    TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
     result = program->Compile(options);
   }
   Artifact artifact;

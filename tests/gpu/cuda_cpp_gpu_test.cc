@@ -1,11 +1,11 @@
 // CUDA C++ as it is found in the wild, tuned on a real GPU: CUB by name expressions, types per dtype, compiler options.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <cstring>
+#include <cstdio>
 
 #include "compile/nvrtc_toolchain.h"
 #include "store/memory_store.h"
+#include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
@@ -74,15 +74,6 @@ KernelDefinition RowSums() {
   return definition;
 }
 
-/// The bits of `value`, a multiple of 1/4 below 2048, as a float16.
-std::uint16_t HalfOf(float value) {
-  if (value == 0) return 0;
-  int exponent = 0;
-  float fraction = std::frexp(value, &exponent);  // 0.5 to 1.
-  auto mantissa = static_cast<unsigned>((2 * fraction - 1) * 1024);
-  return static_cast<std::uint16_t>(static_cast<unsigned>(exponent - 1 + 15) << 10 | mantissa);
-}
-
 TEST_F(CudaCppGpuTest, AKernelOfCubIsTunedOverItsTemplateParametersForEachDType) {
   AutotunePolicy policy;
   policy.store = std::make_shared<MemoryStore>();
@@ -94,7 +85,7 @@ TEST_F(CudaCppGpuTest, AKernelOfCubIsTunedOverItsTemplateParametersForEachDType)
   std::vector<double> sums(kRows, 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>((i * 7919) % 97) / 4;
-    halves[i] = HalfOf(values[i]);
+    halves[i] = testing::HalfOf(values[i]);
     sums[i / kColumns] += values[i];
   }
   DeviceBuffer x32 = Floats(values), y = Floats(std::vector<float>(kRows, -1));
