@@ -29,6 +29,16 @@ bool IsArgument(const std::string& name, const KernelSource& source) {
          std::none_of(kept.begin(), kept.end(), is_it);
 }
 
+/// The first errors are about what is wrong; NVRTC goes on up to a hundred.
+std::string Shortened(std::string text) {
+  constexpr std::size_t kMostBytes = 4096;
+  if (text.size() <= kMostBytes) return text;
+  std::size_t line = text.rfind('\n', kMostBytes);
+  std::string last = text.substr(text.rfind('\n') + 1);  // "98 errors detected in ...".
+  text.resize(line == std::string::npos ? kMostBytes : line);
+  return absl::StrCat(text, "\n...\n", last.substr(0, kMostBytes));
+}
+
 }  // namespace
 
 std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source,
@@ -52,7 +62,7 @@ std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source,
                     " and therefore no macro of the text: its template has it as a parameter");
     break;
   }
-  return std::string(absl::StripTrailingAsciiWhitespace(text));
+  return Shortened(std::string(absl::StripTrailingAsciiWhitespace(text)));
 }
 
 }  // namespace v0

@@ -54,9 +54,10 @@ bool HeadersSayAll(const KernelSource& source) {
          std::none_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return asks(h.second); });
 }
 
-bool HasStandard(const std::vector<std::string>& options) {
-  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
-    return absl::StartsWith(option, "--std") || absl::StartsWith(option, "-std");
+/// Whether one of the options begins so.
+bool Gives(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
+  return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
+    return absl::StartsWith(option, one_way) || absl::StartsWith(option, other_way);
   });
 }
 
@@ -71,13 +72,6 @@ std::vector<std::string> FoldersIn(const std::vector<std::string>& options) {
   return folders;
 }
 
-/// Whether a header is read before the text, which then has to see the macros.
-bool HasHeaderBefore(const std::vector<std::string>& options) {
-  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
-    return absl::StartsWith(option, "-include") || absl::StartsWith(option, "--pre-include");
-  });
-}
-
 /// A macro as a line of the text: "#define TILE 64"; empty for what is none.
 std::string DefineLine(const std::string& define) {
   std::size_t equals = define.find('=');
@@ -90,7 +84,8 @@ std::string DefineLine(const std::string& define) {
 /// What is compiled: the text, behind its macros. They are no -D, which NVRTC's own header before every text would see:
 /// there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
 std::string WithMacros(const KernelSource& source, const std::string& file, std::vector<std::string>* defines) {
-  if (HasHeaderBefore(source.options) || file.find_first_of("\"\\\r\n") != std::string::npos) return source.content;
+  // A header that is read before the text has to see the macros, too.
+  if (Gives(source.options, "-include", "--pre-include") || file.find_first_of("\"\\\r\n") != std::string::npos) return source.content;
   std::string text;
   std::vector<std::string> left;
   for (std::string& define : *defines) {
@@ -172,7 +167,9 @@ class NvrtcProgram {
 std::vector<std::string> OptionsFor(const KernelSource& source, const std::vector<std::string>& defines,
                                     const CudaHeaders& headers, const Target& target) {
   std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name())};
-  if (!HasStandard(source.options)) options.emplace_back("--std=c++17");
+  if (!Gives(source.options, "--std", "-std")) options.emplace_back("--std=c++17");
+  // Helpers and headers (CUTLASS) have functions that do not say where they run; else each is an error.
+  if (!Gives(source.options, "-default-device", "--device-as-default")) options.emplace_back("-default-device");
   for (const std::string& define : defines) options.push_back("-D" + define);
   options.insert(options.end(), source.options.begin(), source.options.end());
   for (const std::string& folder : headers.folders) options.push_back("-I" + folder);

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "base/environment.h"
@@ -229,6 +230,45 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
   AddAxisOptions(Config::Of({{"ftz", AxisKind::kOption, true}}), &both);
   EXPECT_ERROR(Compile(both), StatusCode::kInvalidArgument,
                "the option '--ftz=' is among the source's options, and an axis: give it once");
+}
+
+/// y = x^T by CuTe's layouts; the headers are those of a CUTLASS that lies where TUNEONCE_TEST_CUTLASS says (a checkout's
+/// include, or of PyPI's nvidia-cutlass cutlass_library/source/include).
+TEST_F(NvrtcTest, AKernelOfCutlassCompilesByAFolderOfHeaders) {
+  const char* folder = std::getenv("TUNEONCE_TEST_CUTLASS");
+  if (folder == nullptr) GTEST_SKIP() << "CUTLASS IS NOT HERE: TUNEONCE_TEST_CUTLASS names no folder";
+  KernelSource source = KernelSource::CudaCpp(R"(
+#include <cute/tensor.hpp>
+template <int TILE, typename T>
+__global__ void transpose(const T* x, T* y, int m, int n) {
+  using namespace cute;
+  using Square = Shape<Int<TILE>, Int<TILE>>;
+  Tensor from = make_tensor(make_gmem_ptr(x), make_layout(make_shape(m, n), make_stride(n, Int<1>{})));
+  Tensor to = make_tensor(make_gmem_ptr(y), make_layout(make_shape(n, m), make_stride(m, Int<1>{})));
+  __shared__ T memory[TILE * (TILE + 1)];
+  Tensor tile = make_tensor(make_smem_ptr(memory), make_layout(Square{}, make_stride(Int<TILE + 1>{}, Int<1>{})));
+  Tensor source = local_tile(from, Square{}, make_coord(blockIdx.y, blockIdx.x));
+  Tensor target = local_tile(to, Square{}, make_coord(blockIdx.x, blockIdx.y));
+  for (int i = threadIdx.x; i < TILE * TILE; i += blockDim.x) tile(i / TILE, i % TILE) = source(i / TILE, i % TILE);
+  __syncthreads();
+  for (int i = threadIdx.x; i < TILE * TILE; i += blockDim.x) target(i / TILE, i % TILE) = tile(i % TILE, i / TILE);
+})",
+                                              "transpose<TILE, T>");
+  source.Include(folder).Define("TILE", 32).DefineType("T", kFloat32);
+  Result<Artifact> artifact = Compile(source);
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->symbol, "_Z9transposeILi32EfEvPKT0_PS0_ii");
+  EXPECT_GE(artifact->resources.shared_bytes, 32 * 33 * 4);
+  EXPECT_TRUE(artifact->cacheable);
+}
+
+TEST_F(NvrtcTest, AMessageHasTheFirstErrorsAndTheirNumber) {
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += "int a" + std::to_string(i) + " = not_declared_" + std::to_string(i) + ";\n";
+  Result<Artifact> artifact = Compile(KernelSource::CudaCpp(text, "k"));
+  EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "k.cu(1): error");
+  EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "90 errors detected");
+  EXPECT_LT(artifact.status().message().size(), 8192u);
 }
 
 /// A toolkit, or a wheel, as far as it is looked at.
