@@ -121,8 +121,9 @@ void AddCompile(CLI::App& app, Command* command) {
   auto arguments = std::make_shared<CompileArguments>();
   compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX or CUDA C++")->required();
   compile->add_option("--target", arguments->target, "GPU architecture, like sm_90")->required();
-  compile->add_option("--symbol", arguments->symbol,
-                      "the kernel, where the file has several; of a .cu file also an instance, like 'reduce<128, float>'");
+  compile->add_option(
+      "--symbol", arguments->symbol,
+      "the kernel, where the file has several; of a .cu file also an instance, like 'reduce<128, float>'");
   compile->add_option("-D", arguments->defines, "a macro, NAME or NAME=VALUE (.cu only); may be repeated")
       ->allow_extra_args(false);
   compile->add_option("-I", arguments->folders, "a folder of headers (.cu only); may be repeated")

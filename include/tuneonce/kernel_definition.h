@@ -215,8 +215,8 @@ struct TUNEONCE_API Variant {
   /// What `source` makes, with the types and the options that `config` and `problem` say. REQUIRES: `source` is set.
   KernelSource MakeSource(const Config& config, const Problem& problem) const;
 
-  std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
-  std::string backend;   ///< Empty: as `name`.
+  std::string name;     ///< Appears in results: "tile", "ptx", "cpu".
+  std::string backend;  ///< Empty: as `name`.
   const std::string& BackendName() const { return backend.empty() ? name : backend; }
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
@@ -234,9 +234,9 @@ struct TUNEONCE_API Variant {
   /// A macro that is a type.
   struct TypeMacro {
     std::string macro;
-    KeyPart of;                     ///< DTypeOf a tensor, where `axis` is empty.
+    KeyPart of;  ///< DTypeOf a tensor, where `axis` is empty.
     std::optional<Axis<std::string>> axis;
-    int parameter = -1;             ///< The tensor's index; known from Validate on.
+    int parameter = -1;  ///< The tensor's index; known from Validate on.
   };
   std::vector<TypeMacro> types;  ///< DefineType says them.
 };
@@ -291,8 +291,8 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 /// Variant::Assuming.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
 /// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
-/// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and are
-/// no macros then (KernelSource::symbol). For GPUs, named "cuda".
+/// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and
+/// are no macros then (KernelSource::symbol). For GPUs, named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// The same with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);

@@ -36,7 +36,7 @@ TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 /// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
-  std::string content;               ///< Text, or bytes.
+  std::string content;  ///< Text, or bytes.
   /// The kernel's name: of a cubin as it stands there. In CUDA C++ also a name expression, `ns::reduce<TILE, T>`: what
   /// it names is instantiated, and there a macro of `defines` stands for its value, and is no macro of the text (which
   /// may have template parameters of that name).
@@ -68,8 +68,8 @@ struct TUNEONCE_API KernelSource {
   }
 
   /// The content of a file, which is read now: a cubin or fatbin that was compiled before (on the CPU device a shared
-  /// object), Tile IR bytecode, PTX, C++ (`file` is its path then). A file that cannot be read is kept for Check, so that a config whose file is
-  /// missing fails to compile, by the file's name.
+  /// object), Tile IR bytecode, PTX, C++ (`file` is its path then). A file that cannot be read is kept for Check, so
+  /// that a config whose file is missing fails to compile, by the file's name.
   static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
   /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
   /// REQUIRES: `why` is an error.

@@ -69,7 +69,8 @@ class TUNEONCE_API SearchSpace {
   ///
   /// - Numbers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the host's compiler).
   /// - Truth values: `ftz`, `prec-div`, `prec-sqrt`, `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the
-  ///   host's), `fmad` (NVRTC, ptxas, the host's), `allow-expensive-optimizations` (ptxas), `unroll-loops` (the host's).
+  ///   host's), `fmad` (NVRTC, ptxas, the host's), `allow-expensive-optimizations` (ptxas), `unroll-loops` (the
+  ///   host's).
   /// - Words: `def-load-cache`, `def-store-cache` (ptxas, also behind NVRTC): `ca`, `cg` and so on.
   ///
   /// ftz, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results: of several values of one the
@@ -120,8 +121,7 @@ class TUNEONCE_API SearchSpace {
   Result<std::vector<Config>> Enumerate(const Target& target, const Problem* problem = nullptr) const;
 
   /// Of `configs`, which Enumerate listed for `target`: those that it lists for the problem too. Errors: as Enumerate.
-  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target,
-                                      const Problem& problem) const;
+  Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;

@@ -51,7 +51,8 @@ std::size_t BundleArtifacts::Count(const Config& config) const {
 }
 
 bool BundleArtifacts::HasLaunchFields() const {
-  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
 }
 
 KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
@@ -78,8 +79,7 @@ KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& con
 
 bool BundleArtifacts::MayHave(std::string_view kernel, const BundleArtifact& artifact) const {
   auto has_it = [&](const auto& header) { return header.second->find(kernel) != std::string::npos; };
-  return artifact.content->find(kernel) != std::string::npos ||
-         std::any_of(headers.begin(), headers.end(), has_it) ||
+  return artifact.content->find(kernel) != std::string::npos || std::any_of(headers.begin(), headers.end(), has_it) ||
          std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.rfind("-I", 0) == 0; });
 }
 

@@ -19,7 +19,7 @@ inline namespace v0 {
 struct BundleArtifact {
   ConfigPattern pattern;
   std::string symbol;
-  std::string file;  ///< As the manifest names it: messages say it.
+  std::string file;                           ///< As the manifest names it: messages say it.
   std::optional<std::int64_t> block;          ///< Threads, instead of the variant's.
   std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
   std::optional<std::int64_t> cluster;        ///< Blocks, along x, that run each block of the grid together.

@@ -222,10 +222,10 @@ Result<bool> BundleSpace::MeansAxis(const ManifestNode& node) const {
   bool is_scalar = std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name);
   if (!is_axis && !is_dim && !is_scalar) {
     auto name_of = [](std::string* out, const auto& named) { out->append(named.name); };
-    return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
-                                   names_.scalars.empty() ? "" : "; scalars: ",
-                                   absl::StrJoin(names_.scalars, ", ", name_of), axes_.empty() ? "" : "; axes: ",
-                                   absl::StrJoin(axes_, ", ", name_of)));
+    return node.Error(
+        absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
+                     names_.scalars.empty() ? "" : "; scalars: ", absl::StrJoin(names_.scalars, ", ", name_of),
+                     axes_.empty() ? "" : "; axes: ", absl::StrJoin(axes_, ", ", name_of)));
   }
   if (!is_axis) return false;
   if (!is_dim && !is_scalar) return true;

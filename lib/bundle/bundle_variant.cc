@@ -131,7 +131,9 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
 Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
   if (!IsNameExpression(symbol)) return ReadSymbol(node);
-  auto fits = [](unsigned char c) { return absl::ascii_isalnum(c) || std::string_view("_:<>, *&()+-.").find(c) != std::string_view::npos; };
+  auto fits = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || std::string_view("_:<>, *&()+-.").find(c) != std::string_view::npos;
+  };
   bool is_named = !KernelNameIn(symbol).empty() && !IsNameExpression(KernelNameIn(symbol));
   if (is_named && symbol.size() <= kMostSymbolBytes && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
   return node.Error("'" + symbol + "' is no kernel's name: a name, or ns::name<ARGUMENTS> is expected");
@@ -262,9 +264,10 @@ Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const Bundl
 }  // namespace
 
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block",
-                                             "cluster", "shared_memory", "programmatic_launch", "parameters",
-                                             "assumptions", "symbol", "artifacts", "defines", "options", "headers", "types"}));
+  TUNEONCE_RETURN_IF_ERROR(
+      node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
+                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "symbol", "artifacts",
+                        "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());

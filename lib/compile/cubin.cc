@@ -165,7 +165,8 @@ ResourceUse ResourcesOf(const ElfImage& image, const std::string& kernel) {
   return use;
 }
 
-/// The only kernel that C++ would make of a global function `name` ("_Z4name..."); the end if there is none, or several.
+/// The only kernel that C++ would make of a global function `name` ("_Z4name..."); the end if there is none, or
+/// several.
 std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::string>& kernels, const std::string& name) {
   const std::string mangled = absl::StrCat("_Z", name.size(), name);
   auto is_it = [&](const std::string& kernel) { return kernel.rfind(mangled, 0) == 0; };
@@ -187,8 +188,8 @@ Status DescribeCubin(Artifact* artifact) {
     if (symbol.type == STT_FUNC && (symbol.other & kEntryBit) != 0) artifact->kernels.emplace_back(symbol.name);
   }
   if (artifact->kernels.size() > kMaxKernels) {
-    return InvalidArgumentError(absl::StrCat("the image has ", artifact->kernels.size(), " kernels; at most ",
-                                             kMaxKernels, " are possible"));
+    return InvalidArgumentError(
+        absl::StrCat("the image has ", artifact->kernels.size(), " kernels; at most ", kMaxKernels, " are possible"));
   }
   if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
   auto kernel = std::find(artifact->kernels.cbegin(), artifact->kernels.cend(), artifact->symbol);

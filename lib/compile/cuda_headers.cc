@@ -21,8 +21,8 @@ bool Look(const std::string& folder, CudaHeaders* headers) {
   if (!IsRegularFile(absl::StrCat(folder, "/", kKnownHeader))) return false;
   const std::string real = RealPath(folder);  // Without "..": it stands in messages and keys.
   headers->folders.push_back(real);
-  for (const std::string& cccl : {real + "/cccl", real + "/../../cuda_cccl/include/cccl",
-                                  real + "/../../cuda_cccl/include"}) {
+  for (const std::string& cccl :
+       {real + "/cccl", real + "/../../cuda_cccl/include/cccl", real + "/../../cuda_cccl/include"}) {
     if (!IsDirectory(cccl)) continue;
     headers->folders.push_back(RealPath(cccl));
     break;
@@ -57,9 +57,8 @@ CudaHeaders CudaHeaders::Find(const Environment& environment, const std::string&
       if (IsDirectory(headers.places.back())) headers.folders.push_back(AbsolutePath(headers.places.back()));
     }
   }
-  headers.has_cccl = std::any_of(headers.folders.begin(), headers.folders.end(), [](const std::string& folder) {
-    return IsRegularFile(folder + "/cub/cub.cuh");
-  });
+  headers.has_cccl = std::any_of(headers.folders.begin(), headers.folders.end(),
+                                 [](const std::string& folder) { return IsRegularFile(folder + "/cub/cub.cuh"); });
   return headers;
 }
 

@@ -141,10 +141,9 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string input,
-                            folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"",
-                                                                       NameInMessages(source), "\"\n",
-                                                                       source.content)));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::string input, folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"",
+                                                                    NameInMessages(source), "\"\n", source.content)));
   std::string output = folder.path() + "/kernel.so";
   std::string headers = folder.path() + "/kernel.d";
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.

@@ -34,8 +34,7 @@ bool Find(void* handle, const char* symbol, Function* function) {
 }
 
 bool FindAll(void* handle, NvrtcLibrary* nvrtc) {
-  return Find(handle, "nvrtcVersion", &nvrtc->Version) &&
-         Find(handle, "nvrtcGetErrorString", &nvrtc->GetErrorString) &&
+  return Find(handle, "nvrtcVersion", &nvrtc->Version) && Find(handle, "nvrtcGetErrorString", &nvrtc->GetErrorString) &&
          Find(handle, "nvrtcCreateProgram", &nvrtc->CreateProgram) &&
          Find(handle, "nvrtcDestroyProgram", &nvrtc->DestroyProgram) &&
          Find(handle, "nvrtcAddNameExpression", &nvrtc->AddNameExpression) &&

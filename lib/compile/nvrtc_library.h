@@ -33,8 +33,8 @@ struct NvrtcLibrary {
   static constexpr int kCompilation = 6;       ///< NVRTC_ERROR_COMPILATION: its log says why.
   static constexpr int kTraceNotWritten = 17;  ///< NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED.
 
-  /// `Environment::nvrtc`, else libnvrtc.so.13 and .12 from `Environment::cuda_home`/lib64, from where the loader looks,
-  /// and from /usr/local/cuda/lib64. Loaded once for the whole process, for ever. Errors: Unavailable.
+  /// `Environment::nvrtc`, else libnvrtc.so.13 and .12 from `Environment::cuda_home`/lib64, from where the loader
+  /// looks, and from /usr/local/cuda/lib64. Loaded once for the whole process, for ever. Errors: Unavailable.
   static Result<const NvrtcLibrary*> Load(const Environment& environment);
 };
 

@@ -41,8 +41,8 @@ std::string Shortened(std::string text) {
 
 }  // namespace
 
-std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source,
-                            const std::vector<std::string>& folders, const CudaHeaders& headers) {
+std::string ExplainNvrtcLog(const std::string& log, const KernelSource& source, const std::vector<std::string>& folders,
+                            const CudaHeaders& headers) {
   for (absl::string_view line : absl::StrSplit(log, '\n')) {
     std::string header = Quoted(line, "open source file \"");
     if (header.empty()) continue;

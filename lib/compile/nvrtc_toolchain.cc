@@ -85,7 +85,8 @@ std::string DefineLine(const std::string& define) {
 /// there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
 std::string WithMacros(const KernelSource& source, const std::string& file, std::vector<std::string>* defines) {
   // A header that is read before the text has to see the macros, too.
-  if (Gives(source.options, "-include", "--pre-include") || file.find_first_of("\"\\\r\n") != std::string::npos) return source.content;
+  if (Gives(source.options, "-include", "--pre-include") || file.find_first_of("\"\\\r\n") != std::string::npos)
+    return source.content;
   std::string text;
   std::vector<std::string> left;
   for (std::string& define : *defines) {

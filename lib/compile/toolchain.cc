@@ -11,9 +11,9 @@ namespace {
 /// Toolchains may be a host's own, of which nothing is known.
 template <typename Function>
 auto CallToolchain(SourceKind kind, const char* function_name, const Function& function) {
-  return CallForeign(absl::StrCat("the toolchain for ", std::string(SourceKindName(kind)), " sources, in ",
-                                  function_name, ","),
-                     StatusCode::kInternal, function);
+  return CallForeign(
+      absl::StrCat("the toolchain for ", std::string(SourceKindName(kind)), " sources, in ", function_name, ","),
+      StatusCode::kInternal, function);
 }
 
 }  // namespace

@@ -216,16 +216,16 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   }
   const std::size_t rank = parameters_[*tensor].dims.size();
   if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {
-    return InvalidArgumentError(absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ",
-                                             TensorMap::kMaxRank));
+    return InvalidArgumentError(
+        absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ", TensorMap::kMaxRank));
   }
   TensorMap& map = *parameter->tensor_map;
   if (map.element_strides.empty()) map.element_strides.assign(map.box.size(), 1);
   const TermNames names = term_names();
   for (auto [terms, what, most] : {std::tuple(&map.box, "box", 256), std::tuple(&map.element_strides, "steps", 8)}) {
     if (terms->size() != rank) {
-      return InvalidArgumentError(absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor,
-                                               "' has rank ", rank));
+      return InvalidArgumentError(
+          absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor, "' has rank ", rank));
     }
     for (Term& term : *terms) {
       TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix(what));
@@ -331,8 +331,8 @@ Status KernelDefinition::ResolveTypes(Variant* variant) const {
     if (type.axis) continue;
     std::optional<std::size_t> tensor = FindParameter(type.of.name);
     if (type.of.kind != KeyPart::Kind::kDType || !tensor || parameters_[*tensor].kind != ParameterKind::kTensor) {
-      return InvalidArgumentError(absl::StrCat("DefineType('", type.macro, "') names no tensor parameter: '",
-                                               type.of.name, "' is none"));
+      return InvalidArgumentError(
+          absl::StrCat("DefineType('", type.macro, "') names no tensor parameter: '", type.of.name, "' is none"));
     }
     type.parameter = static_cast<int>(*tensor);
   }

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
-#include "definition/compiler_option.h"
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
+#include "definition/compiler_option.h"
 #include "launch/assumption.h"
 #include "measure/guarded_timer.h"
 #include "measure/roofline.h"
@@ -52,8 +52,8 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 }
 
 Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<Config>& baseline, const Target& target,
-                               StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
-                               TrialMemory memory) {
+                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
+                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
   if (InsideTrial())
     return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
@@ -71,7 +71,7 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<C
   SearchEngine engine(kernel, target, baseline, guarded, runner, stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
-                                            [&] { return engine.Run(std::move(planned)); });
+                                              [&] { return engine.Run(std::move(planned)); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
   (void)trial_stream.view().Synchronize();
@@ -176,9 +176,8 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch(kernel, space.BaselineOn(target), target, stream, std::move(planned), options,
-                                      std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space.BaselineOn(target), target, stream,
+                                                             std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
 

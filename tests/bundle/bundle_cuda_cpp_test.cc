@@ -21,9 +21,10 @@ class BundleCudaCppTest : public ::testing::Test {
  protected:
   BundleCudaCppTest() {
     std::filesystem::create_directory(folder_.path() + "/include");
-    Write("k.cu", "#include <my/scale.h>\n#include <far.h>\n"
-                  "namespace ns { template <int TILE, typename T> __global__ void twice(const T* x, T* y, int n) {\n"
-                  "  int i = blockIdx.x * TILE + threadIdx.x; if (i < n) y[i] = x[i] * SCALE + FAR; } }\n");
+    Write("k.cu",
+          "#include <my/scale.h>\n#include <far.h>\n"
+          "namespace ns { template <int TILE, typename T> __global__ void twice(const T* x, T* y, int n) {\n"
+          "  int i = blockIdx.x * TILE + threadIdx.x; if (i < n) y[i] = x[i] * SCALE + FAR; } }\n");
     Write("scale.h", "#define SCALE 2\n");
     Write("include/far.h", "#define FAR 0\n");
   }
@@ -94,7 +95,8 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     const char* message;
   };
   const Case cases[] = {
-      {"ns::twice<TILE, T>", "ns::once<TILE, T>", ":12: variants[0].artifacts[0]: it has no kernel 'ns::once<TILE, T>'"},
+      {"ns::twice<TILE, T>", "ns::once<TILE, T>",
+       ":12: variants[0].artifacts[0]: it has no kernel 'ns::once<TILE, T>'"},
       {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is no kernel's name"},
       {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is no kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
       {"ns::twice<TILE, T>", "twice<1>; int x", "is no kernel's name"},
@@ -133,10 +135,11 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
 }
 
 TEST_F(BundleCudaCppTest, HeadersTravelInAProgramToo) {
-  Write("k.cu", "#include \"scale.h\"\n__global__ void twice(const double* x, double* y, int n) { y[n] = SCALE * x[n]; }\n");
+  Write("k.cu",
+        "#include \"scale.h\"\n__global__ void twice(const double* x, double* y, int n) { y[n] = SCALE * x[n]; }\n");
   std::string manifest = kManifest;
-  for (auto [from, to] : {std::pair("ns::twice<TILE, T>", "twice"), {"my/scale.h", "scale.h"},
-                          {"\"-Iinclude\", ", ""}}) {
+  for (auto [from, to] :
+       {std::pair("ns::twice<TILE, T>", "twice"), {"my/scale.h", "scale.h"}, {"\"-Iinclude\", ", ""}}) {
     manifest.replace(manifest.find(from), std::string(from).size(), to);
   }
   std::vector<std::pair<std::string, std::string>> texts = {

@@ -339,8 +339,8 @@ TEST(CompileTest, CudaCppTakesMacrosFoldersAStandardAndAnInstance) {
                                         "#include <cuda_fp16.h>\n#include \"beside.h\"\n#include <scale.h>\n"
                                         "template <int N, Number T> __global__ void k(T* x) { x[0] = N * SCALE; }\n");
   ASSERT_TRUE(folder->WriteFile("beside.h", "template <class T> concept Number = sizeof(T) > 0;\n").ok());
-  std::vector<std::string> command = {"compile", file,           "--target", "sm_90", "--symbol", "k<TILE, float>",
-                                      "--json",  "-D",           "TILE=64",  "-DTWO", "--std",    "c++20"};
+  std::vector<std::string> command = {"compile", file, "--target", "sm_90", "--symbol", "k<TILE, float>",
+                                      "--json",  "-D", "TILE=64",  "-DTWO", "--std",    "c++20"};
   ProcessResult missing = RunCli(command);
   if (missing.output.find("scale.h") == std::string::npos) {
     GTEST_SKIP() << "NVRTC OR ITS HEADERS ARE NOT INSTALLED: " << missing.output;

@@ -102,7 +102,8 @@ TEST_F(NvrtcTest, AMacroOfTheKernelsNameIsNoMacroOfTheText) {
   Result<Artifact> artifact = Compile(source);
   ASSERT_OK(artifact);
   EXPECT_EQ(artifact->symbol, "_Z1kIxLi3EEvPT_");
-  KernelSource reads_it = KernelSource::CudaCpp("template <int M> __global__ void k(int* x) { x[0] = TILE; }", "k<TILE>");
+  KernelSource reads_it =
+      KernelSource::CudaCpp("template <int M> __global__ void k(int* x) { x[0] = TILE; }", "k<TILE>");
   reads_it.Define("TILE", 64);
   EXPECT_ERROR(Compile(reads_it), StatusCode::kInvalidArgument,
                "TILE is an argument in the kernel's name 'k<TILE>' and therefore no macro of the text");
@@ -179,7 +180,8 @@ TEST_F(NvrtcTest, WithoutAToolkitTheMessageSaysWhatToInstall) {
   Result<Artifact> artifact = NvrtcToolchain(testing::ToolsOf(environment))
                                   .Compile(KernelSource::CudaCpp("#include <cuda_fp16.h>", "k"), Hints(), Sm(90));
   EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "k.cu(1): the header \"cuda_fp16.h\" was not found");
-  EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "looked for cuda_fp16.h in /no/such/folder: install the toolkit");
+  EXPECT_ERROR(artifact, StatusCode::kInvalidArgument,
+               "looked for cuda_fp16.h in /no/such/folder: install the toolkit");
   EXPECT_ERROR(artifact, StatusCode::kInvalidArgument, "TUNEONCE_CUDA_INCLUDE or CUDA_HOME");
 }
 
@@ -203,15 +205,22 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
     AxisValue value;
     bool changes_code;
   };
-  const Case cases[] = {
-      {"maxrregcount", std::int64_t{64}, false}, {"maxrregcount", std::int64_t{0}, false},
-      {"maxrregcount", std::int64_t{24}, true}, {"ftz", false, false},
-      {"ftz", true, true},                       {"prec-div", true, false},
-      {"prec-div", false, true},                 {"prec-sqrt", false, true},
-      {"fmad", false, true},                     {"use_fast_math", true, true},
-      {"use_fast_math", false, false},           {"extra-device-vectorization", true, false},
-      {"def-load-cache", std::string("cg"), true}, {"def-store-cache", std::string("cs"), true},
-      {"opt-level", std::int64_t{1}, false},       {"allow-expensive-optimizations", true, false}};
+  const Case cases[] = {{"maxrregcount", std::int64_t{64}, false},
+                        {"maxrregcount", std::int64_t{0}, false},
+                        {"maxrregcount", std::int64_t{24}, true},
+                        {"ftz", false, false},
+                        {"ftz", true, true},
+                        {"prec-div", true, false},
+                        {"prec-div", false, true},
+                        {"prec-sqrt", false, true},
+                        {"fmad", false, true},
+                        {"use_fast_math", true, true},
+                        {"use_fast_math", false, false},
+                        {"extra-device-vectorization", true, false},
+                        {"def-load-cache", std::string("cg"), true},
+                        {"def-store-cache", std::string("cs"), true},
+                        {"opt-level", std::int64_t{1}, false},
+                        {"allow-expensive-optimizations", true, false}};
   const KernelSource source = KernelSource::CudaCpp(
       "__global__ void k(const float* x, float* y) { int i = threadIdx.x; y[i] = x[i] / y[i] + sqrtf(x[i]) * y[i]; }",
       "k");
@@ -232,8 +241,8 @@ TEST_F(NvrtcTest, EveryOptionThatCanBeAnAxisIsTakenAndWhatChangesNothingIsTheSam
                "the option '--ftz=' is among the source's options, and an axis: give it once");
 }
 
-/// y = x^T by CuTe's layouts; the headers are those of a CUTLASS that lies where TUNEONCE_TEST_CUTLASS says (a checkout's
-/// include, or of PyPI's nvidia-cutlass cutlass_library/source/include).
+/// y = x^T by CuTe's layouts; the headers are those of a CUTLASS that lies where TUNEONCE_TEST_CUTLASS says (a
+/// checkout's include, or of PyPI's nvidia-cutlass cutlass_library/source/include).
 TEST_F(NvrtcTest, AKernelOfCutlassCompilesByAFolderOfHeaders) {
   const char* folder = std::getenv("TUNEONCE_TEST_CUTLASS");
   if (folder == nullptr) GTEST_SKIP() << "CUTLASS IS NOT HERE: TUNEONCE_TEST_CUTLASS names no folder";
@@ -323,7 +332,9 @@ TEST(CudaHeadersTest, TheFirstOfTheDocumentedPlacesCounts) {
 }
 
 TEST(HeaderTraceTest, ReadsTheHeadersAndNothingElse) {
-  auto trace = [](const std::string& events) { return "{\"otherData\" : {}, \"traceEvents\" : [ {}, " + events + "]}"; };
+  auto trace = [](const std::string& events) {
+    return "{\"otherData\" : {}, \"traceEvents\" : [ {}, " + events + "]}";
+  };
   auto header = [](const std::string& path) {
     return "{\"args\":{\"detail\":\"" + path + "\"},\"dur\":9,\"name\":\"Processing Header File\",\"ph\":\"X\"}";
   };
@@ -333,8 +344,9 @@ TEST(HeaderTraceTest, ReadsTheHeadersAndNothingElse) {
                                  header("d\\\\e\\\"f.h"))),
             (Names{"/a b/c.h", "d\\e\"f.h"}));
   EXPECT_EQ(HeadersInTrace(trace("{}")), Names{});
-  for (const std::string& other : {std::string(), std::string("{}"), trace("\"Processing Header File\""),
-                                   trace(header("a\\u0041.h")), trace("{\"args\":{},\"name\":\"Processing Header File\"}")}) {
+  for (const std::string& other :
+       {std::string(), std::string("{}"), trace("\"Processing Header File\""), trace(header("a\\u0041.h")),
+        trace("{\"args\":{},\"name\":\"Processing Header File\"}")}) {
     EXPECT_EQ(HeadersInTrace(other), std::nullopt) << other;
   }
 }

@@ -180,8 +180,8 @@ TEST_F(StaleHeaderTest, NvrtcSourcesWhoseFilesNobodyKnowsAreNotKept) {
   WriteHeader("#define VALUE 1\n");
   for (const char* before : {"#if __has_include(\"other.h\")\n#endif\n#include \"value.h\"",
                              "#if __has_inc\\\nlude(\"other.h\")\n#endif\n#include \"value.h\""}) {
-    KernelSource source = KernelSource::CudaCpp(
-        std::string(before) + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
+    KernelSource source =
+        KernelSource::CudaCpp(std::string(before) + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
     source.Include(folder_);
     Result<Artifact> artifact = nvrtc.Compile(source, Hints(), testing::Sm(90));
     if (artifact.status().code() == StatusCode::kUnavailable) {
@@ -206,8 +206,8 @@ TEST_F(StaleHeaderTest, NvrtcArtifactsOutliveTheProcessWithTheirHeaders) {
     Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
     EXPECT_OK(store);
     NvrtcToolchain nvrtc(testing::ToolsOf(Environment::Read()));
-    return CompileCached(nvrtc, *(*store)->artifacts(), KernelSource::FromFile(SourceKind::kCudaCpp, file, "k"), Hints(),
-                         testing::Sm(90), WaitLimits(), &from_cache);
+    return CompileCached(nvrtc, *(*store)->artifacts(), KernelSource::FromFile(SourceKind::kCudaCpp, file, "k"),
+                         Hints(), testing::Sm(90), WaitLimits(), &from_cache);
   };
   Result<Artifact> first = compile(folder_ + "/k.cu");
   if (!first.ok()) GTEST_SKIP() << "NVRTC OR CUB IS NOT INSTALLED: " << first.status().message();

@@ -14,9 +14,9 @@ using Options = std::vector<std::string>;
 Options Given(SourceKind kind, const std::string& name, AxisValue value) {
   KernelSource source;
   source.kind = kind;
-  AddAxisOptions(Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{1}},
-                             {name, AxisKind::kOption, std::move(value)}}),
-                 &source);
+  AddAxisOptions(
+      Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{1}}, {name, AxisKind::kOption, std::move(value)}}),
+      &source);
   EXPECT_OK(source.Check());
   return source.options;
 }
@@ -65,12 +65,22 @@ TEST(CompilerOptionTest, ASpaceRefusesWhatNoCompilerTakes) {
   const Case cases[] = {
       {[](SearchSpace& s) { s.AddOptionAxis("maxregs", {32}); },
        "the compiler option 'maxregs' is none that can be an axis; those are: maxrregcount, ftz, prec-div"},
-      {[](SearchSpace& s) { s.AddOptionAxis("ftz", {0, 1}); }, "the compiler option 'ftz' takes false and true, and not"},
-      {[](SearchSpace& s) { s.AddBoolOptionAxis("maxrregcount"); }, "takes whole numbers from 0 to 65535, and not false"},
+      {[](SearchSpace& s) {
+         s.AddOptionAxis("ftz", {0, 1});
+       },
+       "the compiler option 'ftz' takes false and true, and not"},
+      {[](SearchSpace& s) { s.AddBoolOptionAxis("maxrregcount"); },
+       "takes whole numbers from 0 to 65535, and not false"},
       {[](SearchSpace& s) { s.AddOptionAxis("maxrregcount", {-1}); }, "and not -1"},
-      {[](SearchSpace& s) { s.AddStringOptionAxis("def-load-cache", {"ca", "cg -o x"}); }, "and not cg -o x"},
+      {[](SearchSpace& s) {
+         s.AddStringOptionAxis("def-load-cache", {"ca", "cg -o x"});
+       },
+       "and not cg -o x"},
       {[](SearchSpace& s) { s.AddStringOptionAxis("def-load-cache", {"ca,x"}); }, "takes words of letters"},
-      {[](SearchSpace& s) { s.AddOptionAxis("maxrregcount", {32, 32}); }, "lists the value 32 twice"},
+      {[](SearchSpace& s) {
+         s.AddOptionAxis("maxrregcount", {32, 32});
+       },
+       "lists the value 32 twice"},
   };
   for (const Case& each : cases) {
     SearchSpace space;
@@ -106,9 +116,15 @@ TEST(CompilerOptionTest, WhatMayChangeResultsNeedsADeclaredTolerance) {
       {ftz, Says::kAll, nullptr},
       {ftz, Says::kOne, "the option axis 'ftz' may change the results of 'z'"},
       {ftz, Says::kBoth, nullptr},
-      {[](SearchSpace& s) { s.AddOptionAxis("maxrregcount", {0, 32}); }, Says::kNothing, nullptr},
+      {[](SearchSpace& s) {
+         s.AddOptionAxis("maxrregcount", {0, 32});
+       },
+       Says::kNothing, nullptr},
       {[](SearchSpace& s) { s.AddOptionAxis("opt-level", {2}); }, Says::kNothing, nullptr},
-      {[](SearchSpace& s) { s.AddOptionAxis("opt-level", {2, 3}); }, Says::kNothing, "the option axis 'opt-level'"},
+      {[](SearchSpace& s) {
+         s.AddOptionAxis("opt-level", {2, 3});
+       },
+       Says::kNothing, "the option axis 'opt-level'"},
   };
   for (const Case& each : cases) {
     SearchSpace space;
@@ -117,7 +133,10 @@ TEST(CompilerOptionTest, WhatMayChangeResultsNeedsADeclaredTolerance) {
     if (each.says == Says::kOne || each.says == Says::kBoth) y.tolerance = Tolerance{0, 1e-3, 0};
     if (each.says == Says::kBoth) z.tolerance = Tolerance{};
     KernelDefinition definition("k");
-    definition.Parameters({In("x", kFloat32, {"N"}), y, z}).Space(space).Grid(Grid::Fixed(1)).AddVariant(CudaCpp("", "k"));
+    definition.Parameters({In("x", kFloat32, {"N"}), y, z})
+        .Space(space)
+        .Grid(Grid::Fixed(1))
+        .AddVariant(CudaCpp("", "k"));
     if (each.says == Says::kAll) definition.VerifyWithin({0, 1e-3, 0});
     if (each.message == nullptr) {
       EXPECT_OK(definition.Validate());
@@ -173,7 +192,8 @@ TEST(KernelSourceHeadersTest, FoldersAndTextsAreSaidOnceAndByThoseThatHaveThem) 
     const char* message;
   };
   const Case cases[] = {
-      {[] { return KernelSource::Ptx("", "k").Include("/a"); }, "cannot include from '/a': a ptx source has no headers"},
+      {[] { return KernelSource::Ptx("", "k").Include("/a"); },
+       "cannot include from '/a': a ptx source has no headers"},
       {[] { return KernelSource::CudaCpp("", "k").Include(""); }, "a folder without a name"},
       {[] { return KernelSource::HostCpp("", "k").Header("a.h", ""); }, "only cuda_cpp sources can include"},
       {[] { return KernelSource::CudaCpp("", "k").Header("", ""); }, "a header's name is empty"},

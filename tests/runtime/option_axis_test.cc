@@ -68,7 +68,8 @@ class OptionAxisTest : public testing::CpuDeviceTest {
 };
 
 TEST_F(OptionAxisTest, TheFasterOptionWinsWithinTheDeclaredToleranceOnly) {
-  for (const auto& [tolerance, result] : {std::pair(Tolerance{0, 1e-3, 0}, 2 * 1.0001f), {Tolerance{0, 1e-6, 0}, 2.0f}}) {
+  for (const auto& [tolerance, result] :
+       {std::pair(Tolerance{0, 1e-3, 0}, 2 * 1.0001f), {Tolerance{0, 1e-6, 0}, 2.0f}}) {
     Result<TunedKernel> kernel = TunedKernel::Create(Twice(tolerance), policy_);
     ASSERT_OK(kernel);
     EXPECT_EQ(Launch(*kernel), result) << tolerance.relative;
@@ -80,8 +81,8 @@ TEST_F(OptionAxisTest, TheFasterOptionWinsWithinTheDeclaredToleranceOnly) {
 
 TEST_F(OptionAxisTest, WhatTheCompilerDoesNotTakeIsADuplicateAndReportsNameTheOption) {
   DeviceBuffer x = Floats(std::vector<float>(kElements, 1)), y = Floats(std::vector<float>(kElements, 0));
-  Result<TuningResult> result = exhaustive_search(Twice(Tolerance{0, 1e-3, 0}), stream_->get(), {View(x), View(y)},
-                                                  policy_.search);
+  Result<TuningResult> result =
+      exhaustive_search(Twice(Tolerance{0, 1e-3, 0}), stream_->get(), {View(x), View(y)}, policy_.search);
   ASSERT_OK(result);
   EXPECT_EQ(result->best.config.ToString(), "use_fast_math=true, maxrregcount=0");
   ASSERT_EQ(result->duplicates.size(), 2u);
