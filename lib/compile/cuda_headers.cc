@@ -31,12 +31,12 @@ bool Look(const std::string& folder, CudaHeaders* headers) {
 }
 
 void LookInAll(const Environment& environment, const std::string& nvrtc_folder, CudaHeaders* headers) {
-  if (!environment.cuda_home.empty() && Look(environment.cuda_home + "/include", headers)) return;
-  if (!nvrtc_folder.empty()) {
+  if (!nvrtc_folder.empty()) {  // First: these are of NVRTC's own version.
     for (const char* relative : {"/../include", "/../../cuda_runtime/include"}) {
       if (Look(nvrtc_folder + relative, headers)) return;
     }
   }
+  if (!environment.cuda_home.empty() && Look(environment.cuda_home + "/include", headers)) return;
   if (Look("/usr/local/cuda/include", headers)) return;
   for (const std::string& packages : PythonPackageFolders(environment)) {
     for (const char* wheel : {"/nvidia/cu13/include", "/nvidia/cuda_runtime/include"}) {

@@ -18,9 +18,9 @@ struct TUNEONCE_API CudaHeaders {
   std::vector<std::string> places;  ///< Where was looked, in order, up to what was found.
   bool has_cccl = false;            ///< Whether cub/cub.cuh is in one of `folders`.
 
-  /// `Environment::cuda_include` alone, if it is not empty. Else the first that has cuda_fp16.h of: $CUDA_HOME/include
-  /// (or $CUDA_PATH/include); beside the loaded NVRTC, which lies in `nvrtc_folder`: ../include, and as PyPI's wheels
-  /// lie ../../cuda_runtime/include; /usr/local/cuda/include; of the wheels (PythonPackageFolders) nvidia/cu13/include
+  /// `Environment::cuda_include` alone, if it is not empty. Else the first that has cuda_fp16.h of: beside the loaded
+  /// NVRTC, which lies in `nvrtc_folder`, so that they are of one version: ../include, and as PyPI's wheels lie
+  /// ../../cuda_runtime/include; $CUDA_HOME/include (or $CUDA_PATH/include); /usr/local/cuda/include; of the wheels (PythonPackageFolders) nvidia/cu13/include
   /// and nvidia/cuda_runtime/include. CCCL is its cccl, or nvidia/cuda_cccl/include beside a wheel's.
   static CudaHeaders Find(const Environment& environment, const std::string& nvrtc_folder);
 

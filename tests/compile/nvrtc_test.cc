@@ -313,8 +313,8 @@ TEST(CudaHeadersTest, TheFirstOfTheDocumentedPlacesCounts) {
   const std::string wheels = root + "/wheel/nvidia/";
   const Case cases[] = {
       {root + "/option:/none", root + "/home", root + "/beside/lib64", {root + "/option"}},
-      {"", root + "/home", root + "/beside/lib64", {root + "/home/include", root + "/home/include/cccl"}},
-      {"", root + "/empty", root + "/beside/lib64", {root + "/beside/include", root + "/beside/include/cccl"}},
+      {"", root + "/home", root + "/beside/lib64", {root + "/beside/include", root + "/beside/include/cccl"}},
+      {"", root + "/home", root + "/none/lib64", {root + "/home/include", root + "/home/include/cccl"}},
       {"", "", wheels + "cuda_nvrtc/lib", {wheels + "cuda_runtime/include", wheels + "cuda_cccl/include"}},
   };
   for (const Case& each : cases) {
