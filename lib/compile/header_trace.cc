@@ -48,6 +48,7 @@ std::optional<std::string> Member(std::string_view event, std::string_view key) 
 std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace) {
   if (trace.find("\"traceEvents\"") == std::string::npos) return std::nullopt;
   std::vector<std::string> headers;
+  bool has_built_in = false;
   const std::string name = "\"" + std::string(kEvent) + "\"";
   for (std::size_t at = trace.find(name); at != std::string::npos; at = trace.find(name, at + 1)) {
     // An event is {"args": {"detail": PATH}, ..., "name": EVENT, ...}: of one level, and "args" comes first.
@@ -56,8 +57,13 @@ std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace)
     std::string_view event = std::string_view(trace).substr(begin, at + name.size() - begin);
     std::optional<std::string> detail = Member(event, "detail");
     if (!detail || Member(event, "name") != kEvent) return std::nullopt;
-    if (*detail != kBuiltIn) headers.push_back(*std::move(detail));
+    if (*detail == kBuiltIn) {
+      has_built_in = true;
+    } else {
+      headers.push_back(*std::move(detail));
+    }
   }
+  if (!has_built_in) return std::nullopt;
   return headers;
 }
 

@@ -247,7 +247,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
     traced.push_back("--fdevice-time-trace=" + folder->path() + "/trace");
     result = program->Compile(traced);
   }
-  // Older ones have no trace (before CUDA 12.9), and some disks no room for it.
+  // Older ones have no trace (before CUDA 12.8), and some disks no room for it.
   if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) {
     folder.reset();
     program = std::make_unique<NvrtcProgram>(*nvrtc, source);

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// (CudaHeaders). A name expression as the symbol is instantiated, and the artifact's symbol is what NVRTC calls it.
 /// C++17, and functions that do not say where they run are the device's, unless the source's options say otherwise.
 /// Hints do not apply: a CUDA C++ source takes macros, which are lines before its text. An artifact names the headers
-/// that were read (HeadersInTrace), and is cacheable by them; with an NVRTC that cannot say them (before CUDA 12.9)
+/// that were read (HeadersInTrace), and is cacheable by them; with an NVRTC that cannot say them (before CUDA 13)
 /// only what includes nothing is.
 class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  public:
