@@ -42,6 +42,9 @@ struct Counters {
   std::int64_t capture_misses = 0;    ///< Of those and of errors: misses on a capturing stream.
   std::int64_t busy_elsewhere = 0;    ///< Launches that did not tune since another process tuned their key.
   std::int64_t waiting_keys = 0;      ///< Keys that wait for a safe point now.
+  /// Device memory that copies of waiting keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
+  std::int64_t kept_inputs_bytes = 0;
+  std::int64_t inputs_not_kept = 0;  ///< Misses in kTuneInBackground whose inputs could not be kept.
 };
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
@@ -140,13 +143,13 @@ class TUNEONCE_API TunedKernel {
   }
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
-  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on tensors that
-  /// hold what the definition declares (WarmupInputs) and on the scalars of the launch that met them, or looked up in
-  /// the store again (kStoredOnly); another process's are left for the next time, and so are failures whose pause is
-  /// not over. Keys beyond AutotunePolicy::max_resident_keys are dropped. After Seal only that. Cheap where nothing
-  /// waits: call it between two steps. REQUIRES: no stream of the process captures, and no launch of the host's is in
-  /// flight: what runs beside a search would be measured with it. Errors: FailedPrecondition (no context, the stream is
-  /// capturing); of the keys that were tried the first failure.
+  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on what the launch
+  /// that met them read (AutotunePolicy::kept_inputs_bytes), else on tensors that hold what the definition declares
+  /// (WarmupInputs) and its scalars, or looked up in the store again (kStoredOnly); another process's are left for the
+  /// next time, and so are failures whose pause is not over. Keys beyond AutotunePolicy::max_resident_keys are dropped.
+  /// After Seal only that. Cheap where nothing waits: call it between two steps. REQUIRES: no stream of the process
+  /// captures, and no launch of the host's is in flight: what runs beside a search would be measured with it. Errors:
+  /// FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
   Status AtSafePoint(CUstream stream);
 
   /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose

@@ -35,6 +35,7 @@ MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
     : to_(context),
       chooser_(chooser),
       failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
+      keeper_(*context.definition, context.policy.kept_inputs_bytes),
       waiting_(context.policy.max_resident_keys) {}
 
 Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
@@ -74,8 +75,9 @@ Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const Resident
   TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
   if (served.status.ok()) return LaunchChoice(stream, call, key);
   if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, served);
+  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
-  Wait(call, key);
+  Wait(call, key, std::move(inputs));
   return launched;
 }
 
@@ -85,8 +87,17 @@ Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const Resident
   return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
 }
 
-void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
-  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call)};
+std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const BoundCall& call,
+                                                         const ResidentKey& key) {
+  if (!may_search() || waiting_.Has(key)) return nullptr;
+  Result<std::shared_ptr<const KeptInputs>> kept = keeper_.Keep(StreamView(to_.api, stream), call);
+  if (kept.ok()) return *std::move(kept);
+  ++to_.counters.inputs_not_kept;
+  return nullptr;
+}
+
+void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
+  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call), std::move(inputs)};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
   waiting.shape.scalars.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -241,7 +252,7 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   if (chosen.is_not_stored) {
     ResidentKey key;
     TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
-    Wait(call.call(), key);
+    Wait(call.call(), key, nullptr);
   }
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
@@ -254,16 +265,31 @@ Status MissPolicy::WarmStandIn(const BoundCall& bound) {
   return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key).status();
 }
 
-Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting) {
+Result<TuningCall> MissPolicy::CallOf(CUstream stream, const WaitingKeys::Waiting& waiting) {
+  const StreamView where(to_.api, stream);
+  if (waiting.inputs != nullptr) {
+    Result<TuningCall> on_kept = TuningCall::OnKept(*to_.definition, to_.binder, waiting.shape, waiting.inputs, where);
+    if (on_kept.ok() || on_kept.status().sticky()) return on_kept;
+    waiting_.ReleaseInputs(waiting.key);
+  }
   WarmupInputs::Use use = may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
-  Result<TuningCall> call =
-      TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, StreamView(to_.api, stream), use);
+  return TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, where, use);
+}
+
+Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting) {
+  Result<TuningCall> call = CallOf(stream, waiting);
   if (!call.ok()) {  // What the definition does not declare, or memory.
     NoteFailure(FlightOf(waiting.key), waiting.text, {call.status()});
     return call.status();
   }
   bool waited = false;
   TuneOutcome outcome = MakeResident({stream, *call}, waiting.key, kOfASafePoint, &waited);
+  if (call->inputs() == TunedInputs::kCaller) {
+    TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
+    // What may pass is tried on them again; but what they take may be the memory that was missing.
+    bool may_serve = IsTransient(outcome.status.code()) && outcome.status.code() != StatusCode::kResourceExhausted;
+    if (!may_serve) waiting_.ReleaseInputs(waiting.key);
+  }
   return outcome.is_elsewhere || outcome.is_not_stored ? Status() : outcome.status;
 }
 
@@ -274,13 +300,15 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
     TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
     std::vector<WaitingKeys::Waiting> due =
         waiting_.Due([&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
-    for (const WaitingKeys::Waiting& waiting : due) {
+    for (WaitingKeys::Waiting& waiting : due) {
       Status chosen = ChooseWaiting(stream, waiting);
+      waiting.inputs.reset();  // The next key's search may need the memory.
       if (first_failure.ok()) first_failure = chosen;
       if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
     }
   }
-  to_.residency.Evict(to_.policy.max_resident_keys);
+  // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
+  for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
   return first_failure;
 }
 

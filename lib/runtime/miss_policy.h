@@ -2,12 +2,14 @@
 #define TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "runtime/chooser.h"
 #include "runtime/failed_tunes.h"
+#include "runtime/kept_inputs.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
 #include "runtime/waiting_keys.h"
@@ -46,6 +48,7 @@ class MissPolicy {
   std::vector<std::string> sealed_misses() const;
   std::int64_t num_stand_ins() const { return stand_ins_.Sum(); }
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
  private:
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
@@ -60,8 +63,10 @@ class MissPolicy {
   Status LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// REQUIRES: the key's choice was made resident.
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
+  /// Copies of what the launch is going to read, if the mode searches at safe points and they can be had; else null.
+  std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const ResidentKey& key);
   /// The key waits from now on, and its launches find its stand-in, if that is loaded.
-  void Wait(const BoundCall& call, const ResidentKey& key);
+  void Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs);
   /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
   void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
@@ -77,6 +82,8 @@ class MissPolicy {
   /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
+  /// A call of the key: on the inputs that were kept, else on fills.
+  Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
   /// One key's part of a safe point.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
   TuneOutcome WarmChoice(const TuneRequest& request);
@@ -92,6 +99,7 @@ class MissPolicy {
   std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // After Seal; the first ones.
   TuneOnce tune_once_;
   FailedTunes failed_;
+  InputKeeper keeper_;
   WaitingKeys waiting_;
 };
 

@@ -513,8 +513,13 @@ def test_modes():
     counters = in_background.counters()
     assert counters["tunes"] == 0 and counters["stand_ins"] == 3 and counters["waiting_keys"] == 1, counters
     assert not in_background.is_tuned(x, y)
+    assert counters["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
     in_background.at_safe_point()
     counters = in_background.counters()
+    assert counters["kept_inputs_bytes"] == 0, counters
+    frugal = kernel_of("softmax", mode="tune_in_background", kept_inputs_bytes=0)
+    frugal(x, y)
+    assert frugal.counters()["inputs_not_kept"] == 1, frugal.counters()
     assert counters["tunes"] == 1 and counters["waiting_keys"] == 0 and in_background.is_tuned(x, y), counters
     in_background(x, y)
     assert in_background.counters()["stand_ins"] == 3

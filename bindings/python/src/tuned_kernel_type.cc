@@ -124,8 +124,10 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
                                          const py::object& store, const std::string& mode,
                                          const std::optional<std::string>& timer, bool warm,
                                          const std::string& on_tune_error, const std::string& weakest_match,
-                                         const std::string& shared_choice, bool quiet) {
+                                         const std::string& shared_choice, bool quiet,
+                                         std::size_t kept_inputs_bytes) {
   AutotunePolicy policy;
+  policy.kept_inputs_bytes = kept_inputs_bytes;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
   policy.mode = ModeNamed(mode);
   if (all_disabled == true) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
@@ -163,16 +165,17 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
       auto function = [](const py::object& bundle, const std::string& device, const py::object& store,
                          const std::string& mode, const std::optional<std::string>& timer, bool warm,
                          const std::string& on_tune_error, const std::string& weakest_match,
-                         const std::string& shared_choice, bool quiet) {
+                         const std::string& shared_choice, bool quiet, std::size_t kept_inputs_bytes) {
         return py::capsule(MakeCaller(bundle, device, store, mode, timer, warm, on_tune_error, weakest_match,
-                                      shared_choice, quiet)
+                                      shared_choice, quiet, kept_inputs_bytes)
                                .release());
       };
       return new py::object(py::cpp_function(
           function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda", py::kw_only(),
           py::arg("store") = py::none(), py::arg("mode") = "tune", py::arg("timer") = py::none(),
           py::arg("warm") = false, py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact",
-          py::arg("shared_choice") = "", py::arg("quiet") = true));
+          py::arg("shared_choice") = "", py::arg("quiet") = true,
+          py::arg("kept_inputs_bytes") = AutotunePolicy().kept_inputs_bytes));
     }();
     py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
     if (!capsule) throw py::error_already_set();
@@ -311,6 +314,8 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["capture_misses"] = counters.capture_misses;
     result["busy_elsewhere"] = counters.busy_elsewhere;
     result["waiting_keys"] = counters.waiting_keys;
+    result["kept_inputs_bytes"] = counters.kept_inputs_bytes;
+    result["inputs_not_kept"] = counters.inputs_not_kept;
     result["loaded_kernels"] = counters.loaded_kernels;
     result["resident_entries"] = counters.resident_entries;
     result["tuning_seconds"] = counters.tuning_seconds;
