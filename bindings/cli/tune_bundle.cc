@@ -117,7 +117,7 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
   Job job{definition, Dims(static_cast<int>(definition.dims().size())), {}, {}};
   for (const std::string& dim : definition.dims()) {
     job.dims[definition.DimOf(dim)] = example.dims.at(dim);
-    job.shape.dims.emplace_back(dim, example.dims.at(dim));
+    job.shape.values.emplace_back(dim, example.dims.at(dim));
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.kind != ParameterKind::kTensor) continue;
@@ -128,7 +128,7 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
                                   "' has no dtype: the bundle's example must say one");
     }
     job.dtypes.push_back(is_open && given != example.dtypes.end() ? given->second : parameter.dtype);
-    if (job.dtypes.back() != DType::kAny) job.shape.dtypes.emplace_back(parameter.name, job.dtypes.back());
+    if (job.dtypes.back() != DType::kAny) job.shape.values.emplace_back(parameter.name, job.dtypes.back());
   }
   TUNEONCE_RETURN_IF_ERROR(job.definition.Parameters(std::move(parameters)).Validate());
   return job;

@@ -103,7 +103,7 @@ void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
     if (parameters[i].kind != ParameterKind::kScalar) continue;
-    std::memcpy(&waiting.shape.scalars[i], call.problem.values[i], DTypeBytes(parameters[i].dtype));
+    std::memcpy(&waiting.shape.scalars[i].emplace(0), call.problem.values[i], DTypeBytes(parameters[i].dtype));
   }
   if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
 }
@@ -191,8 +191,9 @@ Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
 
 TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {
   TuneOnce::Key flight = FlightOf(key);
-  bool only_serves = to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
-  return tune_once_.Run(flight, waited, to_.policy.search.interrupted, [&] {
+  bool only_serves =
+      effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
+  return tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
     // The thread before this one may have landed between the caller's Find and here, or failed.
     if (to_.residency.HasChoice(key)) return TuneOutcome();
     if (!effort.tries_again) {
@@ -204,6 +205,11 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
     } catch (...) {  // What others wrote was caught where it is called.
       outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
     }
+    // Who has a limit and reached it did not find out anything about the key.
+    StatusCode code = outcome.status.code();
+    bool is_cut_short = request.limits != nullptr && !outcome.is_elsewhere &&
+                        (code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded);
+    if (is_cut_short) return outcome;
     if (outcome.status.ok()) {
       failed_.Remove(flight);
       waiting_.Remove(key);
@@ -229,40 +235,49 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
 }
 
-TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request) {
+TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
   const BoundCall& call = request.call.call();
   if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
   ResidentKey key;
   if (Status keyed = to_.residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
   bool waited = false;
-  TuneOutcome outcome = MakeResident(request, key, kOfAWarmUp, &waited);
+  TuneOutcome outcome = MakeResident(request, key, effort, &waited);
   // A safe point, which does not wait for other processes, was first: now this thread waits.
-  if (waited && outcome.is_elsewhere) outcome = MakeResident(request, key, kOfAWarmUp, &waited);
+  if (waited && outcome.is_elsewhere && effort.may_wait) outcome = MakeResident(request, key, effort, &waited);
   return outcome;
 }
 
 Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   bool has_choice = !sealed_ && to_.policy.mode != Mode::kBaselineOnly;
-  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}) : TuneOutcome();
+  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}, kOfAWarmUp) : TuneOutcome();
   if (chosen.is_not_stored) chosen.status = Status();  // Nothing more was asked for: its stand-in runs.
   const Status& tuned = chosen.status;
   if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
   // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
   Status loaded = WarmStandIn(call.call());
-  if (chosen.is_not_stored) {
-    ResidentKey key;
-    TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
-    Wait(call.call(), key, nullptr);
-  }
+  if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(LetWait(call.call()));
   if (tuned.ok()) return loaded;
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
-Status MissPolicy::WarmStandIn(const BoundCall& bound) {
+Status MissPolicy::LetWait(const BoundCall& call) {
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kTuned, &key));
+  bool may_wait = to_.policy.mode == Mode::kTuneInBackground || to_.policy.mode == Mode::kStoredOnly;
+  if (may_wait && !sealed_ && !to_.residency.HasChoice(key)) Wait(call, key, nullptr);
+  return Status();
+}
+
+void MissPolicy::DropOldest() {
+  // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
+  for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
+}
+
+Status MissPolicy::WarmStandIn(const BoundCall& bound, const TuneLimits* limits) {
   BoundCall call = bound;
   ResidentKey key;
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
-  return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key).status();
+  return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key, limits).status();
 }
 
 Result<TuningCall> MissPolicy::CallOf(CUstream stream, const WaitingKeys::Waiting& waiting) {
@@ -307,8 +322,7 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
       if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
     }
   }
-  // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
-  for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
+  DropOldest();
   return first_failure;
 }
 

@@ -33,6 +33,26 @@ class MissPolicy {
   /// Makes what a launch of `call` would find resident, ahead of it: the choice, if mode and Seal let one be made, and
   /// the stand-in. A key that failed is tried again.
   Status Warm(CUstream stream, TuningCall& call);
+  /// How much is done to make a choice resident.
+  struct Effort {
+    bool tries_again;  ///< What failed, before its pause is over.
+    bool may_wait;     ///< For another process that tunes the key.
+    bool is_launch;    ///< In which only kTune searches.
+    bool asks_store;   ///< No mode does more.
+  };
+  static constexpr Effort kOfALaunch = {false, true, true, false};
+  static constexpr Effort kOfAWarmUp = {true, true, false, false};
+  static constexpr Effort kOfASafePoint = {false, false, false, false};
+  static constexpr Effort kOfOneOfMany = {true, false, false, false};  ///< Others come first.
+  static constexpr Effort kOfALookUp = {true, false, false, true};
+  /// The parts of Warm, for who warms many keys: the choice, as far as `effort` goes; the stand-in; and where the mode
+  /// searches at safe points, that the key waits for one.
+  TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
+  Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
+  Status LetWait(const BoundCall& call);
+  /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
+  void DropOldest();
+  bool is_sealed() const { return sealed_; }
   /// True if Warm may make a search.
   bool may_search() const {
     return !sealed_ && (to_.policy.mode == AutotunePolicy::Mode::kTune ||
@@ -71,14 +91,6 @@ class MissPolicy {
   void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
-  struct Effort {
-    bool tries_again;  ///< What failed, before its pause is over.
-    bool may_wait;     ///< For another process that tunes the key.
-    bool is_launch;    ///< In which only kTune searches.
-  };
-  static constexpr Effort kOfALaunch = {false, true, true};
-  static constexpr Effort kOfAWarmUp = {true, true, false};
-  static constexpr Effort kOfASafePoint = {false, false, false};
   /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
@@ -86,8 +98,6 @@ class MissPolicy {
   Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
   /// One key's part of a safe point.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
-  TuneOutcome WarmChoice(const TuneRequest& request);
-  Status WarmStandIn(const BoundCall& bound);
   /// Counts, tells and remembers that the key could not be tuned.
   void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
 

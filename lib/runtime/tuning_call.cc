@@ -70,7 +70,7 @@ Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const 
   TuningCall made{BoundCall()};
   made.inputs_ = TunedInputs::kCaller;
   made.kept_ = std::move(kept);
-  made.scalars_ = shape.scalars;
+  for (const std::optional<std::uint64_t>& scalar : shape.scalars) made.scalars_.push_back(scalar.value_or(0));
   made.views_.resize(definition.parameters().size());
   TUNEONCE_RETURN_IF_ERROR(made.PlaceKept(stream));
   std::vector<Argument> arguments;

@@ -10,12 +10,12 @@
 #include "cuda/graph.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
+#include "testing/busy_store.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_result.h"
 
@@ -24,24 +24,6 @@ namespace {
 
 using testing::View;
 using Mode = AutotunePolicy::Mode;
-
-/// A store in memory whose keys another process tunes.
-class BusyStore final : public RecordStore {
- public:
-  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_.Lookup(key); }
-  Status Put(const TuningRecord& record) override { return store_.Put(record); }
-  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
-  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
-  Result<TuningLease> Lease(const TuningKey&, const WaitLimits&) override {
-    if (is_theirs) return DeadlineExceededError("theirs");
-    return TuningLease();
-  }
-
-  bool is_theirs = true;
-
- private:
-  MemoryStore store_;
-};
 
 class KeptInputsTest : public testing::CpuDeviceTest {
  protected:
@@ -222,7 +204,7 @@ TEST_F(KeptInputsTest, CopiesAreReleasedBySealByDroppingTheKeyAndWithTheKernel) 
   EXPECT_LT(held([](auto& kernel) { kernel->Seal(); }), 4 * n);
   EXPECT_LT(held([](auto& kernel) { kernel.reset(); }), 4 * n);
   // The key's tune is another process's, so that it waits on, until it is dropped: there is room for one.
-  auto store = std::make_shared<BusyStore>();
+  auto store = std::make_shared<testing::BusyStore>();
   policy_.store = store;
   store->is_theirs = false;
   ASSERT_OK(Create(scale_.Definition()).Warmup(stream_->get(), {{{"N", 5}}, {{"N", 6}}}));
@@ -241,7 +223,7 @@ TEST_F(KeptInputsTest, CopiesAreReleasedBySealByDroppingTheKeyAndWithTheKernel) 
 }
 
 TEST_F(KeptInputsTest, AKeyThatAnotherProcessTunesKeepsItsInputsForTheNextSafePoint) {
-  auto store = std::make_shared<BusyStore>();
+  auto store = std::make_shared<testing::BusyStore>();
   policy_.store = store;
   TunedKernel kernel = Create(ByData(In("x", kFloat32, {"N"})));
   DeviceBuffer x = Floats(std::vector<float>(4000, 1));
