@@ -1,6 +1,8 @@
 #include "runtime/warmup_shape.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -20,7 +22,9 @@ using Value = TunedKernel::Shape::Value;
 
 std::string TextOf(const Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value.what)) return absl::StrCat(*whole);
-  if (const auto* number = std::get_if<double>(&value.what)) return absl::StrCat(*number);
+  if (const auto* number = std::get_if<double>(&value.what)) {
+    return absl::StrCat(*number, std::trunc(*number) == *number ? ".0" : "");  // It was no whole number's type.
+  }
   return std::string(DTypeName(std::get<DType>(value.what)));
 }
 

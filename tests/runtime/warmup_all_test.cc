@@ -9,6 +9,7 @@
 #include "compile/host_toolchain.h"
 #include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
+#include "runtime/tuned_kernel_on.h"
 #include "runtime/warmup_run.h"
 #include "testing/busy_store.h"
 #include "testing/runtimes.h"
@@ -16,6 +17,7 @@
 #include "testing/tuned_scale_test.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
+#include "tuneonce/device.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -424,6 +426,42 @@ TEST_F(WarmupAllTest, ThreadsThatWarmTheSameKeysTuneEachOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(a.counters().tunes, 2);
   EXPECT_EQ(b.counters().tunes, 1);
+}
+
+TEST(WarmupAllOnTwoDevicesTest, EachDeviceIsWarmedByACallInItsContext) {
+  std::shared_ptr<Runtime> runtime = testing::RuntimeIn({{"TUNEONCE_CPU_DEVICES", "2"}});
+  AutotunePolicy policy;
+  policy.search.runtime = runtime;
+  policy.search.max_rounds = 1;
+  policy.store = std::make_shared<MemoryStore>();
+  std::vector<Device> devices;
+  for (const char* name : {"cpu:0", "cpu:1"}) {
+    Result<Device> device = runtime->OpenDevice(name);
+    ASSERT_OK(device);
+    devices.push_back(*device);
+  }
+  TunedKernel kernel = *TunedKernelOn::Create(devices[0], testing::ScaleKernel().Definition(), policy);
+  std::atomic<int> searched{0};
+  std::vector<std::thread> threads;
+  for (const Device& device : devices) {
+    threads.emplace_back([&] {
+      Context context = *Context::RetainPrimary(device);
+      ScopedContext current(context.view());
+      Stream stream = *Stream::Create(device.api());
+      Result<std::vector<WarmedKey>> warmed = WarmupAll(stream.get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}});
+      ASSERT_OK(warmed);
+      for (const WarmedKey& key : *warmed) {
+        EXPECT_OK(key.status);
+        searched += key.state == State::kTuned ? 1 : 0;
+      }
+      DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 400);
+      EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 2.0f));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // They are of one kind, so that one's record may have served the other.
+  EXPECT_EQ(kernel.counters().tunes, searched);
+  EXPECT_EQ(kernel.counters().tunes + kernel.counters().stored_hits, 4);
 }
 
 }  // namespace
