@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "compile/host_toolchain.h"
+#include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
 #include "runtime/tuned_kernel_on.h"
@@ -399,6 +400,33 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndStandInsComeFirst) {
   ASSERT_EQ(numbers.size(), 5u);
   const char* const kExpected[] = {"JOB=1 ", "JOB=2 ", "JOB=11 ", "JOB=12 ", "JOB=21 "};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NE(numbers[i].find(kExpected[i]), std::string::npos) << numbers[i];
+}
+
+TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
+  CompileAhead ahead;
+  std::vector<CompileJob> jobs;
+  const Target target = Target::Of(*device_->Identity());
+  const std::vector<Config> configs = *scale_.space.Enumerate(target);
+  for (const Config& config : configs) {
+    jobs.emplace_back();
+    jobs.back().alternatives = {{scale_.Source()(config, Problem()), {}}};
+  }
+  ahead.Add(policy_.search.runtime, std::move(jobs));
+  ahead.Start(target, CompileOptions());
+  TunedKernel kernel = Create();  // As on a GPU: it does not wait for all of it.
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+  ahead.Wait();
+  EXPECT_EQ(compiler_->compiled().size(), configs.size());
+}
+
+TEST_F(WarmupAllTest, AKeyWhoseTensorsFindNoMemoryFailsAndTheNextIsTuned) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  TunedKernel kernel = *TunedKernelOn::Create(*Device::Get((*faults)->api(), 0), scale_.Definition(), policy_);
+  ASSERT_OK((*faults)->Plan({"MemAllocAsync", 1, CUDA_ERROR_OUT_OF_MEMORY, 0}));
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "failed, tuned");
+  EXPECT_EQ(last_[0].status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}}}}), "tuned") << "it is tried again";
 }
 
 TEST(WarmupShareTest, TheTimeLeftIsSharedOutEvenly) {
