@@ -53,7 +53,8 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 }  // namespace
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
-                                                                const std::string& preferred, bool may_compile) const {
+                                                                const std::string& preferred, bool may_compile,
+                                                                const std::function<bool()>& interrupted) const {
   TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
                             PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
@@ -63,7 +64,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
-  options.interrupted = policy_.search.interrupted;
+  options.interrupted = interrupted;
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
                    {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();

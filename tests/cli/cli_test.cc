@@ -115,6 +115,19 @@ TUNEONCE_CPU_KERNEL(gather);)")
   EXPECT_EQ(result.exit_code, 0) << result.output;
   ProcessResult records = RunCli({"records", "list", "--json", "--store", folder->path() + "/cache/store.db"});
   EXPECT_NE(records.output.find("\"fill\""), std::string::npos) << records.output;
+  // The same by the one option for all names.
+  arguments = tune(R"(, "warmup": {"uniform": [0, "N"]})", "");
+  arguments.insert(arguments.end(), {"--shape", "twice=1", "--shape", "x=float32"});
+  result = RunCli(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const auto& [setting, message] : {std::pair("twice=2", "scalar 'twice': 2 is neither 0 nor 1"),
+                                         std::pair("x=flot", "--shape x=flot: there is no such dtype"),
+                                         std::pair("x=int8", "the bundle says that it is float32"),
+                                         std::pair("z=1", "no dim, scalar or tensor 'z'; it has: N, x, index, y")}) {
+    std::vector<std::string> wrong = tune(R"(, "warmup": 1)", R"(, "warmup": true)");
+    wrong.insert(wrong.end(), {"--shape", setting});
+    ExpectOneLineError(wrong, message);
+  }
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
