@@ -2,6 +2,7 @@
 import dataclasses
 import math
 import pathlib
+from types import FunctionType
 from typing import Any, Dict, List
 
 from tuneonce.export import constants
@@ -107,10 +108,20 @@ class Export:
             raise DeclarationError(f"cuTile does not compile kernel '{self.kernel.name}' with {values}: "
                                    f"{self.kernel.in_one_line(error)}") from error
 
+    def kernel_configs(self) -> List[Dict[str, Any]]:
+        """One per file: without axes that only other back ends' code or a grid has, unless a constant may follow from them."""
+        computed = any(isinstance(c, FunctionType) for c in self.declaration.constants.values())
+        configs: List[Dict[str, Any]] = []
+        for config in self.declaration.structural_configs("tile"):
+            known = {n: v for n, v in config.items() if computed or n in self.kernel.names}
+            if known not in configs:
+                configs.append(known)
+        return configs
+
     def write(self, folder: pathlib.Path, bytecode_version: str) -> Dict[str, Any]:
         infix = (".any" if self.variant == "tile_any" else "") + self.suffix.replace("_", ".")
         artifacts = []
-        for config in self.declaration.structural_configs("tile"):
+        for config in self.kernel_configs():
             values = ["x".join(str(v) for v in config.values())] if config else []
             file = folder / (".".join([self.kernel.name, *values]) + infix + ".tileir")
             self.write_config(config, file, bytecode_version)

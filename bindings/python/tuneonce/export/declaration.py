@@ -320,10 +320,15 @@ class Declaration:
         return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
-        """The variant for the CPU device; `source` was copied into the bundle."""
-        return {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
-                "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
-                "artifacts": [{"file": source.name}]}
+        """The variant for the CPU device; `source` was copied into the bundle. Where back ends race, it stands for the
+        baseline's, or the first, unless the axis has a `cpu`."""
+        result = {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
+                  "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
+                  "artifacts": [{"file": source.name}]}
+        backends = self.axes.get("backend", ())
+        if backends and "cpu" not in backends:
+            result["backend"] = next((c["backend"] for c in self.single_configs()), backends[0])
+        return result
 
 
 DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
