@@ -142,6 +142,7 @@ class Declaration:
         overrides it.
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
+    more_parameters: what an exporter adds that only its own kernels take.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -170,6 +171,7 @@ class Declaration:
     target_filters: Sequence[Dict[str, Any]] = ()
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    more_parameters: Sequence[Dict[str, Any]] = ()
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -302,7 +304,7 @@ class Declaration:
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
             result["key"] = self.key
-        result["parameters"] = list(self.parameters)
+        result["parameters"] = [*self.parameters, *self.more_parameters]
         result["axes"] = axes
         if self.configs is not None:
             result["configs"] = self.all_configs()
