@@ -321,4 +321,22 @@ def test_a_triton_kernel_that_makes_descriptors_gets_scratch():
             assert torch.equal(x, y)
 
 
+def test_a_triton_kernel_is_handed_tensor_descriptors():
+    for options in ((), ("--cubin",)):
+        with tempfile.TemporaryDirectory() as bundle:
+            exported("mapped", bundle, *options)
+            kernel = tuneonce.TunedKernel(bundle, store="memory")
+            for m, n, k in ((256, 512, 128), (1, 512, 128), (100, 504, 104)):  # Of tiles, one row, and beyond the edges.
+                a, b = torch.randn(m, k, device="cuda").half(), torch.randn(k, n, device="cuda").half()
+                c = torch.empty(m, n, device="cuda", dtype=torch.float16)
+                kernel(a, b, c)
+                torch.testing.assert_close(c, (a.float() @ b.float()).half(), atol=2e-2, rtol=2e-2)
+            wide = torch.randn(256, 2 * 128, device="cuda").half()[:, :128]  # Rows with a gap.
+            c, b = torch.empty(256, 512, device="cuda", dtype=torch.float16), torch.randn(128, 512, device="cuda").half()
+            kernel(wide, b, c)
+            torch.testing.assert_close(c, (wide.float() @ b.float()).half(), atol=2e-2, rtol=2e-2)
+            expect(tuneonce.InvalidArgumentError, "", lambda: kernel(torch.randn(64, 65, device="cuda").half(), torch.randn(
+                65, 64, device="cuda").half(), torch.empty(64, 64, device="cuda", dtype=torch.float16)))  # No rows of 16 bytes.
+
+
 run_tests(globals(), sys.argv[2:])

@@ -248,7 +248,7 @@ def maps(depths=(64,), a_box=("TILE_M", "TILE_K")):
     """A descriptor that is called as its tensor in the kernel, and one that has a name of its own."""
     return Declaration(
         dims=["M", "N", "K"],
-        parameters=[tensor("a", "float16", ["M", "K"]), descriptor("a_map", "a", a_box, oob_fill="nan"),
+        parameters=[tensor("a", "float16", ["M", "K"]), descriptor("a_map", "a", a_box, l2_promotion="256B"),
                     tensor("b", "float16", ["K", "N"]), descriptor("b_desc", "b", ["TILE_K", {"axis": "TILE_N"}]),
                     tensor("c", "float16", ["M", "N"], "out"), descriptor("c_map", "c", ["TILE_M", "TILE_N"]), dim("K")],
         axes={"TILE_M": [64, 128], "TILE_N": [64, 128], "TILE_K": list(depths)},
