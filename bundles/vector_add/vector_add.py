@@ -23,5 +23,5 @@ vector_add_bundle = Declaration(
     baseline=config("tile", 1024, 1),
     target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
-    divisible={"N": 16}, cpu="vector_add.cpu.cc", work={"bytes": [[12, "N"]], "operations": [[1, "N"]]},
+    cpu="vector_add.cpu.cc", work={"bytes": [[12, "N"]], "operations": [[1, "N"]]},
     example={"dims": {"N": 4194304}})

@@ -23,6 +23,8 @@ struct Shipped {
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behind_tile", "cpu"};
+/// Its one extent is a bucket, so that nothing is assumed of it.
+const std::vector<std::string> kVectors = {"tile", "cuda", "cuda_behind_tile", "cpu"};
 /// The multiplication of matrices is no match for CUDA C++ without tensor cores: there Triton's code races, too.
 const std::vector<std::string> kByThree = {"tile", "tile_any",         "triton_sm90", "triton_sm90_any",
                                            "cuda", "cuda_behind_tile", "cpu"};
@@ -32,7 +34,7 @@ const std::vector<Shipped> kShipped = {{"matmul", kByThree, {"tile", "triton", "
                                        {"rope", kByTwo, {"tile", "cuda"}},
                                        {"silu_and_mul", kByTwo, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
-                                       {"vector_add", kByTwo, {"tile", "cuda"}}};
+                                       {"vector_add", kVectors, {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
  protected:
@@ -90,6 +92,18 @@ TEST_P(ShippedBundleTest, WhatComesInAnyNumberIsABucketAndTheRestIsExact) {
   EXPECT_EQ(definition().key().front().name, definition().dims().front()) << "tokens, rows, elements";
   EXPECT_EQ(definition().key().front().Round(700), 1024);
   for (std::size_t i = 1; i < definition().key().size(); ++i) EXPECT_EQ(definition().key()[i].Round(700), 700);
+}
+
+/// Or a launch in the bucket would run the baseline, where its tuned code was compiled for other extents.
+TEST_P(ShippedBundleTest, NoCodeIsForSomeExtentsOfABucketOnly) {
+  const std::string bucket = definition().dims().front();
+  for (const Variant& variant : definition().variants()) {
+    for (const Assumption& assumption : variant.assumptions) {
+      if (assumption.kind != Assumption::Kind::kExtentDivisibleBy) continue;
+      const Parameter& tensor = definition().parameters()[*definition().FindParameter(assumption.tensor)];
+      EXPECT_NE(tensor.dims[static_cast<std::size_t>(assumption.dimension)], bucket) << variant.name;
+    }
+  }
 }
 
 TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
