@@ -1,9 +1,11 @@
 // The shipped bundles that the command finds by name, on a GPU: by what suits best, and by CUDA C++ alone, as where
 // there is no tileiras; at shapes and addresses that no tile fits, too.
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -11,6 +13,7 @@
 #include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
 #include "testing/runtimes.h"
+#include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/tuning_result.h"
 
@@ -23,17 +26,23 @@ struct KeepResult : AutotuneObserver {
   TuningResult tuned;
 };
 
+/// What one test compiled the others have, too.
+AutotunePolicy PolicyIn(const std::map<std::string, std::string>& environment,
+                        std::shared_ptr<AutotuneObserver> observer) {
+  static MemoryArtifactCache artifacts;
+  AutotunePolicy policy;
+  policy.search.runtime = testing::RuntimeIn(environment);
+  policy.search.compile.cache = &artifacts;
+  policy.store = std::make_shared<MemoryStore>();
+  policy.observer = std::move(observer);
+  return policy;
+}
+
 class BundleGpuTest : public testing::GpuTest,
                       public ::testing::WithParamInterface<std::tuple<bool, testing::FormulaCase>> {
  protected:
-  BundleGpuTest() {
-    policy_.search.runtime = testing::RuntimeIn({{"ENABLE_TILE", std::get<0>(GetParam()) ? "1" : "0"}});
-    policy_.store = std::make_shared<MemoryStore>();
-    policy_.observer = kept_;
-  }
-
   const std::shared_ptr<KeepResult> kept_ = std::make_shared<KeepResult>();
-  AutotunePolicy policy_;
+  const AutotunePolicy policy_ = PolicyIn({{"ENABLE_TILE", std::get<0>(GetParam()) ? "1" : "0"}}, kept_);
 };
 
 TEST_P(BundleGpuTest, TheTunedBundleComputesItsFormula) {
@@ -66,12 +75,8 @@ std::vector<testing::FormulaCase> WholeSpaces() {
 class BundleSpaceGpuTest : public testing::GpuTest, public ::testing::WithParamInterface<testing::FormulaCase> {};
 
 TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
-  AutotunePolicy policy;
-  policy.search.runtime = testing::RuntimeIn({});
-  policy.store = std::make_shared<MemoryStore>();
   auto kept = std::make_shared<KeepResult>();
-  policy.observer = kept;
-  testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), policy);
+  testing::ExpectItComputesItsFormula(GetParam(), *device_, stream_->view(), PolicyIn({}, kept));
   const TuningResult& tuned = kept->tuned;
   for (const Failure& failure : tuned.failures) ADD_FAILURE() << failure.config.ToString() << ": " << failure.message;
   EXPECT_TRUE(tuned.not_measured.empty());
