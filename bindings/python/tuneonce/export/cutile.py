@@ -46,15 +46,15 @@ def workspace_constraint(parameter: Dict[str, Any]) -> Any:
     """A workspace as an array of one dimension."""
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
-    return ArrayConstraint(dtype_of(parameter["dtype"]), 1, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(),
-                           may_alias_internally=False, stride_constant=[1], stride_divisible_by=[1], shape_divisible_by=[1],
-                           base_addr_divisible_by=WORKSPACE_ALIGNMENT)
+    return ArrayConstraint(dtype_of(parameter["dtype"]), 1, index_dtype=ct.int32, stride_lower_bound_incl=0,
+                           alias_groups=(), may_alias_internally=False, stride_constant=[1], stride_divisible_by=[1],
+                           shape_divisible_by=[1], base_addr_divisible_by=WORKSPACE_ALIGNMENT)
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,
            bytecode_version: str) -> Tuple[Declaration, List[Dict[str, Any]]]:
-    """Writes the bytecode into `folder`. Returns the declaration, with what cuTile passes of workspaces beside their addresses,
-    and the manifest's variants: for each of the extents that are constants the preferred one first."""
+    """Writes the bytecode into `folder`. Returns the declaration, with what cuTile passes of workspaces beside their
+    addresses, and the manifest's variants: for each of the extents that are constants the preferred one first."""
     cutile_kernel = CutileKernel(kernel, name)
     cutile_kernel.check(declaration)
     variants = []
@@ -65,7 +65,8 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
             variants.append(Export(cutile_kernel, of_extents, variant, is_divisible, extents).write(folder, bytecode_version))
     workspaces = [p for p in declaration.parameters if p["kind"] == "workspace" and p["name"] in cutile_kernel.names]
-    return dataclasses.replace(declaration, more_parameters=[part for p in workspaces for part in array_parts(p)]), variants
+    parts = [part for each in workspaces for part in array_parts(each)]
+    return dataclasses.replace(declaration, more_parameters=parts), variants
 
 
 @dataclasses.dataclass
@@ -123,7 +124,7 @@ class Export:
                                    f"{self.kernel.in_one_line(error)}") from error
 
     def kernel_configs(self) -> List[Dict[str, Any]]:
-        """One per file: without axes that only other back ends' code or a grid has, unless a constant may follow from them."""
+        """One per file: without axes that only other back ends or a grid have, unless a constant may follow from them."""
         computed = any(isinstance(c, FunctionType) for c in self.declaration.constants.values())
         configs: List[Dict[str, Any]] = []
         for config in self.declaration.structural_configs("tile"):

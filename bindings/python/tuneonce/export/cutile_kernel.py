@@ -81,10 +81,10 @@ class CutileKernel:
         return [n for p, n in names if n.lower() in own or (p["kind"] in ("tensor", "scalar") and n not in decide)]
 
     def passed(self, declaration: Declaration) -> List[str]:
-        """`taken` in the manifest's names: a workspace is passed as an array of one dimension, by cuTile's convention."""
-        workspaces = [p["name"] for p in declaration.parameters if p["kind"] == "workspace"]
-        return [part for n in self.taken(declaration)
-                for part in ([n, *(p["name"] for p in array_parts(declaration.parameter(n)))] if n in workspaces else [n])]
+        """`taken` in the manifest's names: a workspace is an array of one dimension, by cuTile's convention."""
+        parts = {p["name"]: [p["name"], *(part["name"] for part in array_parts(p))]
+                 for p in declaration.parameters if p["kind"] == "workspace"}
+        return [part for name in self.taken(declaration) for part in parts.get(name, [name])]
 
     def check(self, declaration: Declaration) -> None:
         """Raises DeclarationError unless the declaration says all of the kernel's parameters, and of nothing else."""

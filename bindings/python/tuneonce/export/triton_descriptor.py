@@ -1,5 +1,5 @@
-"""TensorDescriptor parameters of Triton kernels. Triton's launches pass a tensor map, the extents (int32) and the strides (int64)
-in the place of each; a bundle does the same by a descriptor, derived values and strides."""
+"""TensorDescriptor parameters of Triton kernels. Triton's launches pass a tensor map, the extents (int32) and the strides
+(int64) in the place of each; a bundle does the same by a descriptor, derived values and strides."""
 import math
 from typing import Any, Dict, List, Sequence, Tuple
 
@@ -19,7 +19,7 @@ Compiled = Tuple[Dict[str, Any], Dict[str, Any]]
 
 
 def arguments_of(declaration: Declaration, argument_names: Sequence[str]) -> Dict[str, str]:
-    """By the name of each descriptor, the kernel's parameter that it is: that of its own name, or else of its tensor's."""
+    """By a descriptor's name, the kernel's parameter that it is: that of its own name, or else of its tensor's."""
     known = {name.lower() for name in argument_names}
     return {p["name"]: p["name"] if p["name"].lower() in known else p["tensor"]
             for p in declaration.parameters if p["kind"] == "descriptor"}
@@ -49,8 +49,8 @@ def type_of(parameter: Dict[str, Any], dtype: str, values: Dict[str, Any]) -> st
     try:
         return f"tensordesc<{dtype}[{','.join(str(number(term, values)) for term in parameter['box'])}]>"
     except KeyError as error:
-        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is no axis and no constant of the "
-                               "kernel") from None
+        raise DeclarationError(f"the box of descriptor '{parameter['name']}' names {error}, which is no axis and no constant "
+                               "of the kernel") from None
 
 
 def passed_behind(parameter: Dict[str, Any], declaration: Declaration) -> List[Dict[str, Any]]:
@@ -65,7 +65,7 @@ def assumptions(parameter: Dict[str, Any], declaration: Declaration) -> List[Dic
     tensor = declaration.parameter(parameter["tensor"])
     name, last = tensor["name"], len(tensor["dims"]) - 1
     divisor = ALIGNMENT // DTYPE_BYTES[tensor["dtype"]]
-    rows = [{"tensor": name, "dimension": d, "stride_divisible_by": divisor} for d in range(last)] if divisor > 1 else []
+    rows = [{"tensor": name, "dimension": d, "stride_divisible_by": divisor} for d in range(last) if divisor > 1]
     return [{"tensor": name, "aligned": ALIGNMENT}, {"tensor": name, "dimension": last, "stride": 1}, *rows]
 
 
@@ -74,18 +74,20 @@ def as_compiled(parameter: Dict[str, Any], configs: Sequence[Compiled]) -> Dict[
     name = parameter["name"]
     swizzles = {SWIZZLES[meta["swizzle"]] for _, meta in configs}
     if len(swizzles) > 1:
-        raise DeclarationError(f"descriptor '{name}' is swizzled by {' or '.join(sorted(swizzles))}, as its configs' boxes are of "
-                               "several widths: a bundle has one for all of them; list those of one width")
+        raise DeclarationError(f"descriptor '{name}' is swizzled by {' or '.join(sorted(swizzles))}, as its configs' boxes are "
+                               "of several widths: a bundle has one for all of them; list those of one width")
     if any(meta["fp4_padded"] or meta.get("is_im2col") for _, meta in configs):
         raise DeclarationError(f"descriptor '{name}' is of packed fp4 or im2col, which bundles do not have")
-    box = [_dimension(term, [(values, meta["block_size"][d]) for values, meta in configs]) for d, term in enumerate(parameter["box"])]
+    box = [_dimension(term, [(values, meta["block_size"][d]) for values, meta in configs])
+           for d, term in enumerate(parameter["box"])]
     if None in box:
-        raise DeclarationError(f"Triton cut the box of descriptor '{name}' in dimension {box.index(None)} for each config otherwise")
+        raise DeclarationError(f"Triton cut the box of descriptor '{name}' in dimension {box.index(None)} for each config "
+                               "otherwise")
     return {"l2_promotion": L2_PROMOTION, **parameter, "box": box, "swizzle": swizzles.pop()}
 
 
 def _dimension(term: Term, compiled: Sequence[Tuple[Dict[str, Any], int]]) -> Any:
-    """A term that has these values: the declared one, or at most what Triton cut it to, the width of a swizzle; else None."""
+    """A term that has these values: the declared one, or at most what Triton cut it to, a swizzle's width; else None."""
     most = max(size for _, size in compiled)
     for candidate in (term, least(term, most)):
         if all(number(candidate, values) == size for values, size in compiled):

@@ -107,7 +107,8 @@ class TritonKernel:
             if (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and
                     node.value.id in self.function.arg_names and node.attr in ("load", "store", "gather", "scatter")):
                 raise DeclarationError(f"kernel '{self.name}' takes '{node.value.id}' as a TensorDescriptor (TMA): declare "
-                                       f"descriptor('{node.value.id}_map', '{node.value.id}', [extents of its block]) behind the tensor")
+                                       f"descriptor('{node.value.id}_map', '{node.value.id}', [extents of its block]) behind "
+                                       "the tensor")
 
     def _defaults(self) -> Dict[str, Any]:
         """Of parameters that the declaration does not have."""
