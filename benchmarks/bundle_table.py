@@ -21,6 +21,7 @@ HALF = torch.float16
 
 
 def module_of(name):
+    sys.path.insert(0, str(folder / name))  # What its declaration is in.
     spec = importlib.util.spec_from_file_location(name, folder / name / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -34,10 +35,13 @@ def rand(*shape, dtype=HALF):
 def cases():
     """name -> (arguments of the bundle, arguments of the cuTile kernel, grid by config, torch's operator or None)"""
     x, w, y = rand(4096, 4096), rand(4096), rand(4096, 4096)
-    yield ("rms_norm", (x, w, y, 1e-5), lambda c: (x, w, y, 1e-5, c["TILE_N"]), lambda c: (4096,),
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    rows_of = lambda c: (4096 if c["ONE_ROW"] else min(4096, sms * c["occupancy"]),)  # noqa: E731
+    by_rows = lambda c: (c["TILE_N"], c["LOOP"], c["ONE_ROW"])  # noqa: E731
+    yield ("rms_norm", (x, w, y, 1e-5), lambda c: (x, w, y, 1e-5, *by_rows(c)), rows_of,
            lambda: torch.nn.functional.rms_norm(x, (4096,), w, 1e-5))
     f, g = rand(4096, 4096, dtype=torch.float32), rand(4096, 4096, dtype=torch.float32)
-    yield ("softmax", (f, g), lambda c: (f, g, c["TILE_N"]), lambda c: (4096,), lambda: torch.softmax(f, 1, out=g))
+    yield ("softmax", (f, g), lambda c: (f, g, *by_rows(c)), rows_of, lambda: torch.softmax(f, 1, out=g))
     both = rand(4096, 8192)
     yield ("silu_and_mul", (both, y), lambda c: (both, y, c["TILE_N"]), lambda c: (4096, ct.cdiv(4096, c["TILE_N"])), None)
     q, cos, sin = rand(4096, 32, 128), rand(4096, 64, dtype=torch.float32), rand(4096, 64, dtype=torch.float32)
@@ -46,25 +50,24 @@ def cases():
     tiles = lambda c: (ct.cdiv(4096, c["TILE_M"]), ct.cdiv(4096, c["TILE_N"]))  # noqa: E731
     constants = lambda c: (a, b, p, c["TILE_M"], c["TILE_N"], c["TILE_K"])  # noqa: E731
     yield "matmul", (a, b, p), constants, tiles, lambda: torch.mm(a, b, out=p)
-    sms = torch.cuda.get_device_properties(0).multi_processor_count
     yield ("persistent_matmul", (a, b, p), constants,
-           lambda c: (min(sms, tiles(c)[0] * tiles(c)[1]) * c["occupancy"],), lambda: torch.mm(a, b, out=p))
+           lambda c: (min(sms // c["num_ctas"], tiles(c)[0] * tiles(c)[1]) * c["occupancy"],), lambda: torch.mm(a, b, out=p))
 
 
 rows = []
 for name, arguments, constants, grid, operator in cases():
     module = module_of(name)
     kernel, declaration = getattr(module, name), getattr(module, name + "_bundle")
-    shape_fits = lambda c: all(4096 <= c[g["at_most"]] for g in declaration.guards if g.get("at_most") in c and g["dim"] == "N")  # noqa: E731
-    configs = [c for c in declaration.all_configs() if shape_fits(c)]
+    configs = [c for c in declaration.all_configs("tile") if c.get("LOOP", 1) or c["TILE_N"] >= 4096]
+    hints = lambda c: {name: c[name] for name in ("occupancy", "num_ctas") if name in c}  # noqa: E731
     tuned = tuneonce.TunedKernel(folder / name, store="memory")
     baseline = tuneonce.TunedKernel(folder / name, store="memory", mode="baseline_only")
     tuned(*arguments)
     baseline(*arguments)
     searched = ct.tune.exhaustive_search(configs, torch.cuda.current_stream(), grid, kernel, constants,
-                                         lambda c: {"occupancy": c["occupancy"]}, quiet=True)
+                                         hints, quiet=True)
     choice = searched.best.config
-    variant = kernel.replace_hints(occupancy=choice["occupancy"])
+    variant = kernel.replace_hints(**hints(choice))
     launches = {"tuned": lambda on: tuned(*arguments, stream=on), "baseline": lambda on: baseline(*arguments, stream=on),
                 "cutile_search": lambda on: ct.launch(on, grid(choice), variant, constants(choice))}
     if operator is not None:

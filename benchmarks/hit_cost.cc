@@ -206,7 +206,7 @@ void BM_HitNothing(benchmark::State& state) {
   RunHit(state, *GetBench().doing_nothing);
 }
 
-/// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 14 assumptions to check.
+/// A bundle's kernel: three tensors of rank 2, on a GPU 15 kernel parameters and 13 assumptions to check.
 void BM_BundleHitNothing(benchmark::State& state) {
   launch_nothing = true;
   Bench& bench = GetBench();

@@ -2,7 +2,8 @@
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 /// One tile of c.
-static void multiply_tile(int tile_m, int tile_n, const _Float16* a, const _Float16* b, _Float16* c, int m, int n, int k) {
+static void multiply_tile(int tile_m, int tile_n, const _Float16* a, const _Float16* b, _Float16* c, int m, int n,
+                          int k) {
   const int row_end = smaller((tile_m + 1) * TILE_M, m);
   const int col_begin = tile_n * TILE_N, cols = smaller(TILE_N, n - col_begin);
   for (int row = tile_m * TILE_M; row < row_end; ++row) {
@@ -15,11 +16,13 @@ static void multiply_tile(int tile_m, int tile_n, const _Float16* a, const _Floa
         for (int col = 0; col < cols; ++col) sums[col] += factor * static_cast<float>(b_row[col]);
       }
     }
-    for (int col = 0; col < cols; ++col) c[static_cast<long>(row) * n + col_begin + col] = static_cast<_Float16>(sums[col]);
+    for (int col = 0; col < cols; ++col)
+      c[static_cast<long>(row) * n + col_begin + col] = static_cast<_Float16>(sums[col]);
   }
 }
 
-static void matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c, int m, int n, int k) {
+static void matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c, int m, int n,
+                   int k) {
   multiply_tile(static_cast<int>(block.x), static_cast<int>(block.y), a, b, c, m, n, k);
 }
 TUNEONCE_CPU_KERNEL(matmul);

@@ -1,6 +1,6 @@
-// Rotary embedding in place, of half-precision x (t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads at
-// a time. For strides and alignments that the Tile IR is not for, and where there is no tileiras. Without cuda_fp16.h,
-// which is not everywhere that NVRTC is: a half is its bits.
+// Rotary embedding in place, of half-precision x (t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads
+// at a time. For strides and alignments that the Tile IR is not for, and where there is no tileiras. Without
+// cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
 __device__ inline float ToFloat(Half half) {

@@ -15,13 +15,21 @@ def rope(x, cos, sin, TILE_H: ct.Constant[int], HALF: ct.Constant[int]):
         ct.store(x, index=(token, block, 1), tile=ct.astype(high * c + low * s, x.dtype))
 
 
+def config(backend, TILE_H, occupancy):
+    return {"backend": backend, "TILE_H": TILE_H, "HALF": 64, "occupancy": occupancy}
+
+
 rope_bundle = Declaration(
-    dims=["T", "H", "D", "R"],
+    version="2", dims=["T", "H", "D", "R"],
     parameters=[tensor("x", "float16", ["T", "H", "D"], "inout"), tensor("cos", "float32", ["T", "R"]),
                 tensor("sin", "float32", ["T", "R"]), dim("T"), dim("H")],
-    axes={"TILE_H": [4, 8, 16], "HALF": [64]}, hint_axes={"occupancy": [1, 2, 4]},
-    baseline={"TILE_H": 8, "HALF": 64, "occupancy": 1},
-    guards=[{"dim": "R", "at_least": "HALF", "at_most": "HALF"}, {"dim": "D", "is": [[2, "R"]]}],
+    key=[{"dim": "T", "bucket": "next_pow2"}, {"dim": "H"}, {"dim": "R"}],
+    configs=[*(config("tile", h, occupancy) for h in (4, 8, 16) for occupancy in (1, 4, 8)),
+             *(config("cuda", h, 1) for h in (4, 8, 16))],
+    baseline=config("tile", 8, 1),
+    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    guards=[{"dim": "R", "is": "HALF"}, {"dim": "D", "is": [[2, "R"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["T", 1]]},
-    divisible={"H": 16, "D": 16, "R": 16}, cpu="rope.cpu.cc", work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
+    divisible={"H": 16, "D": 16, "R": 16}, cpu="rope.cpu.cc",
+    work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
     example={"dims": {"T": 4096, "H": 32, "D": 128, "R": 64}})

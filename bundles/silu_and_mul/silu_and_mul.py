@@ -15,11 +15,20 @@ def silu_and_mul(x, y, TILE_N: ct.Constant[int]):
     ct.scatter(y, (row, columns), ct.astype(silu * up, y.dtype), mask=inside)
 
 
+def config(backend, TILE_N, occupancy):
+    return {"backend": backend, "TILE_N": TILE_N, "occupancy": occupancy}
+
+
 silu_and_mul_bundle = Declaration(
-    dims=["M", "N", "N2"],
+    version="2", dims=["M", "N", "N2"],
     parameters=[tensor("x", "float16", ["M", "N2"]), tensor("y", "float16", ["M", "N"], "out"), dim("M"), dim("N")],
-    axes={"TILE_N": [512, 1024, 2048]}, hint_axes={"occupancy": [1, 2, 4]}, baseline={"TILE_N": 1024, "occupancy": 1},
+    key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
+    configs=[*(config("tile", n, occupancy) for n in (512, 1024, 2048) for occupancy in (1, 4, 8)),
+             *(config("cuda", n, 1) for n in (512, 1024, 2048, 8192))],
+    baseline=config("tile", 1024, 1),
+    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     guards=[{"dim": "N2", "is": [[2, "N"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["M", 1], ["N", {"axis": "TILE_N"}]]},
-    divisible={"N": 16, "N2": 16}, cpu="silu_and_mul.cpu.cc", work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
+    divisible={"N": 16, "N2": 16}, cpu="silu_and_mul.cpu.cc",
+    work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096, "N2": 8192}})

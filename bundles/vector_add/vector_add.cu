@@ -1,7 +1,8 @@
 // z = x + y, BLOCK elements per block of 256 threads; UNROLL loads are in flight per thread.
 constexpr int kThreads = 256;
 
-extern "C" __global__ void __launch_bounds__(kThreads) vector_add(const float* x, const float* y, float* z, long long n) {
+extern "C" __global__ void __launch_bounds__(kThreads)
+    vector_add(const float* x, const float* y, float* z, long long n) {
   const long long begin = static_cast<long long>(blockIdx.x) * BLOCK;
   const long long end = begin + BLOCK < n ? begin + BLOCK : n;
   for (long long i = begin + threadIdx.x; i < end; i += kThreads * UNROLL) {

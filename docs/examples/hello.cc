@@ -38,7 +38,7 @@ KernelDefinition RmsNorm() {
       .Key(KeyOf("M").NextPow2(), KeyOf("N"))  // All M up to the next power of two share one tune.
       .Space(space)
       .Grid(Grid::OneD({"M", 1}))
-      .AddVariant(TileIrFiles("rms_norm.{TILE}.any.tileir")
+      .AddVariant(TileIrFiles("rms_norm.{TILE}x0x1.any.tileir")  // Its form in which a tile is a row.
                       .Assuming({Aligned("x", 16), StrideIs("x", 1, 1), StrideDivisibleBy("x", 0, 8), Aligned("w", 16),
                                  StrideIs("w", 0, 1), Aligned("y", 16), StrideIs("y", 1, 1),
                                  StrideDivisibleBy("y", 0, 8), NoOverlap("x", "y"), NoOverlap("w", "y")}))

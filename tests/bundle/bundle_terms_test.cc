@@ -197,13 +197,16 @@ TEST_F(BundleTermsTest, AHintThatNoTargetTakesIsAnErrorAtLoad) {
   std::ifstream file(folder + "/manifest.json");
   const std::string good((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   for (const Case& each : cases) {
+    const std::string axes = "\"axes\": [", config = "{\"backend\": ";
+    const std::string name = std::string("{\"") + each.name + "\": " + each.value + ", ";
     std::string manifest = good;
-    const std::string axes = "\"axes\": [", baseline = "\"baseline\": {";
     manifest.insert(
         manifest.find(axes) + axes.size(),
         std::string("{\"name\": \"") + each.name + "\", \"kind\": \"hint\", \"values\": [" + each.value + "]}, ");
-    manifest.insert(manifest.find(baseline) + baseline.size(),
-                    std::string("\"") + each.name + "\": " + each.value + ", ");
+    for (std::size_t at = manifest.find(config); at != std::string::npos;
+         at = manifest.find(config, at + name.size())) {
+      manifest.replace(at, 1, name);  // Configs and baselines.
+    }
     Write("manifest.json", manifest);
     Status status = Bundle::Load(folder_.path()).status();
     EXPECT_FALSE(status.ok()) << each.name;

@@ -17,34 +17,7 @@
 namespace tuneonce {
 namespace {
 
-struct Shipped {
-  const char* name;
-  std::vector<std::string> variants;
-};
-const Shipped kShipped[] = {{"matmul", {"tile", "tile_any", "cuda", "cpu"}},
-                            {"persistent_matmul", {"tile", "tile_any", "cpu"}},
-                            {"rms_norm", {"tile", "tile_any", "cuda", "cpu"}},
-                            {"rope", {"tile", "tile_any", "cuda", "cpu"}},
-                            {"silu_and_mul", {"tile", "tile_any", "cpu"}},
-                            {"softmax", {"tile", "tile_any", "cpu"}},
-                            {"vector_add", {"cuda", "cpu"}}};
 std::string FolderOf(const std::string& name) { return std::string(TUNEONCE_BUNDLE_FOLDER) + "/" + name; }
-
-TEST(BundleTest, WhatIsShippedLoads) {
-  std::vector<std::string> names;
-  for (const auto& [name, variants] : kShipped) {
-    names.emplace_back(name);
-    Result<Bundle> bundle = Bundle::Load(FolderOf(name));
-    ASSERT_OK(bundle);
-    EXPECT_EQ(bundle->definition().name(), name);
-    std::vector<std::string> found;
-    for (const Variant& variant : bundle->definition().variants()) found.push_back(variant.name);
-    EXPECT_EQ(found, variants) << name;
-    EXPECT_TRUE(bundle->definition().space().baseline().has_value());
-    for (const std::string& dim : bundle->definition().dims()) EXPECT_EQ(bundle->example().dims.count(dim), 1u);
-  }
-  EXPECT_EQ(Bundle::Names(), names) << "a build finds what is shipped by name";
-}
 
 TEST(BundleTest, AnExampleMayHaveSmallerDimsForTheCpuDevice) {
   Result<Bundle> bundle = Bundle::Load(FolderOf("matmul"));

@@ -18,8 +18,9 @@ from cuda.tile.compilation import (CallingConvention, ConstantConstraint, Kernel
                                    ScalarConstraint, export_kernel)
 from tuneonce.export import kernel_spec  # noqa: E402
 from tuneonce.export.cutile import array_constraint  # noqa: E402
+from tuneonce.export.cutile_kernel import CutileKernel  # noqa: E402
 
-NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul")
+NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul", "vector_add")
 
 
 def declared(name):
@@ -27,7 +28,9 @@ def declared(name):
     kernel, _, declaration, _ = kernel_spec.find(f"{here}/../../bundles/{name}/{name}.py:{name}")
     parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(getattr(ct, p["dtype"]))
                   for p in declaration.parameters if p["kind"] != "dim"]
-    return kernel, parameters, [tuple(config.values()) for config in declaration.structural_configs()]
+    names = CutileKernel(kernel, name).names
+    configs = [tuple(v for n, v in config.items() if n in names) for config in declaration.structural_configs("tile")]
+    return kernel, parameters, configs
 
 
 KERNELS = {name: declared(name) for name in NAMES}

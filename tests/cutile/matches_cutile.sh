@@ -32,7 +32,8 @@ export tuneonce bin work
 # One structural config of each kernel with every set: what a hint does to the file does not depend on the tile's size.
 # The plain export is checked against clearing, too.
 count=0
-for name in rms_norm.1024 softmax.1024 silu_and_mul.512 rope.4x64 matmul.64x64x64 persistent_matmul.64x64x64; do
+for name in rms_norm.1024x0x1 rms_norm.1024x1x1 softmax.1024x0x0 silu_and_mul.512 rope.4x64 \
+            matmul.64x64x64 persistent_matmul.64x64x64 vector_add.1024; do
   plain=$work/$name.tileir
   for hints in "${hint_sets[@]}"; do
     check "$plain" "$hints"

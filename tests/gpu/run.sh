@@ -57,15 +57,34 @@ step_with_tileiras() { # NAME COMMAND...
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
-for bundle in vector_add rms_norm rope matmul; do
+for bundle in vector_add rms_norm softmax silu_and_mul rope matmul persistent_matmul; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
 done
-# Shapes that fit no tile.
-step "tune matmul, odd shape" "$bin/tuneonce" tune matmul --device cuda --shape M=1000 --shape N=777 --shape K=123 --quiet
-step "tune rms_norm, odd shape" "$bin/tuneonce" tune rms_norm --device cuda --shape M=33 --shape N=1001 --quiet
-step "tune rope, odd shape" "$bin/tuneonce" tune rope --device cuda --shape T=33 --shape H=5 --quiet
-step "tune vector_add, odd shape" "$bin/tuneonce" tune vector_add --device cuda --shape N=1000003 --quiet
+# Shapes that fit no tile, rows that no tile covers, one row.
+tune_at() { # BUNDLE DIM=EXTENT...
+  local bundle=$1 shape
+  local -a shapes=()
+  shift
+  for shape in "$@"; do shapes+=(--shape "$shape"); done
+  step "tune $bundle, $*" "$bin/tuneonce" tune "$bundle" --device cuda "${shapes[@]}" --quiet
+}
+for bundle in matmul persistent_matmul; do
+  tune_at "$bundle" M=1000 N=777 K=123
+  tune_at "$bundle" M=1 N=4001 K=4096
+  tune_at "$bundle" M=1 N=16384 K=4096
+done
+for bundle in rms_norm softmax; do
+  tune_at "$bundle" M=33 N=1001
+  tune_at "$bundle" M=4096 N=4001
+  tune_at "$bundle" M=4096 N=16384
+  tune_at "$bundle" M=1 N=16384
+done
+tune_at silu_and_mul M=4096 N=4001 N2=8002
+tune_at silu_and_mul M=1 N=16384 N2=32768
+tune_at rope T=33 H=5
+tune_at rope T=1 H=32
+tune_at vector_add N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda

@@ -280,7 +280,7 @@ class BackendTest : public TileKernelsTest {
   Result<TuningResult> Search(const SearchSpace& space) {
     KernelDefinition definition("softmax");
     definition.Parameters({In("x", {"M", "N"}), Out("y", {"M", "N"})}).Space(space);
-    std::string bytecode = *ReadFile(kernels_folder + "/softmax.1024.tileir");
+    std::string bytecode = *ReadFile(kernels_folder + "/softmax.1024x0x1.tileir");
     std::string ptx = *ReadFile(ptx_file);
     Variant tile;
     tile.name = "tile";

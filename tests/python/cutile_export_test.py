@@ -8,6 +8,9 @@ import sys
 import tempfile
 from typing import Any, Dict, Optional, Sequence
 
+import numpy as np
+
+import tuneonce
 from running import expect, run_tests
 from tuneonce.export import ConstantOf, Declaration, tensor, tensors
 
@@ -125,6 +128,27 @@ def test_constants_that_do_not_vary_are_no_axes():
     tuples = accepted(exported("axes={'TILE': [64]}, constants={'PAIR': (2, 3)}", SIGNATURE + ", PAIR: ct.Constant[tuple[int, int]]",
                                "tile = tile * PAIR[0]"))
     assert tuples.variants["tile"]["parameters"] == ["x", "y"]
+
+
+def test_a_workspace_is_an_array_of_one_dimension():
+    signature = "x, sums, y, TILE: ct.Constant[int]"
+    more = "ct.store(sums, index=(ct.bid(0),), tile=ct.reshape(ct.sum(tile, axis=1), (1,)))"
+    text = COPY.format(signature=signature, more=more, decorator="@ct.kernel", fields="axes={'TILE': [64]}, cpu='copy.cc'")
+    text = text.replace('tensor("y"', 'workspace("sums", "M", "float32"), tensor("y"').replace("scalar, tensor", "scalar, tensor, workspace")
+    source = """
+static void copy(const tuneonce_block& block, const float* x, float* sums, float* y) {
+  sums[block.x] = x[block.x], y[block.x] = sums[block.x];
+}
+TUNEONCE_CPU_KERNEL(copy);"""
+    each = accepted(Exported({"copy_kernel.py": text, "copy.cc": source}, "copy_kernel.py:copy"))
+    assert each.variants["tile"]["parameters"] == ["x", "sums", "sums_extent", "sums_stride", "y"], each.variants["tile"]["parameters"]
+    assert each.variants["cpu"]["parameters"] == ["x", "sums", "y"], "a plain pointer elsewhere"
+    assert each.manifest["parameters"][-2:] == [
+        {"name": "sums_extent", "kind": "derived", "value": "M", "dtype": "int32"},
+        {"name": "sums_stride", "kind": "derived", "value": 1, "dtype": "int32"}]
+    x, y = np.arange(5, dtype=np.float32).reshape(5, 1), np.zeros((5, 1), np.float32)
+    tuneonce.TunedKernel(each.root / "out", "cpu", store="memory")(x, y)
+    assert (x == y).all()
 
 
 def test_configs_are_taken_as_a_tuner_lists_them():

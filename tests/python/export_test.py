@@ -132,17 +132,45 @@ def test_constants_may_stand_anywhere():
         assert json.loads(pathlib.Path(out, "manifest.json").read_text())["variants"][0]["parameters"] == ["x", "y"]
 
 
+def function_of(file):
+    """Of Tile IR bytecode the functions, without what says where in which file they stood."""
+    data = file.read_bytes()
+
+    def number(at):
+        value = shift = 0
+        while True:
+            value |= (data[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 128:
+                return value, at
+
+    at = 12  # Behind the magic number and the version.
+    while data[at] != 0:
+        kind, (length, at) = data[at], number(at + 1)
+        if kind & 128:
+            alignment, at = number(at)
+            at += -at % alignment
+        if kind & 127 == 2:
+            return data[at:at + length]
+        at += length
+
+
 @needs_cutile
-def test_the_examples_declare_their_kernels_names():
-    import inspect
-    for file in sorted(folder.glob("*/*.py")):
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        kernel, declaration = getattr(module, file.stem), getattr(module, file.stem + "_bundle")
-        names = inspect.signature(kernel._pyfunc).parameters
-        declaration.check_names(file.stem, [n for n in names if n not in declaration.axes],
-                                declaration.names_of("tile", with_dims=False))
+def test_the_examples_are_what_the_exporter_makes_of_them():
+    """Code and manifests of bundles/, but for the variants in CUDA C++, which are written by hand, and Triton's, whose code
+    is another with each version."""
+    names = [each.name for each in sorted(folder.iterdir()) if (each / f"{each.name}.py").exists()]
+    assert len(names) == len(list(folder.glob("*/manifest.json"))), "each has a kernel in cuTile"
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", *(f"{folder}/{n}/{n}.py:{n}" for n in names), "-o", out],
+                       check=True, stdout=subprocess.DEVNULL)
+        for name in names:
+            made, shipped = (json.loads(pathlib.Path(at, name, "manifest.json").read_text()) for at in (out, folder))
+            variants = {v["name"]: v for v in shipped["variants"]}
+            assert made.pop("variants") == [variants[n] for n in ("tile", "tile_any", "cpu") if n in variants], name
+            assert made == {field: value for field, value in shipped.items() if field != "variants"}, name
+            for file in pathlib.Path(out, name).glob("*.tileir"):
+                assert function_of(file) == function_of(folder / name / file.name), f"{file.name}: export it anew"
 
 
 run_tests(globals(), sys.argv[2:])

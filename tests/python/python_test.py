@@ -89,8 +89,10 @@ def test_warmup_and_seal():
     kernel.warmup([{"M": 8, "N": 64}, (9, 64)], on_done=lambda done, error: seen.append((done, error)))
     assert seen == [(1, None), (2, None)], seen
     kernel.seal()
-    kernel(*soft_arguments(10, 64))
-    assert kernel.sealed_misses() == ["M=10, N=64, x:float32, y:float32"], kernel.sealed_misses()
+    kernel(*soft_arguments(12, 64))  # In the bucket of 9.
+    assert kernel.sealed_misses() == [], kernel.sealed_misses()
+    kernel(*soft_arguments(20, 64))
+    assert kernel.sealed_misses() == ["M<=32, N=64, x:float32, y:float32"], kernel.sealed_misses()
     assert kernel.counters()["sealed_misses"] == 1
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
     expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))

@@ -231,6 +231,31 @@ def test_global_scratch_is_a_workspace():
     assert Export("copied").manifest["parameters"][-1] == {"kind": "dim", "dim": "N", "dtype": "int32"}
 
 
+def test_tensor_descriptors_are_passed_as_a_map_extents_and_strides():
+    export = Export("mapped")
+    assert export.manifest is not None, export.error
+    parameters = {p["name"]: p for p in export.manifest["parameters"] if "name" in p}
+    taken = ["a_map", "a_map_extent_0", "a_map_extent_1", "a_map_stride_0", "a_map_stride_1"]
+    assert all(v["parameters"][:5] == taken and v["parameters"][-1] == "K" for v in export.variants.values()), export.variants
+    assert parameters["a_map"] == {"name": "a_map", "kind": "descriptor", "tensor": "a", "l2_promotion": "256B", "swizzle": "128B",
+                                   "box": ["TILE_M", "TILE_K"]}, parameters["a_map"]
+    assert parameters["b_desc"]["l2_promotion"] == "128B", "as Triton's own launches have it"
+    assert parameters["b_desc"]["box"] == ["TILE_K", {"min": [{"axis": "TILE_N"}, 64]}], "cut to the width of a swizzle"
+    assert parameters["a_map_extent_1"] == {"name": "a_map_extent_1", "kind": "derived", "value": "K", "dtype": "int32"}
+    assert parameters["a_map_stride_0"] == {"kind": "stride", "name": "a_map_stride_0", "tensor": "a", "dimension": 0, "dtype": "int64"}
+    for variant in export.variants.values():  # Without these there is no map.
+        assert {"tensor": "b", "aligned": 16} in variant["assumptions"]
+        assert {"tensor": "b", "dimension": 0, "stride_divisible_by": 8} in variant["assumptions"]
+    assert Export("mapped_and_pointed").variants["triton_sm90"]["parameters"][:3] == ["x", "x_map", "x_map_extent_0"]
+
+
+def test_tensor_descriptors_that_a_bundle_cannot_say_are_refused():
+    is_refused("mapped", "'mapped' takes the descriptor 'a_map', which devices of capability 80 have not: --capability 90",
+               options=["--capability", "80"])
+    is_refused("mapped_by_widths", "descriptor 'a_map' is swizzled by 128B or 64B, as its configs' boxes are of several widths")
+    is_refused("mapped_by_a_name", "the box of descriptor 'a_map' names 'TILE_X', which is no axis and no constant of the kernel")
+
+
 def test_where_back_ends_race_all_variants_are_of_one():
     export = Export("raced")
     assert [v["backend"] for v in export.variants.values()] == ["triton", "triton"], export.error
@@ -239,7 +264,7 @@ def test_where_back_ends_race_all_variants_are_of_one():
 
 def test_what_cannot_be_exported_is_refused_in_one_line():
     is_refused("summed", "resets 'y' before each run, as the kernel adds to what is there: declare it inout")
-    is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA)", "export a form of it that takes pointers")
+    is_refused("handed_a_descriptor", "takes 'x' as a TensorDescriptor (TMA): declare descriptor('x_map', 'x', [extents of its block])")
     is_refused("broken", "kernel 'broken' for sm_90, config {'BLOCK': 256}: ", "not_defined")
     is_refused("plain", "'plain' is no Triton kernel: no function under @triton.jit")
     is_refused("no_value", "has the constant 'BLOCK', which has no value: give it one in constants, or several in axes")

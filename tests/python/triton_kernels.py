@@ -2,7 +2,7 @@
 import triton
 import triton.language as tl
 
-from tuneonce.export import ConstantOf, Declaration, derived, dim, scalar, stride, tensor
+from tuneonce.export import ConstantOf, Declaration, derived, descriptor, dim, scalar, stride, tensor
 
 BY_ROWS = {"pattern": "tile_coverage", "tiles": [["M", 1]]}
 BY_BLOCK = {"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]}
@@ -233,3 +233,39 @@ no_axis, no_axis_bundle = copied, vectors(axes={"BLOCK": [256], "TILE": [1]})
 no_constant, no_constant_bundle = copied, vectors(axes={"BLOCK": [256]}, constants={"TILE": 1})
 raced, raced_bundle = copied, vectors(axes={"backend": ["tile", "triton"], "BLOCK": [256]},
                                       baseline={"backend": "triton", "BLOCK": 256})
+
+
+@triton.jit
+def mapped(a, b_desc, c, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):
+    m, n = tl.program_id(0) * TILE_M, tl.program_id(1) * TILE_N
+    total = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
+    for k in range(0, K, TILE_K):
+        total = tl.dot(a.load([m, k]), b_desc.load([k, n]), total)
+    c.store([m, n], total.to(tl.float16))
+
+
+def maps(depths=(64,), a_box=("TILE_M", "TILE_K")):
+    """A descriptor that is called as its tensor in the kernel, and one that has a name of its own."""
+    return Declaration(
+        dims=["M", "N", "K"],
+        parameters=[tensor("a", "float16", ["M", "K"]), descriptor("a_map", "a", a_box, l2_promotion="256B"),
+                    tensor("b", "float16", ["K", "N"]), descriptor("b_desc", "b", ["TILE_K", {"axis": "TILE_N"}]),
+                    tensor("c", "float16", ["M", "N"], "out"), descriptor("c_map", "c", ["TILE_M", "TILE_N"]), dim("K")],
+        axes={"TILE_M": [64, 128], "TILE_N": [64, 128], "TILE_K": list(depths)},
+        grid={"pattern": "tile_coverage", "tiles": [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]})
+
+
+mapped_bundle = maps()
+mapped_by_widths, mapped_by_widths_bundle = mapped, maps(depths=(32, 64))
+mapped_by_a_name, mapped_by_a_name_bundle = mapped, maps(a_box=("TILE_X", "TILE_K"))
+
+
+@triton.jit
+def mapped_and_pointed(x, x_map, y, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK
+    tl.store(y + at + tl.arange(0, BLOCK), x_map.load([at]) + tl.load(x))
+
+
+mapped_and_pointed_bundle = Declaration(
+    dims=["N"], parameters=[tensor("x", "float32", ["N"]), descriptor("x_map", "x", ["BLOCK"]), tensor("y", "float32", ["N"], "out")],
+    axes={"BLOCK": [128]}, grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]})

@@ -126,7 +126,7 @@ def bundles(report, make_trial):
              ("a folder", lambda path: path.mkdir()), ("a link to /dev/zero", lambda path: path.symlink_to("/dev/zero")),
              ("a link to itself", lambda path: path.symlink_to(path)), ("not UTF-8", lambda path: path.write_bytes(b'{"\xff":1}')),
              ("control characters", text('{"\\u001b[2J": 1}')),
-             ("a file outside of it", text(good.replace("rms_norm.1024.tileir", "../../../../../../etc/passwd")))]
+             ("a file outside of it", text(good.replace("rms_norm.1024x0x1.tileir", "../../../../../../etc/passwd")))]
     for i, (name, make) in enumerate(cases):
         trial = make_trial(f"bundle-{i}")
         bundle = trial.folder / "bundle"

@@ -102,6 +102,27 @@ inline void RopeFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+inline void SoftmaxFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* x = tensors[0].data() + i * n;
+    const double largest = *std::max_element(x, x + n);
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += std::exp(x[j] - largest);
+    for (std::size_t j = 0; j < n; ++j) tensors[1][i * n + j] = std::exp(x[j] - largest) / sum;
+  }
+}
+
+inline void SiluAndMulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const double gate = tensors[0][i * 2 * n + j];
+      tensors[1][i * n + j] = gate / (1 + std::exp(-gate)) * tensors[0][i * 2 * n + n + j];
+    }
+  }
+}
+
 inline void VectorAddFormula(const Extents&, Tensors& tensors) {
   for (std::size_t i = 0; i < tensors[2].size(); ++i) tensors[2][i] = tensors[0][i] + tensors[1][i];
 }
@@ -122,15 +143,33 @@ inline std::string CaseName(const FormulaCase& of) {
   return name;
 }
 
-/// At shapes that fit the tiles, and at odd ones. A half has 11 bits.
+/// At shapes that fit the tiles, and at odd ones: one row, rows that no tile covers, extents that nothing divides. A
+/// half has 11 bits.
 inline std::vector<FormulaCase> FormulaCases() {
   constexpr double kHalf = 2e-3;
   return {{"matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
           {"matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
+          {"matmul", {{"M", 1}, {"N", 256}, {"K", 4001}}, MatmulFormula, 2 * kHalf, {}},
+          {"persistent_matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
+          {"persistent_matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
+          {"persistent_matmul", {{"M", 1}, {"N", 4001}, {"K", 128}}, MatmulFormula, kHalf, {}},
           {"rms_norm", {{"M", 64}, {"N", 1024}}, RmsNormFormula, kHalf, {kEpsilon}},
           {"rms_norm", {{"M", 37}, {"N", 301}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"rms_norm", {{"M", 700}, {"N", 4001}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"rms_norm", {{"M", 1}, {"N", 16384}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"rms_norm", {{"M", 3}, {"N", 40008}}, RmsNormFormula, kHalf, {kEpsilon}},
+          {"softmax", {{"M", 64}, {"N", 1024}}, SoftmaxFormula, 1e-6, {}},
+          {"softmax", {{"M", 37}, {"N", 301}}, SoftmaxFormula, 1e-6, {}},
+          {"softmax", {{"M", 700}, {"N", 4001}}, SoftmaxFormula, 1e-6, {}},
+          {"softmax", {{"M", 1}, {"N", 16384}}, SoftmaxFormula, 1e-6, {}},
+          {"softmax", {{"M", 3}, {"N", 40004}}, SoftmaxFormula, 1e-6, {}},
+          {"silu_and_mul", {{"M", 64}, {"N", 1024}, {"N2", 2048}}, SiluAndMulFormula, kHalf, {}},
+          {"silu_and_mul", {{"M", 3}, {"N", 4001}, {"N2", 8002}}, SiluAndMulFormula, kHalf, {}},
+          {"silu_and_mul", {{"M", 1}, {"N", 16384}, {"N2", 32768}}, SiluAndMulFormula, kHalf, {}},
           {"rope", {{"T", 64}, {"H", 16}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
           {"rope", {{"T", 17}, {"H", 5}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+          {"rope", {{"T", 1}, {"H", 32}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+          {"vector_add", {{"N", 1}}, VectorAddFormula, 1e-6, {}},
           {"vector_add", {{"N", 65536}}, VectorAddFormula, 1e-6, {}},
           {"vector_add", {{"N", 100001}}, VectorAddFormula, 1e-6, {}}};
 }

@@ -2,7 +2,8 @@ from tuneonce.export import ConstantOf, Declaration, scalar, tensor
 
 bundle = Declaration(
     dims=["B", "H", "S", "D", "R"],
-    parameters=[tensor("Q", "float16", ["B", "H", "D"]), tensor("QPE", "float16", ["B", "H", "R"]), tensor("K", "float16", ["B", "S", "D"]),
+    parameters=[tensor("Q", "float16", ["B", "H", "D"]), tensor("QPE", "float16", ["B", "H", "R"]),
+                tensor("K", "float16", ["B", "S", "D"]),
                 tensor("V", "float16", ["B", "S", "D"]), tensor("KPE", "float16", ["B", "S", "R"]),
                 tensor("Out", "float16", ["B", "H", "D"], "out"), tensor("L", "float32", ["B", "H"], "out"),
                 scalar("sm_scale", "float32", warmup=0.04)],

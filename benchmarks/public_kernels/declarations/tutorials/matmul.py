@@ -7,4 +7,5 @@ bundle = Declaration(
                 *(stride(f"{x}_ptr", i, name=f"stride_{x}{n}") for x, dims in (("a", "mk"), ("b", "kn"), ("c", "mn"))
                   for i, n in enumerate(dims))],
     constants={"ACTIVATION": ""},
-    grid={"pattern": "fixed", "blocks": [{"product": [{"ceil_div": ["M", "BLOCK_SIZE_M"]}, {"ceil_div": ["N", "BLOCK_SIZE_N"]}]}]})
+    grid={"pattern": "fixed",
+          "blocks": [{"product": [{"ceil_div": ["M", "BLOCK_SIZE_M"]}, {"ceil_div": ["N", "BLOCK_SIZE_N"]}]}]})

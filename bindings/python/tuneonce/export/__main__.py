@@ -95,7 +95,7 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if arguments.language == "cutile":
         from tuneonce.export import cutile
-        exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
+        declaration, exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
         declaration, exported = triton.export(kernel, name, declaration, folder, capabilities,

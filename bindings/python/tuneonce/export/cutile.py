@@ -2,10 +2,11 @@
 import dataclasses
 import math
 import pathlib
-from typing import Any, Dict, List
+from types import FunctionType
+from typing import Any, Dict, List, Tuple
 
 from tuneonce.export import constants
-from tuneonce.export.cutile_kernel import CutileKernel
+from tuneonce.export.cutile_kernel import CutileKernel, array_parts
 from tuneonce.export.declaration import DTYPE_BYTES, Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -13,6 +14,8 @@ from tuneonce.export.declaration_error import DeclarationError
 TYPES = {"bool": "bool_", "float8_e4m3": "float8_e4m3fn"}
 # What cuTile's own launches look whether it divides an extent.
 EXTENT_DIVISOR = 16
+# Workspaces are allocated on their own.
+WORKSPACE_ALIGNMENT = 256
 
 
 def dtype_of(name: str) -> Any:
@@ -39,10 +42,19 @@ def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisi
                            base_addr_divisible_by=alignment)
 
 
+def workspace_constraint(parameter: Dict[str, Any]) -> Any:
+    """A workspace as an array of one dimension."""
+    import cuda.tile as ct
+    from cuda.tile.compilation import ArrayConstraint
+    return ArrayConstraint(dtype_of(parameter["dtype"]), 1, index_dtype=ct.int32, stride_lower_bound_incl=0,
+                           alias_groups=(), may_alias_internally=False, stride_constant=[1], stride_divisible_by=[1],
+                           shape_divisible_by=[1], base_addr_divisible_by=WORKSPACE_ALIGNMENT)
+
+
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,
-           bytecode_version: str) -> List[Dict[str, Any]]:
-    """Writes the bytecode into `folder`. Returns the manifest's variants: for each of the extents that are constants the
-    preferred one first."""
+           bytecode_version: str) -> Tuple[Declaration, List[Dict[str, Any]]]:
+    """Writes the bytecode into `folder`. Returns the declaration, with what cuTile passes of workspaces beside their
+    addresses, and the manifest's variants: for each of the extents that are constants the preferred one first."""
     cutile_kernel = CutileKernel(kernel, name)
     cutile_kernel.check(declaration)
     variants = []
@@ -52,7 +64,9 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         of_extents = dataclasses.replace(declaration, divisible=divisible)
         for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
             variants.append(Export(cutile_kernel, of_extents, variant, is_divisible, extents).write(folder, bytecode_version))
-    return variants
+    workspaces = [p for p in declaration.parameters if p["kind"] == "workspace" and p["name"] in cutile_kernel.names]
+    parts = [part for each in workspaces for part in array_parts(each)]
+    return dataclasses.replace(declaration, more_parameters=parts), variants
 
 
 @dataclasses.dataclass
@@ -86,6 +100,8 @@ class Export:
         parameter = self.declaration.parameter(argument)
         if parameter["kind"] == "tensor":
             return array_constraint(self.declaration, parameter, self.divisible, self.extents)
+        if parameter["kind"] == "workspace":
+            return workspace_constraint(parameter)
         return ScalarConstraint(dtype_of(parameter["dtype"]))
 
     def write_config(self, config: Dict[str, Any], file: pathlib.Path, bytecode_version: str) -> None:
@@ -107,16 +123,26 @@ class Export:
             raise DeclarationError(f"cuTile does not compile kernel '{self.kernel.name}' with {values}: "
                                    f"{self.kernel.in_one_line(error)}") from error
 
+    def kernel_configs(self) -> List[Dict[str, Any]]:
+        """One per file: without axes that only other back ends or a grid have, unless a constant may follow from them."""
+        computed = any(isinstance(c, FunctionType) for c in self.declaration.constants.values())
+        configs: List[Dict[str, Any]] = []
+        for config in self.declaration.structural_configs("tile"):
+            known = {n: v for n, v in config.items() if computed or n in self.kernel.names}
+            if known not in configs:
+                configs.append(known)
+        return configs
+
     def write(self, folder: pathlib.Path, bytecode_version: str) -> Dict[str, Any]:
         infix = (".any" if self.variant == "tile_any" else "") + self.suffix.replace("_", ".")
         artifacts = []
-        for config in self.declaration.structural_configs("tile"):
+        for config in self.kernel_configs():
             values = ["x".join(str(v) for v in config.values())] if config else []
             file = folder / (".".join([self.kernel.name, *values]) + infix + ".tileir")
             self.write_config(config, file, bytecode_version)
             artifacts.append({"config": config, "file": file.name})
         result = {"name": self.variant + self.suffix, "source": "tile_ir", "symbol": self.kernel.name,
-                  "parameters": self.kernel.taken(self.declaration),
+                  "parameters": self.kernel.passed(self.declaration),
                   "grid": self.declaration.grids.get("tile", self.declaration.grid), "assumptions": self.assumptions(),
                   "artifacts": artifacts}
         options = self.kernel.options()

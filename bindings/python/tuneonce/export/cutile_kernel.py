@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence
 
 from tuneonce.export.config_list import HINTS
 from tuneonce.export.constants import ConstantOf
-from tuneonce.export.declaration import Declaration
+from tuneonce.export.declaration import Declaration, derived
 from tuneonce.export.declaration_error import DeclarationError
 
 # Where wrappers keep what they wrap.
@@ -37,6 +37,11 @@ def axes_in(value: Any) -> List[str]:
     if isinstance(value, dict):
         return ([value["axis"]] if isinstance(value.get("axis"), str) else []) + axes_in(list(value.values()))
     return [name for each in value for name in axes_in(each)] if isinstance(value, (list, tuple)) else []
+
+
+def array_parts(workspace: Dict[str, Any]) -> List[Dict[str, Any]]:
+    """What an array of cuTile's has beside its address: a workspace's extent and stride."""
+    return [derived(f"{workspace['name']}_extent", workspace["elements"]), derived(f"{workspace['name']}_stride", 1)]
 
 
 class CutileKernel:
@@ -74,6 +79,12 @@ class CutileKernel:
         decide = {c.dim for c in declaration.constants.values() if isinstance(c, ConstantOf)}  # Scalars, too: not passed on.
         names = [(p, p.get("name", p.get("dim"))) for p in declaration.parameters]
         return [n for p, n in names if n.lower() in own or (p["kind"] in ("tensor", "scalar") and n not in decide)]
+
+    def passed(self, declaration: Declaration) -> List[str]:
+        """`taken` in the manifest's names: a workspace is an array of one dimension, by cuTile's convention."""
+        parts = {p["name"]: [p["name"], *(part["name"] for part in array_parts(p))]
+                 for p in declaration.parameters if p["kind"] == "workspace"}
+        return [part for name in self.taken(declaration) for part in parts.get(name, [name])]
 
     def check(self, declaration: Declaration) -> None:
         """Raises DeclarationError unless the declaration says all of the kernel's parameters, and of nothing else."""

@@ -144,6 +144,7 @@ class Declaration:
         overrides it.
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
+    more_parameters: what an exporter adds that only its own kernels take.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -173,6 +174,7 @@ class Declaration:
     target_filters: Sequence[Dict[str, Any]] = ()
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    more_parameters: Sequence[Dict[str, Any]] = ()
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -307,7 +309,7 @@ class Declaration:
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
             result["key"] = self.key
-        result["parameters"] = list(self.parameters)
+        result["parameters"] = [*self.parameters, *self.more_parameters]
         result["axes"] = axes
         if self.configs is not None:
             result["configs"] = self.all_configs()
@@ -325,10 +327,15 @@ class Declaration:
         return {**variant, **{field: value for field, value in chosen.items() if value is not None}}
 
     def cpu_variant(self, name: str, source: pathlib.Path) -> Dict[str, Any]:
-        """The variant for the CPU device; `source` was copied into the bundle."""
-        return {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
-                "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
-                "artifacts": [{"file": source.name}]}
+        """The variant for the CPU device; `source` was copied into the bundle. Where back ends race, it stands for the
+        baseline's, or the first, unless the axis has a `cpu`."""
+        result = {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
+                  "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
+                  "artifacts": [{"file": source.name}]}
+        backends = self.axes.get("backend", ())
+        if backends and "cpu" not in backends:
+            result["backend"] = next((c["backend"] for c in self.single_configs()), backends[0])
+        return result
 
 
 DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,

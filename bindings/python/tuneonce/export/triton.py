@@ -1,5 +1,6 @@
 """From a Triton kernel to PTX or a cubin by Triton's ahead-of-time compiler, one file per config (PyPI: triton, 3.4 or newer; no
 GPU is needed)."""
+import dataclasses
 import os
 import pathlib
 from typing import Any, Dict, List, Sequence, Tuple
@@ -7,7 +8,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import triton
 from triton.backends import backends
 
-from tuneonce.export import constants
+from tuneonce.export import constants, triton_descriptor
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_artifacts import Artifacts, CompileError
@@ -50,5 +51,18 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         else:
             variants += [{**each.variant(folder, source, suffix), "targets": each.targets(capabilities)}
                          for each, suffix in ((usual, ""), (general, "any"))]
+    declaration = with_descriptors(kernel_of.declaration, [each for pair in pairs for each in pair])
     scratch = max(each.scratch_bytes for pair in pairs for each in pair)
-    return (with_scratch(kernel_of.declaration, scratch) if scratch else kernel_of.declaration), variants
+    return (with_scratch(declaration, scratch) if scratch else declaration), variants
+
+
+def with_descriptors(declaration: Declaration, artifacts: Sequence[Artifacts]) -> Declaration:
+    """The declaration with its descriptors as Triton's code wants them, and what is passed behind each."""
+    parameters, more = [], []
+    for parameter in declaration.parameters:
+        configs = [row for each in artifacts for row in each.descriptors().get(parameter.get("name", ""), [])]
+        if configs:
+            more += triton_descriptor.passed_behind(parameter, declaration)
+            parameter = triton_descriptor.as_compiled(parameter, configs)
+        parameters.append(parameter)
+    return dataclasses.replace(declaration, parameters=parameters, more_parameters=[*declaration.more_parameters, *more])

@@ -7,7 +7,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from tuneonce.export import config_list
+from tuneonce.export import config_list, triton_descriptor
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_kernel import OPTIONS, TritonKernel
 from tuneonce.export.triton_scratch import SCRATCH
@@ -49,13 +49,17 @@ class Artifacts:
         by_name = {p.get("name", p.get("dim")): p for p in declaration.parameters}
         arguments = [n for n in function.arg_names if n not in values]
         known = {n.lower() for n in values}
-        names = [n for n in declaration.names_of("triton", with_dims=True) if n.lower() not in known]
-        declaration.check_names(self._kernel.name, arguments, names)
+        names = [n for n in triton_descriptor.names_of(declaration, arguments) if n.lower() not in known]
+        described = triton_descriptor.arguments_of(declaration, arguments)
+        declaration.check_names(self._kernel.name, arguments, [described.get(n, n) for n in names])
         self._taken = [by_name[n] for n in names]
         signature, attributes = {n: "constexpr" for n in function.arg_names}, {}
         fixed = {(function.arg_names.index(n),): v for n, v in values.items() if n in function.arg_names}
         for argument, parameter in zip(arguments, self._taken):
             index = (function.arg_names.index(argument),)
+            if parameter["kind"] == "descriptor":
+                signature[argument] = self._descriptor_type(parameter, values)
+                continue
             if self._specialization.is_one(parameter):
                 fixed[index] = 1
                 continue
@@ -72,6 +76,33 @@ class Artifacts:
             self._kernel.check_descriptors()
             raise CompileError(f"{where}: {said(error)}") from None
         return check_launchable(compiled, where)
+
+    def _descriptor_type(self, parameter: Dict[str, Any], values: Dict[str, Any]) -> str:
+        if self._capability < triton_descriptor.FIRST_WITH_MAPS:
+            raise DeclarationError(f"kernel '{self._kernel.name}' takes the descriptor '{parameter['name']}', which devices of "
+                                   f"capability {self._capability} have not: --capability {triton_descriptor.FIRST_WITH_MAPS}")
+        dtype = self._kernel.declaration.parameter(parameter["tensor"])["dtype"]
+        return triton_descriptor.type_of(parameter, TYPES[dtype], values)
+
+    def descriptors(self) -> Dict[str, List[triton_descriptor.Compiled]]:
+        """By name of a descriptor: what it is in each config."""
+        names = [p["name"] for p in self._taken if p["kind"] == "descriptor"]
+        rows: Dict[str, List[triton_descriptor.Compiled]] = {name: [] for name in names}
+        for config, compiled in self._code:
+            for name, meta in zip(names, compiled.metadata.tensordesc_meta if names else ()):
+                rows[name].append((self._kernel.values(config, self._extents), meta))
+        return rows
+
+    def _passed(self) -> List[str]:
+        """Names of the kernel's parameters but the constants, as the manifest has them."""
+        passed: List[str] = []
+        for parameter in self._taken:
+            if self._specialization.is_one(parameter):
+                continue
+            passed.append(parameter.get("name", parameter.get("dim")))
+            if parameter["kind"] == "descriptor":
+                passed += [p["name"] for p in triton_descriptor.passed_behind(parameter, self._kernel.declaration)]
+        return passed
 
     def add(self, config: Dict[str, Any], compiled: Any) -> None:
         known = {n: v for n, v in config.items() if self._kernel.is_known(n)}
@@ -97,7 +128,7 @@ class Artifacts:
         """Writes its files. Returns the manifest's variant but for its targets, its name with `suffix`."""
         declaration = self._kernel.declaration
         suffixes = [*(f"{dim}{extent}" for dim, extent in self._extents.items()), *([suffix] if suffix else [])]
-        taken = [p.get("name", p.get("dim")) for p in self._taken if not self._specialization.is_one(p)]
+        taken = self._passed()
         artifacts = []
         for number, (config, compiled) in enumerate(self._code):
             values = "x".join(str(v) for v in config.values())

@@ -106,8 +106,9 @@ class TritonKernel:
         for node in ast.walk(self.function.parse()):
             if (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and
                     node.value.id in self.function.arg_names and node.attr in ("load", "store", "gather", "scatter")):
-                raise DeclarationError(f"kernel '{self.name}' takes '{node.value.id}' as a TensorDescriptor (TMA), which bundles "
-                                       "cannot pass to Triton's code: export a form of it that takes pointers")
+                raise DeclarationError(f"kernel '{self.name}' takes '{node.value.id}' as a TensorDescriptor (TMA): declare "
+                                       f"descriptor('{node.value.id}_map', '{node.value.id}', [extents of its block]) behind "
+                                       "the tensor")
 
     def _defaults(self) -> Dict[str, Any]:
         """Of parameters that the declaration does not have."""

@@ -12,7 +12,7 @@ def with_scratch(declaration: Declaration, bytes_per_program: int) -> Declaratio
     """The declaration with a workspace for as many programs as its grid has at most."""
     programs = programs_of(declaration.grids.get("triton", declaration.grid))
     scratch = workspace(SCRATCH, {"product": [bytes_per_program, *programs]} if programs else bytes_per_program)
-    return dataclasses.replace(declaration, parameters=[*declaration.parameters, scratch])
+    return dataclasses.replace(declaration, more_parameters=[*declaration.more_parameters, scratch])
 
 
 def programs_of(grid: Dict[str, Any]) -> List[Term]:

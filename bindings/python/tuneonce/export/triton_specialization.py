@@ -1,6 +1,7 @@
 """What Triton's own JIT compiles for beside types: arguments divisible by 16, integers equal to 1."""
 from typing import Any, Dict, List, Optional, Sequence
 
+from tuneonce.export import triton_descriptor
 from tuneonce.export.declaration import Declaration
 
 # Of addresses in bytes, of integers in themselves: the only divisor that Triton's JIT knows.
@@ -71,6 +72,8 @@ class Specialization:
             divisor = self.divisor_of(parameter)
             if self.is_one(parameter):
                 result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"], "stride": 1})
+            elif parameter["kind"] == "descriptor":
+                result += triton_descriptor.assumptions(parameter, self._declaration)
             elif divisor == 1:
                 continue
             elif parameter["kind"] == "tensor":

@@ -1,0 +1,22 @@
+"""C = A B for A (M, K), B (K, N), C (M, N), summed in float32: grid (ceil(M / TILE_M), ceil(N / TILE_N))."""
+import triton
+import triton.language as tl
+
+from matmul_declared import matmul_bundle  # noqa: F401
+
+
+@triton.jit
+def matmul(a, b, c, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):
+    rows = (tl.program_id(0) * TILE_M + tl.arange(0, TILE_M))[:, None]
+    columns = (tl.program_id(1) * TILE_N + tl.arange(0, TILE_N))[None, :]
+    inner = tl.arange(0, TILE_K)
+    a_tile = a + rows.to(tl.int64) * K + inner[None, :]
+    b_tile = b + inner[:, None].to(tl.int64) * N + columns
+    total = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
+    for k in range(0, K, TILE_K):
+        a_values = tl.load(a_tile, mask=(rows < M) & (inner[None, :] < K - k), other=0.0)
+        b_values = tl.load(b_tile, mask=(inner[:, None] < K - k) & (columns < N), other=0.0)
+        total = tl.dot(a_values, b_values, total)
+        a_tile += TILE_K
+        b_tile += TILE_K * N
+    tl.store(c + rows.to(tl.int64) * N + columns, total.to(tl.float16), mask=(rows < M) & (columns < N))

@@ -1,0 +1,155 @@
+// The bundles that are shipped: which back ends each has, and that they follow our own advice (docs/spaces.md,
+// docs/pitfalls.md). What they compute: tests/runtime/bundle_formula_test.cc, on a GPU tests/gpu/bundle_gpu_test.cc.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "testing/device_test.h"
+#include "testing/targets.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::CpuTarget;
+using testing::Sm;
+
+struct Shipped {
+  const char* name;
+  std::vector<std::string> variants;
+  std::set<std::string> racing_on_90;  ///< Values of the axis `backend`.
+  bool has_clusters = false;           ///< num_ctas = 2, where that is legal.
+};
+void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
+const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behind_tile", "cpu"};
+/// Its one extent is a bucket, so that nothing is assumed of it.
+const std::vector<std::string> kVectors = {"tile", "cuda", "cuda_behind_tile", "cpu"};
+/// The multiplication of matrices is no match for CUDA C++ without tensor cores: there Triton's code races, too.
+const std::vector<std::string> kByThree = {"tile", "tile_any",         "triton_sm90", "triton_sm90_any",
+                                           "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<Shipped> kShipped = {{"matmul", kByThree, {"tile", "triton", "cuda"}, true},
+                                       {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, true},
+                                       {"rms_norm", kByTwo, {"tile", "cuda"}},
+                                       {"rope", kByTwo, {"tile", "cuda"}},
+                                       {"silu_and_mul", kByTwo, {"tile", "cuda"}},
+                                       {"softmax", kByTwo, {"tile", "cuda"}},
+                                       {"vector_add", kVectors, {"tile", "cuda"}}};
+
+class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
+ protected:
+  void SetUp() override {
+    Result<Bundle> bundle = Bundle::Load(std::string(TUNEONCE_BUNDLE_FOLDER) + "/" + GetParam().name);
+    ASSERT_OK(bundle);
+    bundle_.emplace(*std::move(bundle));
+  }
+  const KernelDefinition& definition() const { return bundle_->definition(); }
+  std::vector<Config> ConfigsOn(const Target& target) const {
+    Result<std::vector<Config>> configs = definition().space().Enumerate(target);
+    EXPECT_OK(configs);
+    return configs.ok() ? *configs : std::vector<Config>();
+  }
+  static std::string BackendOf(const Config& config) { return std::get<std::string>(*config.Find("backend")); }
+  static std::int64_t HintOf(const Config& config, const char* hint) {
+    return std::get<std::int64_t>(*config.Find(hint));
+  }
+
+  std::optional<Bundle> bundle_;
+};
+
+TEST_P(ShippedBundleTest, LoadsWithItsBackEnds) {
+  EXPECT_EQ(definition().name(), GetParam().name);
+  std::vector<std::string> found;
+  for (const Variant& variant : definition().variants()) found.push_back(variant.name);
+  EXPECT_EQ(found, GetParam().variants);
+  for (const std::string& dim : definition().dims()) EXPECT_EQ(bundle_->example().dims.count(dim), 1u) << dim;
+}
+
+TEST_P(ShippedBundleTest, SeveralBackEndsRaceAndTheSpaceIsSmall) {
+  std::set<std::string> racing;
+  for (const Config& config : ConfigsOn(Sm(90))) racing.insert(BackendOf(config));
+  EXPECT_EQ(racing, GetParam().racing_on_90);
+  EXPECT_LE(ConfigsOn(Sm(90)).size(), static_cast<std::size_t>(SearchSpace::kDefaultMaxConfigs));
+  EXPECT_EQ(definition().space().max_configs(), SearchSpace::kDefaultMaxConfigs) << "no more were asked for";
+  for (const Config& config : ConfigsOn(Sm(80))) EXPECT_NE(BackendOf(config), "triton") << "its code is for 9.0 alone";
+  for (const Config& config : ConfigsOn(CpuTarget())) EXPECT_EQ(BackendOf(config), "tile") << "what stands for them";
+}
+
+TEST_P(ShippedBundleTest, ClustersAreTriedWhereTheyAreLegal) {
+  auto clusters = [&](const Target& target) {
+    std::vector<Config> configs = ConfigsOn(target);
+    return std::count_if(configs.begin(), configs.end(), [](const Config& config) {
+      return config.Find("num_ctas") != nullptr && HintOf(config, "num_ctas") > 1;
+    });
+  };
+  EXPECT_EQ(clusters(Sm(90)) > 0, GetParam().has_clusters);
+  EXPECT_EQ(clusters(Sm(100)) > 0, GetParam().has_clusters);
+  EXPECT_EQ(clusters(Sm(80)) + clusters(Sm(89)) + clusters(Sm(120)) + clusters(CpuTarget()), 0);
+}
+
+TEST_P(ShippedBundleTest, WhatComesInAnyNumberIsABucketAndTheRestIsExact) {
+  ASSERT_FALSE(definition().key().empty());
+  EXPECT_EQ(definition().key().front().name, definition().dims().front()) << "tokens, rows, elements";
+  EXPECT_EQ(definition().key().front().Round(700), 1024);
+  for (std::size_t i = 1; i < definition().key().size(); ++i) EXPECT_EQ(definition().key()[i].Round(700), 700);
+}
+
+/// Or a launch in the bucket would run the baseline, where its tuned code was compiled for other extents.
+TEST_P(ShippedBundleTest, NoCodeIsForSomeExtentsOfABucketOnly) {
+  const std::string bucket = definition().dims().front();
+  for (const Variant& variant : definition().variants()) {
+    for (const Assumption& assumption : variant.assumptions) {
+      if (assumption.kind != Assumption::Kind::kExtentDivisibleBy) continue;
+      const Parameter& tensor = definition().parameters()[*definition().FindParameter(assumption.tensor)];
+      EXPECT_NE(tensor.dims[static_cast<std::size_t>(assumption.dimension)], bucket) << variant.name;
+    }
+  }
+}
+
+TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
+  for (std::int64_t extent : {1, 7, 64, 4001, 16384, 100003}) {
+    for (const Target& target : {Sm(75), Sm(80), Sm(90), Sm(120), CpuTarget()}) {
+      SCOPED_TRACE(target.name() + ", " + std::to_string(extent));
+      Problem problem;
+      problem.target = target;
+      problem.dims = Dims(definition().dims().size());
+      for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) {
+        const std::string& dim = definition().dims()[static_cast<std::size_t>(i)];
+        problem.dims[Dim{i}] = dim == "N2" ? 2 * extent : dim == "R" ? 64 : dim == "D" ? 128 : extent;
+      }
+      Result<std::optional<Config>> baseline = definition().space().BaselineFor(problem);
+      ASSERT_OK(baseline);
+      ASSERT_TRUE(baseline->has_value());
+      Result<std::vector<Config>> configs = definition().space().Enumerate(target, &problem);
+      ASSERT_OK(configs);
+      EXPECT_EQ(std::count(configs->begin(), configs->end(), **baseline), 1);
+    }
+  }
+}
+
+/// Behind code that assumes alignment, strides or extents, or that needs a compiler that is not everywhere, stands code
+/// of the same back end that does not.
+TEST_P(ShippedBundleTest, WhatTheBaselinesBackEndDoesNotSuitRunsAllTheSame) {
+  const std::string backend = BackendOf(*definition().space().baseline());
+  const Variant* last = nullptr;
+  for (const Variant& variant : definition().variants()) {
+    if (variant.BackendName() == backend && (!variant.runs_on || variant.runs_on(Sm(75)))) last = &variant;
+  }
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->name, "cuda_behind_tile");
+  for (const Assumption& assumption : last->assumptions) {
+    EXPECT_EQ(assumption.kind, Assumption::Kind::kNoOverlap) << assumption.tensor;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedBundleTest, ::testing::ValuesIn(kShipped),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+TEST(ShippedBundlesTest, ABuildFindsThemAllByName) {
+  std::vector<std::string> names;
+  for (const Shipped& shipped : kShipped) names.emplace_back(shipped.name);
+  EXPECT_EQ(Bundle::Names(), names);
+}
+
+}  // namespace
+}  // namespace tuneonce
