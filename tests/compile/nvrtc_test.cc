@@ -64,7 +64,8 @@ TEST_F(NvrtcTest, TheToolkitsHeadersAreFoundWithoutAWord) {
   Result<Artifact> artifact = Compile(KernelSource::CudaCpp(R"(
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
-extern "C" __global__ void half_one(__half* x, __nv_bfloat16* y) { x[0] = __float2half(1.f); y[0] = __float2bfloat16(1.f); }
+extern "C" __global__ void half_one(__half* x, __nv_bfloat16* y) {
+  x[0] = __float2half(1.f); y[0] = __float2bfloat16(1.f); }
 )",
                                                             "half_one"));
   ASSERT_OK(artifact);
