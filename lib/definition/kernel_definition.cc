@@ -291,8 +291,13 @@ void KernelDefinition::CompleteKey() {
 }
 
 Status KernelDefinition::CheckKey() const {
+  std::set<std::string> dims;
   for (const KeyPart& part : key_) {
+    TUNEONCE_RETURN_IF_ERROR(part.Check());
     if (part.kind == KeyPart::Kind::kDim) {
+      if (!dims.insert(part.name).second) {
+        return InvalidArgumentError(absl::StrCat("the key names the dim '", part.name, "' twice: keep one KeyOf"));
+      }
       if (!Contains(dims_, part.name)) {
         return InvalidArgumentError(
             absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ", absl::StrJoin(dims_, ", ")));

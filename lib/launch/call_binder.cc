@@ -59,7 +59,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   has_same_dtypes_ = !same_dtypes_.empty();
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
   for (const KeyPart& part : definition.key()) {
-    KeyWord word{part.kind, part.bucket, 0, 0};
+    KeyWord word{part.kind, part.bucket, 0, 0, &part};
     if (part.kind == KeyPart::Kind::kDim) {
       word.index = static_cast<std::uint8_t>(definition.DimOf(part.name).index);
       if (part.bucket == KeyPart::Bucket::kExact) undecided &= ~(1u << word.index);

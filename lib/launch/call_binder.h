@@ -122,13 +122,16 @@ class TUNEONCE_API CallBinder {
   struct KeyWord {
     KeyPart::Kind kind;
     KeyPart::Bucket bucket;
-    std::uint8_t index;  // Of the dim, or of the parameter.
-    std::uint8_t bytes;  // kValue: of the scalar.
+    std::uint8_t index;   // Of the dim, or of the parameter.
+    std::uint8_t bytes;   // kValue: of the scalar.
+    const KeyPart* part;  // The definition's.
   };
 
   static std::uint64_t WordOf(const KeyWord& word, const BoundCall& call) {
     if (word.kind == KeyPart::Kind::kDim) {
-      return static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
+      const std::int64_t value = call.problem.dims[Dim{word.index}];
+      const bool is_power = word.bucket == KeyPart::Bucket::kNextPow2;  // A list is searched out of line.
+      return static_cast<std::uint64_t>(is_power ? KeyPart::NextPow2Of(value) : word.part->Round(value));
     }
     if (word.kind == KeyPart::Kind::kDType) return static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
     std::uint64_t value = 0;

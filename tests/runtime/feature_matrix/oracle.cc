@@ -10,6 +10,8 @@ std::string Oracle::KeyOf(const MatrixCall& call) const {
 }
 
 int Oracle::TunedAt(const MatrixCall& call) const {
+  if (case_.key() == KeyKind::kBounds) return 1010;
+  if (case_.key() == KeyKind::kNearest) return 990;
   int bound = call.n;
   if (case_.is_bucketed()) {
     for (bound = 1; bound < call.n;) bound *= 2;
