@@ -350,6 +350,10 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
+    if (variants_.size() > kMaxVariants) {
+      return InvalidArgumentError(
+          absl::StrCat("it has ", variants_.size(), " variants; at most ", kMaxVariants, " are possible"));
+    }
     for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(term_names()).WithPrefix("variant '" + variant.name + "'"));

@@ -22,9 +22,9 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be
-  /// compiled and the code is in no cache, what to do about it.
-  Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
+  /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. Errors: where
+  /// nothing may be compiled and the code is in no cache, what to do about it.
+  Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,

@@ -41,8 +41,8 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
-  if (capturing) return LaunchCaptureMiss(stream, call);
-  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call);
+  if (capturing) return LaunchCaptureMiss(stream, call, key);
+  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call, key);
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, *failed);
     if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
@@ -86,7 +86,7 @@ Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const Resident
 }
 
 void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
-  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call)};
+  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call, key.left_out())};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
   waiting.shape.scalars.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -108,9 +108,9 @@ void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key
   to_.residency.DropProvisional(key);
 }
 
-Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
-  to_.announcer.Tell(
-      [&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), to_.announcer.KeyText(call)); });
+Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
+  const std::string text = to_.announcer.KeyText(call, missed.left_out());
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   ResidentKey key;
   // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
@@ -118,10 +118,10 @@ Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
   return LaunchStandIn(stream, call);
 }
 
-Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call) {
+Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
   constexpr std::size_t kMostListed = 1000;
   ++to_.counters.sealed_misses;
-  std::string text = to_.announcer.KeyText(call);
+  std::string text = to_.announcer.KeyText(call, missed.left_out());
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   {
     MutexLock lock(missed_mutex_);
@@ -197,7 +197,7 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
       failed_.Remove(flight);
       waiting_.Remove(key);
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
-      NoteFailure(flight, to_.announcer.KeyText(request.call.call()), outcome);
+      NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
     }
     return outcome;
   });
@@ -222,7 +222,7 @@ TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request) {
   const BoundCall& call = request.call.call();
   if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
   ResidentKey key;
-  if (Status keyed = to_.residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
+  if (Status keyed = to_.residency.ChoiceKeyOf(call, &key); !keyed.ok()) return {keyed};
   bool waited = false;
   TuneOutcome outcome = MakeResident(request, key, kOfAWarmUp, &waited);
   // A safe point, which does not wait for other processes, was first: now this thread waits.
@@ -240,7 +240,7 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   Status loaded = WarmStandIn(call.call());
   if (chosen.is_not_stored) {
     ResidentKey key;
-    TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
+    TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call.call(), &key));
     Wait(call.call(), key);
   }
   if (tuned.ok()) return loaded;
@@ -272,8 +272,9 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
   if (waiting_.size() != 0 && !sealed_) {
     const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
-    std::vector<WaitingKeys::Waiting> due =
-        waiting_.Due([&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
+    std::vector<WaitingKeys::Waiting> due = waiting_.Due([&](const TuneOnce::Key& key) {
+      return ResidentKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
+    });
     for (const WaitingKeys::Waiting& waiting : due) {
       Status chosen = ChooseWaiting(stream, waiting);
       if (first_failure.ok()) first_failure = chosen;

@@ -37,13 +37,16 @@ struct TunedKernel::Impl {
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
                                               bool* missed);
+  /// Where what all variants were chosen from, `entry`, is not there or does not suit: what was chosen from those that
+  /// suit, else what MissPolicy says.
+  Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, const HitTable::Entry* entry, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
   std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
-  const AutotunePolicy policy;  // Its observer and its search's runtime and cache are never null.
+  const AutotunePolicy policy;                      // Its observer and its search's runtime and cache are never null.
   const bool is_baseline_only;
   const CallBinder binder;
   const Announcer announcer;
