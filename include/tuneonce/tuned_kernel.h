@@ -121,8 +121,9 @@ class TUNEONCE_API TunedKernel {
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
   /// other data use the form below. A bucket is tuned at its bound, as by a launch; where some variants do not suit
   /// all of its shapes, warm up one of each kind. The stand-in is loaded, too, so that captures have something to run;
-  /// where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of which nothing would be launched is done at once. `on_done` (may be null) is
-  /// called after each with how many are done and its outcome.
+  /// where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of
+  /// which nothing would be launched is done at once. `on_done` (may be null) is called after each with how many are
+  /// done and its outcome.
   /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
   /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
   /// nothing else. A key that failed is tried again by each Warmup. DeadlineExceeded: another process tunes it, for

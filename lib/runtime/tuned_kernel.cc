@@ -143,20 +143,23 @@ inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* argumen
   ResidentKey key;
   if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = residency.Find(key);
-  if (entry == nullptr || !entry->Suits(call)) return LaunchOther(stream, call, key, entry, missed);
-  hits.Add();
-  return entry->Launch(stream, call);
+  if (entry == nullptr) return LaunchOther(stream, call, key, missed);
+  if (entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
+  }
+  return LaunchOther(stream, call, key, missed);
 }
 
-Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, const HitTable::Entry* entry,
-                                      bool* missed) {
+Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed) {
+  const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr || !entry->IsFor(call)) {
     TUNEONCE_ASSIGN_OR_RETURN(bool has_own_key, residency.LeaveOut(call, &key));
     if (has_own_key) entry = residency.Find(key);
-    if (has_own_key && entry != nullptr && entry->Suits(call)) {
-      hits.Add();
-      return entry->Launch(stream, call);
-    }
+  }
+  if (entry != nullptr && entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
   }
   if (entry == nullptr) {
     if (missed == nullptr) return misses.LaunchMiss(stream, call, key);

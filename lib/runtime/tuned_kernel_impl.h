@@ -37,9 +37,9 @@ struct TunedKernel::Impl {
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
                                               bool* missed);
-  /// Where what all variants were chosen from, `entry`, is not there or does not suit: what was chosen from those that
-  /// suit, else what MissPolicy says.
-  Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, const HitTable::Entry* entry, bool* missed);
+  /// Where the choice from all variants, `key`'s, is not there or does not suit: the choice from those that suit, else
+  /// what MissPolicy says. (It looks the key up again, so that a hit hands over no more than before.)
+  Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
