@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,6 +41,16 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much);
 }
 
+/// Compiling and racing may take half of the time each. Neither has to: the next key's share grows by what is left.
+void Limit(const TuneLimits& limits, SearchOptions* options) {
+  const auto half_ms = std::max<std::int64_t>(1, limits.share.count() / 2);
+  int& compile_ms = options->compile.total_timeout_ms;
+  std::int64_t given_ms = compile_ms == 0 ? std::numeric_limits<int>::max() : compile_ms;
+  compile_ms = static_cast<int>(std::min(given_ms, half_ms));
+  options->wall_budget_ms = std::min(options->wall_budget_ms, static_cast<double>(half_ms));
+  options->interrupted = limits.is_over;
+}
+
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
 constexpr int kLeaseSliceMs = 20;
 
@@ -49,10 +60,12 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
-  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true};
-  if (ServeFromStore(*in_store, call, key, serving)) return {};
+  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true, request.limits};
+  TuneOutcome served;
+  served.from = TuneOutcome::From::kStore;
+  if (ServeFromStore(*in_store, call, key, serving)) return served;
   // One process tunes; the others find its record when it is done, or take over if it died.
-  Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
+  Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
   if (StatusCode code = lease.status().code();
       code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
     return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
@@ -60,18 +73,19 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   if (!lease.ok()) {
     to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
   } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
-    return {};
+    return served;
   }
-  return {SearchAndRemember(request, *std::move(in_store), key)};
+  return SearchAndRemember(request, *std::move(in_store), key);
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call, key);
   if (!in_store.ok()) return {in_store.status()};
   // Where no search may follow, one that was cut short is the best there is.
-  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false};
-  if (ServeFromStore(*in_store, call.call(), key, serving)) return {};
+  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false, nullptr};
   TuneOutcome outcome;
+  outcome.from = TuneOutcome::From::kStore;
+  if (ServeFromStore(*in_store, call.call(), key, serving)) return outcome;
   // Unavailable, as another process may store it.
   outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
   outcome.is_not_stored = true;
@@ -124,8 +138,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(*config, call, in_store.left_out, lookup->record->variant, serving.may_compile);
+    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(
+        *config, call, in_store.left_out, lookup->record->variant, serving.may_compile, InterruptOf(serving.limits));
     if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
@@ -137,16 +151,17 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   return true;
 }
 
-Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
+Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
+  if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
   WaitLimits limits;
   limits.cancelled = to_.policy.search.cancelled;
   limits.timeout_ms = 0;
   for (;;) {
     Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
     if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
-    if (IsInterrupted(to_.policy.search.interrupted)) {
+    if (IsInterrupted(InterruptOf(request.limits))) {
       return CancelledError("interrupted while another process tunes the same key");
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -164,8 +179,10 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
                                         TrialMemory memory) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
-  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, in_store.left_out,
-                    to_.policy.search, std::move(memory));
+  SearchOptions options = to_.policy.search;
+  if (request.limits != nullptr) Limit(*request.limits, &options);
+  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, in_store.left_out, options,
+                    std::move(memory));
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on) {
@@ -194,7 +211,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   return SearchAt(request, in_store, request.call.call(), std::move(memory));
 }
 
-Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key) {
+TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key) {
   const std::string& kernel = to_.definition->name();
   const std::string key_text = in_store.key.key_text;
   const BoundCall& call = request.call.call();
@@ -206,15 +223,19 @@ Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_stor
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
-    if (context_lives && ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true})) {
-      return Status();
+    if (context_lives &&
+        ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true, request.limits})) {
+      TuneOutcome served;
+      served.from = TuneOutcome::From::kStore;
+      served.is_complete = false;
+      return served;
     }
-    return searched.status();
+    return {searched.status()};
   }
   const TuningResult& result = searched->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  TUNEONCE_RETURN_IF_ERROR(PublishFound(*searched, in_store.device, call, key));
+  if (Status published = PublishFound(*searched, in_store.device, call, key); !published.ok()) return {published};
   TuningRecord record;
   record.key = std::move(in_store.key);
   RecordResult(result, &record);
@@ -224,7 +245,10 @@ Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_stor
   record.unix_seconds = NowUnixSeconds();
   Remember(record);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
-  return Status();
+  TuneOutcome outcome;
+  outcome.from = TuneOutcome::From::kSearch;
+  outcome.is_complete = record.is_complete;
+  return outcome;
 }
 
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
@@ -246,58 +270,6 @@ void Chooser::Remember(const TuningRecord& record) const {
   if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
     to_.announcer.WarnOfStore(stored, "; the choice holds for this process only");
   }
-}
-
-Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall& call) {
-  const SearchSpace& space = to_.definition->space();
-  // Also says what is wrong with the space, if anything is.
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-  if (baseline) return *baseline;
-  Config config = space.stand_in() ? *space.stand_in() : configs.front();
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
-  return config;
-}
-
-Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
-  BoundCall call = bound;
-  call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call, key.left_out());
-  if (loaded == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, key.left_out(), "", may_compile()));
-  }
-  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
-}
-
-std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState& device, const Config& config,
-                                                               const BoundCall& call, VariantSet left_out) {
-  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
-  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
-  Result<KeyInStore> in_store = Identify(device, call, left_out);
-  if (!in_store.ok()) return nullptr;
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
-  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
-    if (record.baseline && config.IsSame(record.baseline->config)) {
-      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
-    }
-    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
-  };
-  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
-  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
-  }
-  if (may_compile()) return nullptr;
-  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
-  if (!records.ok()) return nullptr;
-  for (TuningRecord& record : *records) {
-    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
-    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
-  }
-  return nullptr;
 }
 
 }  // namespace v0

@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_RUNTIME_CHOOSER_H_
 #define TUNEONCE_LIB_RUNTIME_CHOOSER_H_
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,10 +24,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// What a key may take that is one of many.
+struct TuneLimits {
+  std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
+  std::chrono::milliseconds share;            ///< Of the time, for this key: what is not done by then is left out.
+  std::function<bool()> is_over;              ///< In place of SearchOptions::interrupted, which it asks too.
+};
+
 /// A call to choose for.
 struct TuneRequest {
   CUstream stream;
-  TuningCall& call;  ///< Gets the current device's target.
+  TuningCall& call;                    ///< Gets the current device's target.
+  const TuneLimits* limits = nullptr;  ///< None.
 };
 
 /// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
@@ -48,8 +58,17 @@ class Chooser {
   TuneOutcome Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait);
   /// The stored choice, with stored code; else is_not_stored.
   TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
-  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave.
-  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key);
+  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
+  /// over nothing is compiled.
+  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key,
+                                             const TuneLimits* limits = nullptr);
+  /// What Choose and LoadStandIn would compile for the call: the stand-in's code, then the candidates', each into the
+  /// policy's cache. Errors: those of the definition's functions.
+  Result<std::vector<CompileJob>> CompileJobs(TuningCall& at_hand, TuningCall& at_bound);
+  /// Whether a call, or who made it, wants the work under `limits` (may be null) to end.
+  const std::function<bool()>& InterruptOf(const TuneLimits* limits) const {
+    return limits != nullptr ? limits->is_over : to_.policy.search.interrupted;
+  }
 
  private:
   /// A key as space and store know it.
@@ -64,13 +83,14 @@ class Chooser {
   Result<KeyInStore> IdentifyHere(TuningCall& call, const ResidentKey& key);
 
   struct Serving {
-    bool accept_incomplete;  ///< Also the record of a search that was cut short.
-    bool may_compile;        ///< Its code, if that is not stored.
+    bool accept_incomplete;    ///< Also the record of a search that was cut short.
+    bool may_compile;          ///< Its code, if that is not stored.
+    const TuneLimits* limits;  ///< May be null.
   };
   /// The stored choice made resident, if there is one that policy lets serve.
   bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
-  Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
+  Result<TuningLease> LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const;
 
   /// What a choice was measured on.
   struct MeasuredOn {
@@ -81,7 +101,7 @@ class Chooser {
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on);
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
                                  TrialMemory memory);
-  Status SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key);
+  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key);
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
                       const ResidentKey& key);

@@ -54,7 +54,8 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 VariantSet left_out, const std::string& preferred,
-                                                                bool may_compile) const {
+                                                                bool may_compile,
+                                                                const std::function<bool()>& interrupted) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
   TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, enable_tile, left_out));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
@@ -64,7 +65,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
-  options.interrupted = policy_.search.interrupted;
+  options.interrupted = interrupted;
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
                    {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
 #define TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,10 +23,12 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. Errors: where
-  /// nothing may be compiled and the code is in no cache, what to do about it.
+  /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. `interrupted`:
+  /// as SearchOptions::interrupted. Errors: where nothing may be compiled and the code is in no cache, what to do about
+  /// it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
-                                                      const std::string& preferred, bool may_compile) const;
+                                                      const std::string& preferred, bool may_compile,
+                                                      const std::function<bool()>& interrupted) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call) const;

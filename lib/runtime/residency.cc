@@ -180,18 +180,21 @@ void Residency::DropProvisional(const ResidentKey& key) {
   if (entry != nullptr && entry->is_provisional) table_.Drop(key);
 }
 
-void Residency::Evict(std::size_t max_keys) {
+std::vector<ResidentKey> Residency::Evict(std::size_t max_keys) {
+  std::vector<ResidentKey> dropped;
   // A key has two entries as a rule: its choice, and its stand-in.
   while (table_.size() / 2 > max_keys) {
     std::optional<ResidentKey> oldest = table_.Oldest();
-    if (!oldest) return;
-    table_.Drop(WithRole(*oldest, ResidentKey::kTuned));
+    if (!oldest) break;
+    dropped.push_back(WithRole(*oldest, ResidentKey::kTuned));
+    table_.Drop(dropped.back());
     for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
       ResidentKey stand_in = WithRole(*oldest, ResidentKey::StandIn(i));
       if (table_.Find(stand_in) == nullptr) break;
       table_.Drop(stand_in);
     }
   }
+  return dropped;
 }
 
 void Residency::ReleaseRetired() {

@@ -70,6 +70,46 @@ Result<TuningCall> TuningCall::OnFills(const KernelDefinition& definition, const
   return made;
 }
 
+Status TuningCall::PlaceKept(StreamView stream) {
+  for (std::size_t i = 0; i < kept_->ranges().size(); ++i) {
+    const KeptInputs::Range& range = kept_->ranges()[i];
+    CUdeviceptr place = kept_->CopyOf(i);
+    if (!range.is_read) {
+      TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer output, DeviceBuffer::Allocate(stream, range.skipped() + range.bytes()));
+      place = output.get() + range.skipped();
+      outputs_.push_back(std::move(output));
+    }
+    for (std::size_t parameter : range.parameters) {
+      TensorView& view = views_[parameter];
+      view = kept_->view(parameter);
+      view.data = reinterpret_cast<void*>(place + (reinterpret_cast<CUdeviceptr>(view.data) - range.begin));
+    }
+  }
+  return Status();
+}
+
+Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const CallBinder& binder,
+                                      const InputShape& shape, std::shared_ptr<const KeptInputs> kept,
+                                      StreamView stream) {
+  TUNEONCE_RETURN_IF_ERROR(kept->BeginUse(stream));
+  TuningCall made{BoundCall()};
+  made.inputs_ = TunedInputs::kCaller;
+  made.kept_ = std::move(kept);
+  for (const std::optional<std::uint64_t>& scalar : shape.scalars) made.scalars_.push_back(scalar.value_or(0));
+  made.views_.resize(definition.parameters().size());
+  TUNEONCE_RETURN_IF_ERROR(made.PlaceKept(stream));
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    if (parameter.kind == ParameterKind::kTensor) arguments.emplace_back(made.views_[i]);
+    if (parameter.kind == ParameterKind::kScalar) {
+      arguments.push_back(Argument::Scalar(parameter.dtype, &made.scalars_[i]));
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &made.call_));
+  return made;
+}
+
 Dims TuningCall::BoundOf(const KernelDefinition& definition) const {
   Dims bound = call_.problem.dims;
   for (const KeyPart& part : definition.key()) {
@@ -111,18 +151,19 @@ std::vector<DType> TuningCall::TensorTypes(const KernelDefinition& definition) c
   return types;
 }
 
-Result<std::vector<std::uint64_t>> TuningCall::ScalarsAt(const Dims& dims, const KernelDefinition& definition) const {
+Result<std::vector<std::optional<std::uint64_t>>> TuningCall::ScalarsAt(const Dims& dims,
+                                                                        const KernelDefinition& definition) const {
   const std::vector<Parameter>& parameters = definition.parameters();
-  std::vector<std::uint64_t> scalars(parameters.size());
+  std::vector<std::optional<std::uint64_t>> scalars(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind != ParameterKind::kScalar) continue;
-    std::memcpy(&scalars[i], call_.problem.values[i], DTypeBytes(parameters[i].dtype));
+    std::memcpy(&scalars[i].emplace(0), call_.problem.values[i], DTypeBytes(parameters[i].dtype));
     if (!IsNumber(parameters[i].dtype)) continue;
     TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t declared, WarmupScalar(definition, parameters[i], dims));
     const bool is_in_key = std::any_of(definition.key().begin(), definition.key().end(), [&](const KeyPart& part) {
       return part.kind == KeyPart::Kind::kValue && part.name == parameters[i].name;
     });
-    if (is_in_key && declared != scalars[i]) {
+    if (is_in_key && declared != *scalars[i]) {
       return InvalidArgumentError("the scalar '" + parameters[i].name + "' may be an index beyond smaller tensors");
     }
     scalars[i] = declared;

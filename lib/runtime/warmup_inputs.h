@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tuneonce/argument.h"
@@ -18,8 +19,8 @@ struct InputShape {
   /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be
   /// empty.
   std::vector<DType> dtypes;
-  /// By parameter, the bytes of scalars; empty: what the definition declares.
-  std::vector<std::uint64_t> scalars;
+  /// By parameter, the bytes of scalars; those without, and all if it is empty, hold what the definition declares.
+  std::vector<std::optional<std::uint64_t>> scalars;
 };
 
 /// Arguments for a launch where there is no caller's data: what TunedKernel::Warmup makes of a shape. Inputs hold what
@@ -32,6 +33,7 @@ class TUNEONCE_API WarmupInputs {
   enum class Use {
     kSearch,  ///< Something will be measured on them.
     kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
+    kKey,     ///< Nothing will be launched either: there is no memory, and tensors have addresses that nobody reads.
   };
 
   /// Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
@@ -47,6 +49,8 @@ class TUNEONCE_API WarmupInputs {
 
  private:
   WarmupInputs() = default;
+  /// A tensor's place where it needs none: aligned like memory, and apart from the others.
+  void AddPlace(TensorView view);
   Status AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
                    StreamView stream, Use use);
 

@@ -34,6 +34,11 @@ class KernelCaller {
   /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
   Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                 const std::function<void(std::size_t, const Status&)>& on_done);
+  /// tuneonce::WarmupAll of kernels for one device, likewise. `list` names theirs, in order; it is not empty. Errors:
+  /// InvalidArgument where the devices differ.
+  static Result<std::vector<WarmedKey>> WarmupAll(const std::vector<KernelCaller*>& callers, CUstream stream,
+                                                  const std::vector<KernelShapes>& list,
+                                                  const WarmupAllOptions& options);
   /// TunedKernel::AtSafePoint, likewise.
   Status AtSafePoint(CUstream stream);
   /// A warm-up on a call's arguments, which is not launched. As Call.
@@ -75,7 +80,7 @@ class KernelCaller {
   bool has_many_devices_ = false;
   std::vector<Expected> expected_;
   std::function<bool()> interrupted_;  // Asked by what waits without the GIL.
-  Mutex mutex_;  // Never waited for with the GIL held.
+  Mutex mutex_;                        // Never waited for with the GIL held.
   std::map<int, Context> contexts_ TUNEONCE_GUARDED_BY(mutex_);
   std::timed_mutex cpu_mutex_;  // Held while a call uses the CPU device's stream, whose handle never changes, or tunes.
   std::optional<Stream> cpu_stream_;
