@@ -226,8 +226,9 @@ struct TUNEONCE_API Variant {
   GeometryFn geometry;  ///< What it does not say, the definition's default says.
   CallingConvention convention = CallingConvention::kPlain;
   /// What its code takes for granted, besides extents and strides that fit its int32 parameters, and dense tensors
-  /// where it takes bare pointers. A search leaves a config out of which no variant suits the arguments; a launch that
-  /// does not suit runs the baseline, by a variant that suits, or is an error.
+  /// where it takes bare pointers. A fast variant with assumptions may have a slower one behind it that has fewer: a
+  /// launch whose arguments some variants do not suit has a key of its own, and is tuned for, warmed up and stored by
+  /// those that do; aligned and unaligned shapes of one bucket do not share a choice. Where none suits it is an error.
   std::vector<Assumption> assumptions;
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;
@@ -338,8 +339,9 @@ class TUNEONCE_API KernelDefinition {
   /// The geometry of all variants that do not say their own: a grid pattern, with a block of (1, 1, 1) where no variant
   /// says another, or a function.
   KernelDefinition& Grid(GeometryFn geometry);
-  /// Another implementation; those before it are preferred.
+  /// Another implementation; those before it are preferred. At most kMaxVariants.
   KernelDefinition& AddVariant(Variant variant);
+  static constexpr std::size_t kMaxVariants = 32;
   /// By how much outputs may differ from the baseline's when candidates are verified, but for those that say it
   /// themselves (Parameter::Within). Default: Tolerance::Of each output's dtype.
   KernelDefinition& VerifyWithin(Tolerance tolerance);

@@ -81,9 +81,9 @@ class TUNEONCE_API TunedKernel {
   /// What runs, in this order: the tuned config of the key, if its guards hold for these dims (else the stand-in); on a
   /// capturing stream, and after Seal, the stand-in; else AutotunePolicy::mode says: a stored record's config, or after
   /// a search made now its choice, or the stand-in. The stand-in is the baseline, else the space's own, else its
-  /// first valid config. Where the arguments are not what the config's code is for (a strided tensor, say),
-  /// the baseline runs by a variant that suits them. If an extent is 0, so that no output has elements, nothing is
-  /// launched, tuned or counted.
+  /// first valid config. Arguments that some variants are not for (a strided tensor, say) are another key, tuned for by
+  /// the variants that suit them. If an extent is 0, so that no output has elements, nothing is launched, tuned or
+  /// counted.
   /// A key that cannot be tuned runs the baseline; the observer hears why. Errors: InvalidArgument, naming the
   /// parameter; FailedPrecondition (no context, a miss while capturing, called from inside a callback); where the
   /// baseline cannot run either both reasons; a lost context; the driver's, for a launch that it refuses.
@@ -132,10 +132,11 @@ class TUNEONCE_API TunedKernel {
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
-  /// other data use the form below. A bucket is tuned at its upper bound, as by a launch. The stand-in is loaded, too,
-  /// so that captures have something to run; where the mode, or Seal, lets nothing be tuned, only that is done, and the
-  /// store asked if it may be. A shape of which nothing would be launched is done at once. `on_done` (may be null) is
-  /// called after each with how many are done and its outcome.
+  /// other data use the form below. A bucket is tuned at its bound, as by a launch; where some variants do not suit
+  /// all of its shapes, warm up one of each kind. The stand-in is loaded, too, so that captures have something to run;
+  /// where the mode, or Seal, lets nothing be tuned, only that is done, and the store asked if it may be. A shape of
+  /// which nothing would be launched is done at once. `on_done` (may be null) is called after each with how many are
+  /// done and its outcome.
   /// Errors: FailedPrecondition (no context, the stream is capturing); those of WarmupInputs::Create; the first shape's
   /// whose tuning failed, after all were tried: unlike a launch, which then runs the baseline, a warm-up was asked for
   /// nothing else. A key that failed is tried again by each Warmup. DeadlineExceeded: another process tunes it, for

@@ -19,7 +19,7 @@ inline namespace v0 {
 struct TuningKey {
   std::string kernel;                    ///< Name, for people.
   Fingerprint kernel_fingerprint;        ///< KernelFingerprint.
-  std::vector<std::uint64_t> key_words;  ///< CallBinder::KeyWords: dims (by bucket), dtypes, flags.
+  std::vector<std::uint64_t> key_words;  ///< Dims (by bucket), dtypes, flags; variants left out.
   std::string key_text;                  ///< The same for people: "M<=4096, N=1024, x:float32".
   std::string device_name;
   int capability = 0;  ///< 90 for 9.0; 0 on the CPU device.

@@ -12,6 +12,7 @@
 #include "bundle/bundle_files.h"
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
+#include "bundle/bundle_key.h"
 #include "bundle/bundle_space.h"
 #include "bundle/bundle_term.h"
 #include "bundle/bundle_variant.h"
@@ -48,7 +49,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &space));
     definition.DimsInOrder(space_.dims()).Space(space);
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
-    TUNEONCE_RETURN_IF_ERROR(ReadKey(root, &definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
     for (const ManifestNode& each : *list) {
@@ -69,9 +70,8 @@ class BundleReader {
 
  private:
   static constexpr std::int64_t kFormat = 1;
-  // Beyond what a kernel has; a key part is at most each dim, dtype and value.
+  // Beyond what a kernel has.
   static constexpr std::size_t kMostVariants = 32;
-  static constexpr std::size_t kMostKeyParts = kMaxDims + 2 * kMaxParameters;
 
   static Result<DType> ReadDType(const ManifestNode& node) {
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, node.String());
@@ -216,40 +216,6 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(Term elements, ReadTermField(space_, node, "elements"));
     if (dtype == DType::kAny) return node.Error("a workspace has bytes, or elements of a dtype");
     return Workspace(std::move(name), Term(static_cast<std::int64_t>(DTypeBytes(dtype))) * std::move(elements));
-  }
-
-  Status ReadKey(const ManifestNode& root, KernelDefinition* definition) {
-    const ManifestNode* node = root.Find("key");
-    if (node == nullptr) return Status();
-    TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node->Array(kMostKeyParts));
-    std::vector<KeyPart> parts;
-    for (const ManifestNode& each : *list) {
-      TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket", "dtype_of", "value_of"}));
-      if (const ManifestNode* dim = each.Find("dim")) {
-        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dim", "bucket"}));
-        TUNEONCE_RETURN_IF_ERROR(space_.FindDim(*dim).status());
-        TUNEONCE_ASSIGN_OR_RETURN(std::string name, dim->String());
-        KeyPart part = KeyOf(std::move(name));
-        if (const ManifestNode* bucket = each.Find("bucket")) {
-          TUNEONCE_ASSIGN_OR_RETURN(std::string text, bucket->String());
-          if (text != "next_pow2") return bucket->Error("expected next_pow2, got '" + text + "'");
-          part = std::move(part).NextPow2();
-        }
-        parts.push_back(std::move(part));
-      } else if (const ManifestNode* dtype_of = each.Find("dtype_of")) {
-        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"dtype_of"}));
-        TUNEONCE_ASSIGN_OR_RETURN(std::string name, dtype_of->String());
-        parts.push_back(DTypeOf(name));
-      } else if (const ManifestNode* value_of = each.Find("value_of")) {
-        TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"value_of"}));
-        TUNEONCE_ASSIGN_OR_RETURN(std::string name, value_of->String());
-        parts.push_back(ValueOf(name));
-      } else {
-        return each.Error("expected one of the fields dim, dtype_of and value_of");
-      }
-    }
-    definition->Key(std::move(parts));
-    return Status();
   }
 
   /// Each option axis means something to some variant's compiler: else it only multiplies the configs.

@@ -291,8 +291,13 @@ void KernelDefinition::CompleteKey() {
 }
 
 Status KernelDefinition::CheckKey() const {
+  std::set<std::string> dims;
   for (const KeyPart& part : key_) {
+    TUNEONCE_RETURN_IF_ERROR(part.Check());
     if (part.kind == KeyPart::Kind::kDim) {
+      if (!dims.insert(part.name).second) {
+        return InvalidArgumentError(absl::StrCat("the key names the dim '", part.name, "' twice: keep one KeyOf"));
+      }
       if (!Contains(dims_, part.name)) {
         return InvalidArgumentError(
             absl::StrCat("KeyOf('", part.name, "') names no dim; the kernel has: ", absl::StrJoin(dims_, ", ")));
@@ -372,6 +377,10 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
+    if (variants_.size() > kMaxVariants) {
+      return InvalidArgumentError(
+          absl::StrCat("it has ", variants_.size(), " variants; at most ", kMaxVariants, " are possible"));
+    }
     for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(ResolveTypes(&variant).WithPrefix("variant '" + variant.name + "'"));

@@ -1,10 +1,23 @@
 #include "tuneonce/key.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {
+
+std::int64_t KeyPart::Round(std::int64_t value) const {
+  if (bucket == Bucket::kExact) return value;
+  if (bucket == Bucket::kNextPow2) return NextPow2Of(value);
+  auto at_least = std::lower_bound(values.begin(), values.end(), value);
+  if (bucket == Bucket::kBounds) return at_least == values.end() ? NextPow2Of(value) : *at_least;
+  if (at_least == values.end()) return values.back();
+  if (at_least == values.begin()) return *at_least;
+  const std::int64_t below = *(at_least - 1);
+  return *at_least - value < value - below ? *at_least : below;
+}
 
 std::string KeyPart::ToString(std::int64_t value) const {
   switch (kind) {
@@ -15,7 +28,32 @@ std::string KeyPart::ToString(std::int64_t value) const {
     case Kind::kDim:
       break;
   }
-  return absl::StrCat(name, bucket == Bucket::kExact ? "=" : "<=", value);
+  const char* relation = bucket == Bucket::kExact ? "=" : bucket == Bucket::kNearest ? "~" : "<=";
+  return absl::StrCat(name, relation, value);
+}
+
+Status KeyPart::Check() const {
+  const char* made_by = kind == Kind::kDim ? "KeyOf" : kind == Kind::kDType ? "DTypeOf" : "ValueOf";
+  const std::string part = absl::StrCat(made_by, "('", name, "')");
+  if (has_two_buckets) {
+    return InvalidArgumentError(part + " has more than one of NextPow2, Buckets and Nearest: keep one");
+  }
+  if (bucket == Bucket::kExact) return Status();
+  if (kind != Kind::kDim) return InvalidArgumentError(part + " has a bucket; only dims have them");
+  if (bucket == Bucket::kNextPow2) return Status();
+  const std::string list = part + (bucket == Bucket::kBounds ? ".Buckets" : ".Nearest");
+  if (values.empty()) return InvalidArgumentError(list + " has an empty list");
+  if (values.size() > kMostValues) {
+    return InvalidArgumentError(
+        absl::StrCat(list, " has ", values.size(), " values; at most ", kMostValues, " are possible"));
+  }
+  if (values.front() < 1) {
+    return InvalidArgumentError(absl::StrCat(list, " begins with ", values.front(), "; extents are 1 and more"));
+  }
+  auto next = std::adjacent_find(values.begin(), values.end(), [](auto a, auto b) { return a >= b; });
+  if (next == values.end()) return Status();
+  return InvalidArgumentError(
+      absl::StrCat(list, " has ", *(next + 1), " behind ", *next, ": give each value once, in rising order"));
 }
 
 }  // namespace v0

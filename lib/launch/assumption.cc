@@ -154,15 +154,34 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
 
 void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
-  bool is_of_extent = check.kind == Assumption::Kind::kExtentIs ||
-                      check.kind == Assumption::Kind::kExtentDivisibleBy ||
+  bool is_of_extent = check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy ||
                       check.kind == Assumption::Kind::kExtentFitsInt32;
+  const bool is_decided = IsOfScalar(check.kind) && PartOf(check) != nullptr;
+  (is_of_extent || is_decided ? extents_ : others_).Add(check);
+}
+
+const KeyPart* AssumptionChecks::PartOf(const Check& check) const {
+  const Parameter& parameter = definition_->parameters()[check.parameter];
+  const bool is_scalar = IsOfScalar(check.kind);
+  const std::string& name = is_scalar ? parameter.name : parameter.dims[check.dimension];
+  const KeyPart::Kind kind = is_scalar ? KeyPart::Kind::kValue : KeyPart::Kind::kDim;
   const std::vector<KeyPart>& key = definition_->key();
-  bool is_in_key = IsOfScalar(check.kind) && std::any_of(key.begin(), key.end(), [&](const KeyPart& part) {
-                     return part.kind == KeyPart::Kind::kValue &&
-                            part.name == definition_->parameters()[check.parameter].name;
-                   });
-  (is_of_extent || is_in_key ? extents_ : others_).Add(check);
+  auto part = std::find_if(key.begin(), key.end(), [&](const KeyPart& p) { return p.kind == kind && p.name == name; });
+  return part == key.end() ? nullptr : &*part;
+}
+
+bool AssumptionChecks::MayHoldForKey(const BoundCall& call) const {
+  return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
+    const KeyPart* part = PartOf(check);
+    if (part == nullptr || check.Holds(call)) return true;
+    if (part->bucket == KeyPart::Bucket::kExact) return false;
+    const std::int64_t bound = part->Round(call.tensor(check.parameter).shape[check.dimension]);
+    auto is_in_bucket = [&](std::int64_t extent) { return extent >= 1 && part->Round(extent) == bound; };
+    if (check.kind == Assumption::Kind::kExtentIs) return is_in_bucket(check.value);
+    if (check.kind != Assumption::Kind::kExtentDivisibleBy) return true;
+    const std::int64_t below = bound - bound % check.value;
+    return is_in_bucket(below) || is_in_bucket(below + check.value);
+  });
 }
 
 void AssumptionChecks::Checks::Add(const Check& check) {
@@ -174,6 +193,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
     AddContiguous(check);
   } else if (std::optional<Masked> quick = check.Quick()) {
     AddMasked(*quick);
+    if (check.IsQuickExact()) exact.push_back(*quick);
   } else {
     has_slow = true;
   }
@@ -236,6 +256,13 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
       break;
   }
   return std::nullopt;
+}
+
+bool AssumptionChecks::Check::IsQuickExact() const {
+  // Of others, one element's stride may be any.
+  return kind == Assumption::Kind::kAligned || kind == Assumption::Kind::kStrideDivisibleBy ||
+         kind == Assumption::Kind::kExtentIs || kind == Assumption::Kind::kExtentDivisibleBy ||
+         kind == Assumption::Kind::kExtentFitsInt32;
 }
 
 void AssumptionChecks::Checks::AddMasked(const Masked& check) {

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_
 #define TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +31,13 @@ class TUNEONCE_API AssumptionChecks {
   /// True if all hold but those about extents, and scalars that the key names: what may differ between launches of one
   /// key.
   [[gnu::always_inline]] bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
+  /// The same as Hold, at less where an address, an extent or a stride's divisor shows that not all hold.
+  bool HoldOrFailFast(const BoundCall& call) const {
+    return !others_.SurelyFail(call) && !extents_.SurelyFail(call) && Hold(call);
+  }
+  /// False if they hold for no call of this one's key: as an extent is another one, and the key's dim exact; or as no
+  /// extent in its bucket is a multiple.
+  bool MayHoldForKey(const BoundCall& call) const;
   /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
   /// The same for code of which several forms exist: OK if one of `any` suits. Else names what the nearest was compiled
@@ -59,8 +67,8 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t rank;           // Of the parameter.
     std::uint8_t other;          // kNoOverlap: the other parameter.
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
-    std::int64_t value;           // kScalarIs: the scalar's bytes, zero behind them.
-    DType dtype;                  // Of a scalar.
+    std::int64_t value;          // kScalarIs: the scalar's bytes, zero behind them.
+    DType dtype;                 // Of a scalar.
 
     bool Holds(const BoundCall& call) const;
     /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
@@ -72,6 +80,8 @@ class TUNEONCE_API AssumptionChecks {
     std::optional<Gap> FindGap(const TensorView& tensor) const;
     /// A form that holds only where this does; empty if there is none.
     std::optional<Masked> Quick() const;
+    /// True if the check fails wherever its quick form does.
+    bool IsQuickExact() const;
   };
   /// Of a tensor that must be contiguous: a dimension, by where its stride is in the TensorView, and the one inside it.
   struct Rows {
@@ -94,6 +104,7 @@ class TUNEONCE_API AssumptionChecks {
     // And the quick form of them: one masked check for all that is said of one extent, stride or address. A stride
     // along one element may be any, so that a quick check that fails is not the last word.
     std::vector<Masked> masked;
+    std::vector<Masked> exact;  // Of these, those that are the last word where they fail.
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
     std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
     std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
@@ -126,10 +137,21 @@ class TUNEONCE_API AssumptionChecks {
       return gaps;
     }
     bool HoldOneByOne(const BoundCall& call) const;
+    bool SurelyFail(const BoundCall& call) const {
+      return std::any_of(exact.begin(), exact.end(), [&](const Masked& check) {
+        std::uint64_t value;
+        std::memcpy(&value, static_cast<const char*>(call.problem.values[check.parameter]) + check.offset,
+                    sizeof(value));
+        return (value & check.mask) != check.expected;
+      });
+    }
   };
 
   void Add(Check check);
-  /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the code.
+  /// The part of the key that an extent, or a scalar, is in; null if it is in none.
+  const KeyPart* PartOf(const Check& check) const;
+  /// The first that does not hold of those about an extent, or a scalar of whole numbers, that is a constant of the
+  /// code.
   const Check* WrongConstant(const BoundCall& call) const;
   /// Of such a one: the dim or the scalar.
   const std::string& NameOf(const Check& constant) const;

@@ -1,6 +1,9 @@
 #include "launch/call_binder.h"
 
+#include <limits>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -59,10 +62,13 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   has_same_dtypes_ = !same_dtypes_.empty();
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
   for (const KeyPart& part : definition.key()) {
-    KeyWord word{part.kind, part.bucket, 0, 0};
+    KeyWord word{part.kind, 0, 0, 0, nullptr};
     if (part.kind == KeyPart::Kind::kDim) {
       word.index = static_cast<std::uint8_t>(definition.DimOf(part.name).index);
       if (part.bucket == KeyPart::Bucket::kExact) undecided &= ~(1u << word.index);
+      const std::vector<std::int64_t>& list = ListOf(part);
+      word.num_limits = static_cast<std::uint32_t>(list.size() / 2);
+      word.limits = list.data();
     } else {
       word.index = static_cast<std::uint8_t>(*definition.FindParameter(part.name));
       word.bytes = static_cast<std::uint8_t>(DTypeBytes(definition.parameters()[word.index].dtype));
@@ -77,6 +83,25 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     }
   }
   key_decides_problem_ = undecided == 0;  // All dtypes are in the key, or declared.
+}
+
+const std::vector<std::int64_t>& CallBinder::ListOf(const KeyPart& part) {
+  std::vector<std::int64_t> list = part.values;
+  if (part.bucket == KeyPart::Bucket::kNearest) {
+    for (std::size_t i = 0; i + 1 < list.size(); ++i) list[i] += (part.values[i + 1] - part.values[i]) / 2;
+    list.back() = std::numeric_limits<std::int64_t>::max();
+  }
+  list.insert(list.end(), part.values.begin(), part.values.end());
+  return *lists_.emplace_back(std::make_unique<const std::vector<std::int64_t>>(std::move(list)));
+}
+
+void CallBinder::KeyWords(const BoundCall& call, std::uint64_t* words) const {
+  const std::vector<KeyPart>& parts = definition_->key();
+  for (std::size_t i = 0; i < key_.size(); ++i) {
+    const bool is_dim = key_[i].kind == KeyPart::Kind::kDim;
+    words[i] = is_dim ? static_cast<std::uint64_t>(parts[i].Round(call.problem.dims[Dim{key_[i].index}]))
+                      : WordOf(key_[i], call);
+  }
 }
 
 namespace {

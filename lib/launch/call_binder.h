@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,9 +83,7 @@ class TUNEONCE_API CallBinder {
   }
 
   /// Words of the key for a bound call: one per part of the recipe, dims rounded to their bucket.
-  void KeyWords(const BoundCall& call, std::uint64_t* words) const {
-    for (const KeyWord& word : key_) *words++ = WordOf(word, call);
-  }
+  void KeyWords(const BoundCall& call, std::uint64_t* words) const;
   std::size_t num_key_words() const { return key_.size(); }
   /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
   /// another's): what tells resident keys apart.
@@ -121,20 +120,36 @@ class TUNEONCE_API CallBinder {
   };
   struct KeyWord {
     KeyPart::Kind kind;
-    KeyPart::Bucket bucket;
-    std::uint8_t index;  // Of the dim, or of the parameter.
-    std::uint8_t bytes;  // kValue: of the scalar.
+    std::uint8_t index;          // Of the dim, or of the parameter.
+    std::uint8_t bytes;          // kValue: of the scalar.
+    std::uint32_t num_limits;    // kDim: 0 if it goes by powers of two.
+    const std::int64_t* limits;  // The most that goes to each value of a list; behind them these values.
   };
 
-  static std::uint64_t WordOf(const KeyWord& word, const BoundCall& call) {
+  /// Of a dim with a bucket. In line: a call would cost kernels without a list, too.
+  static std::int64_t Rounded(const KeyWord& word, std::int64_t value) {
+    const std::int64_t* limit = word.limits;
+    for (std::uint32_t count = word.num_limits; count > 0;) {
+      const std::uint32_t half = count / 2;
+      const bool is_more = limit[half] < value;
+      limit += is_more ? half + 1 : 0;
+      count = is_more ? count - half - 1 : half;
+    }
+    return limit == word.limits + word.num_limits ? KeyPart::NextPow2Of(value) : limit[word.num_limits];
+  }
+  /// REQUIRES: no exact dim.
+  [[gnu::always_inline]] static std::uint64_t WordOf(const KeyWord& word, const BoundCall& call) {
     if (word.kind == KeyPart::Kind::kDim) {
-      return static_cast<std::uint64_t>(KeyPart::Round(word.bucket, call.problem.dims[Dim{word.index}]));
+      const std::int64_t value = call.problem.dims[Dim{word.index}];
+      return static_cast<std::uint64_t>(word.num_limits == 0 ? KeyPart::NextPow2Of(value) : Rounded(word, value));
     }
     if (word.kind == KeyPart::Kind::kDType) return static_cast<std::uint64_t>(call.problem.dtypes[word.index]);
     std::uint64_t value = 0;
     std::memcpy(&value, call.problem.values[word.index], word.bytes);
     return value;
   }
+  /// Limits, and what they go to, of a bucket that is a list; kept in lists_.
+  const std::vector<std::int64_t>& ListOf(const KeyPart& part);
 
   std::uint64_t DifferentDTypes(const BoundCall& call) const {
     std::uint64_t different = 0;
@@ -162,6 +177,7 @@ class TUNEONCE_API CallBinder {
   std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
   bool has_same_dtypes_ = false;
   std::vector<KeyWord> key_;
+  std::vector<std::unique_ptr<const std::vector<std::int64_t>>> lists_;  // What words of dims point to.
   std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
   std::vector<KeyWord> other_varying_;    // and the others.
   bool key_decides_problem_ = false;

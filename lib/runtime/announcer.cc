@@ -20,12 +20,18 @@ void Announcer::WarnOfStore(const Status& failed, const char* consequence) const
   if (policy_.store->IsNews(failed.message())) Warn(failed.message() + consequence);
 }
 
-std::string Announcer::KeyText(const BoundCall& call) const {
+std::string Announcer::KeyText(const BoundCall& call, VariantSet left_out) const {
   std::vector<std::uint64_t> words(binder_.num_key_words());
   binder_.KeyWords(call, words.data());
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
     absl::StrAppend(&text, i == 0 ? "" : ", ", definition_.key()[i].ToString(static_cast<std::int64_t>(words[i])));
+  }
+  const char* before = ", without ";
+  for (std::size_t i = 0; i < definition_.variants().size(); ++i) {
+    if (!left_out.Has(i)) continue;
+    absl::StrAppend(&text, before, definition_.variants()[i].name);
+    before = " and ";
   }
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include "base/callback.h"
 #include "launch/call_binder.h"
+#include "launch/variant_set.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
@@ -32,8 +33,8 @@ class Announcer {
   /// Of the store: once for each reason, whichever kernel and key met it.
   void WarnOfStore(const Status& failed, const char* consequence) const;
 
-  /// "M=128, x:float16".
-  std::string KeyText(const BoundCall& call) const;
+  /// "M=128, x:float16"; of a key that leaves variants out, "M=128, x:float16, without aligned".
+  std::string KeyText(const BoundCall& call, VariantSet left_out = {}) const;
 
  private:
   const KernelDefinition& definition_;

@@ -57,7 +57,7 @@ constexpr int kLeaseSliceMs = 20;
 }  // namespace
 
 TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
-  Result<KeyInStore> in_store = IdentifyHere(request.call);
+  Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
   const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true, request.limits};
@@ -79,7 +79,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
-  Result<KeyInStore> in_store = IdentifyHere(call);
+  Result<KeyInStore> in_store = IdentifyHere(call, key);
   if (!in_store.ok()) return {in_store.status()};
   // Where no search may follow, one that was cut short is the best there is.
   const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false, nullptr};
@@ -92,20 +92,21 @@ TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   return outcome;
 }
 
-Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call) {
+Result<Chooser::KeyInStore> Chooser::IdentifyHere(TuningCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
   call.SetTarget(device->target);
-  return Identify(*device, call.call());
+  return Identify(*device, call.call(), key.left_out());
 }
 
-Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call) {
+Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const BoundCall& call, VariantSet left_out) {
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* configs, to_.residency.ConfigsOn(device));
-  KeyInStore in_store{device, *configs, {}};
+  KeyInStore in_store{device, *configs, left_out, {}};
   TuningKey& key = in_store.key;
   key.kernel = to_.definition->name();
   key.key_words.resize(to_.binder.num_key_words());
   to_.binder.KeyWords(call, key.key_words.data());
-  key.key_text = to_.announcer.KeyText(call);
+  if (!left_out.is_empty()) key.key_words.push_back(left_out.bits());
+  key.key_text = to_.announcer.KeyText(call, left_out);
   key.device_name = device.identity.name;
   key.capability = device.target.capability();
   key.num_sms = device.identity.num_sms;
@@ -137,8 +138,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(*config, call, lookup->record->variant, serving.may_compile, InterruptOf(serving.limits));
+    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(
+        *config, call, in_store.left_out, lookup->record->variant, serving.may_compile, InterruptOf(serving.limits));
     if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
@@ -180,7 +181,8 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
                             to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
   SearchOptions options = to_.policy.search;
   if (request.limits != nullptr) Limit(*request.limits, &options);
-  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, options, std::move(memory));
+  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, in_store.left_out, options,
+                    std::move(memory));
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on) {
@@ -190,6 +192,10 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
                                                                         StreamView(to_.api, request.stream), memory));
     on->inputs = at_bound.inputs();
+    // What may run for this call must be what is measured: a bound that 16 does not divide, of a shape that it does.
+    if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
+      return FailedPreconditionError("some variants suit the shape at hand and not the bucket's bound");
+    }
     return SearchAt(request, in_store, at_bound.call(), memory);
   };
   on->dims = request.call.BoundOf(*to_.definition);
@@ -237,7 +243,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   record.inputs = measured_on.inputs;
   record.host = HostName();
   record.unix_seconds = NowUnixSeconds();
-  Remember(record, in_store.device, call);
+  Remember(record);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
   TuneOutcome outcome;
   outcome.from = TuneOutcome::From::kSearch;
@@ -249,25 +255,15 @@ Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& devi
                              const ResidentKey& key) {
   to_.residency.Publish(device, key, call, found.result.best.config, found.best);
   if (!found.result.baseline) return Status();
-  ResidentKey stand_in;
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kStandIn, &stand_in));
+  const ResidentKey stand_in = WithRole(key, ResidentKey::kStandIn);
   to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
   return Status();
 }
 
-void Chooser::Remember(const TuningRecord& record, const DeviceState& device, const BoundCall& call) const {
-  bool all_suit = std::all_of(device.variants.begin(), device.variants.end(), [&](const auto& variant) {
-    const AssumptionChecks& assumptions = variant.second.assumptions;
-    return to_.binder.key_decides_problem() ? assumptions.HoldApartFromExtents(call) : assumptions.Hold(call);
-  });
+void Chooser::Remember(const TuningRecord& record) const {
   if (std::string profiler = to_.policy.search.runtime->environment().profiler;
       !profiler.empty() && !to_.policy.store_under_profiler) {
     return to_.announcer.Warn("tuned under a profiler (" + profiler + "): the choice is used, but not stored");
-  }
-  if (!all_suit) {
-    // Another launch of this key may suit the variants that were left out now.
-    return to_.announcer.Warn(
-        "tuned without the variants that these arguments do not suit: the choice is used, but not stored");
   }
   Result<RecordLookup> there = to_.policy.store->Lookup(record.key);
   if (there.ok() && there->match == RecordMatch::kExact && MustStay(*there->record, record)) return;

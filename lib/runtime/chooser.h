@@ -75,11 +75,12 @@ class Chooser {
   struct KeyInStore {
     const Residency::DeviceState& device;
     const std::vector<Config>& configs;  // The whole space, whatever the guards say at the dims at hand.
+    VariantSet left_out;
     TuningKey key;
   };
-  Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call);
+  Result<KeyInStore> Identify(const Residency::DeviceState& device, const BoundCall& call, VariantSet left_out);
   /// On the current device, whose target the call gets.
-  Result<KeyInStore> IdentifyHere(TuningCall& call);
+  Result<KeyInStore> IdentifyHere(TuningCall& call, const ResidentKey& key);
 
   struct Serving {
     bool accept_incomplete;    ///< Also the record of a search that was cut short.
@@ -105,14 +106,14 @@ class Chooser {
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
                       const ResidentKey& key);
   /// Stores the record, if it may be, and unless what is stored knows more.
-  void Remember(const TuningRecord& record, const Residency::DeviceState& device, const BoundCall& call) const;
+  void Remember(const TuningRecord& record) const;
 
   /// What runs if the choice may not.
   Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
-  /// The code of `config` if a record of the call's key names it, as winner or baseline, or, where nothing may be
-  /// compiled, a record of another key that has the same sources; else null.
+  /// The code of `config` if a record of the call's key without those variants names it, as winner or baseline, or,
+  /// where nothing may be compiled, a record of another key that has the same sources; else null.
   std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,
-                                                        const BoundCall& call);
+                                                        const BoundCall& call, VariantSet left_out);
 
   bool may_compile() const { return to_.policy.mode != AutotunePolicy::Mode::kStoredOnly; }
 

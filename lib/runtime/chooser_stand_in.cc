@@ -28,8 +28,9 @@ Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, Tuning
   at_bound.SetTarget(device->target);
   const bool enable_tile = to_.policy.search.runtime->environment().enable_tile;
   std::vector<CompileJob> jobs;
+  const VariantSet left_out = device->LeftOutBy(at_hand.call());
   auto add = [&](const Config& config, const BoundCall& call) -> Status {
-    TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, config, call, enable_tile));
+    TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, config, call, enable_tile, left_out));
     if (!planned.needs_compiling()) return Status();
     jobs.push_back(CompileJobOf(planned));
     jobs.back().cache = to_.policy.search.compile.cache;
@@ -51,20 +52,21 @@ Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, cons
   BoundCall call = bound;
   call.problem.target = device->target;
   TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call, key.left_out());
   if (loaded == nullptr) {
     bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
-    TUNEONCE_ASSIGN_OR_RETURN(loaded,
-                              loader_.Compile(config, call, "", may_compile() && !is_over, InterruptOf(limits)));
+    TUNEONCE_ASSIGN_OR_RETURN(
+        loaded, loader_.Compile(config, call, key.left_out(), "", may_compile() && !is_over, InterruptOf(limits)));
   }
   return to_.residency.Publish(*device, key, call, config, std::move(loaded));
 }
 
 std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const Residency::DeviceState& device,
-                                                               const Config& config, const BoundCall& call) {
+                                                               const Config& config, const BoundCall& call,
+                                                               VariantSet left_out) {
   // Another kernel's code is not this one's; and without artifacts nothing is to be had.
   if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
-  Result<KeyInStore> in_store = Identify(device, call);
+  Result<KeyInStore> in_store = Identify(device, call, left_out);
   if (!in_store.ok()) return nullptr;
   Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
   auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {

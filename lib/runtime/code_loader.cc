@@ -53,10 +53,11 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 }  // namespace
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
-                                                                const std::string& preferred, bool may_compile,
+                                                                VariantSet left_out, const std::string& preferred,
+                                                                bool may_compile,
                                                                 const std::function<bool()>& interrupted) const {
-  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
-                            PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
+  const bool enable_tile = policy_.search.runtime->environment().enable_tile;
+  TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, enable_tile, left_out));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });

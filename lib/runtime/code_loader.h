@@ -23,10 +23,10 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does. `interrupted`: as
-  /// SearchOptions::interrupted. Errors: where nothing may be compiled and the code is in no cache, what to do about
+  /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. `interrupted`:
+  /// as SearchOptions::interrupted. Errors: where nothing may be compiled and the code is in no cache, what to do about
   /// it.
-  Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
+  Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
                                                       const std::function<bool()>& interrupted) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.

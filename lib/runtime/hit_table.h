@@ -33,6 +33,9 @@ class HitTable {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
       return !is_provisional && kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
     }
+    /// True if it is a choice whose code suits the call, whatever guards say of its config: what is there for such
+    /// calls.
+    bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions->Hold(call); }
     /// REQUIRES: Suits.
     [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
       return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);

@@ -41,8 +41,8 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
-  if (capturing) return LaunchCaptureMiss(stream, call);
-  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call);
+  if (capturing) return LaunchCaptureMiss(stream, call, key);
+  if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call, key);
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     Status launched = LaunchInstead(stream, call, *failed);
     if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
@@ -86,9 +86,9 @@ Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const Resident
   return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
 }
 
-Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
-  to_.announcer.Tell(
-      [&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), to_.announcer.KeyText(call)); });
+Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
+  const std::string text = to_.announcer.KeyText(call, missed.left_out());
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   ResidentKey key;
   // Without a loaded stand-in, LaunchStandIn counts the miss and says so.
   TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, to_.residency.FindStandIn(call, &key));
@@ -96,10 +96,10 @@ Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
   return LaunchStandIn(stream, call);
 }
 
-Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call) {
+Status MissPolicy::LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed) {
   constexpr std::size_t kMostListed = 1000;
   ++to_.counters.sealed_misses;
-  std::string text = to_.announcer.KeyText(call);
+  std::string text = to_.announcer.KeyText(call, missed.left_out());
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnRefusedMiss(to_.definition->name(), text); });
   {
     MutexLock lock(missed_mutex_);
@@ -181,7 +181,7 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
       failed_.Remove(flight);
       waiting_.Remove(key);
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
-      NoteFailure(flight, to_.announcer.KeyText(request.call.call()), outcome);
+      NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
     }
     return outcome;
   });
@@ -206,7 +206,7 @@ TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
   const BoundCall& call = request.call.call();
   if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
   ResidentKey key;
-  if (Status keyed = to_.residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
+  if (Status keyed = to_.residency.ChoiceKeyOf(call, &key); !keyed.ok()) return {keyed};
   bool waited = false;
   TuneOutcome outcome = MakeResident(request, key, effort, &waited);
   // A safe point, which does not wait for other processes, was first: now this thread waits.

@@ -75,8 +75,8 @@ class MissPolicy {
   Status CheckTunable(CUstream stream, const BoundCall& call);
   /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
   Status CheckOutsideTrial() const;
-  Status LaunchCaptureMiss(CUstream stream, BoundCall& call);
-  Status LaunchSealedMiss(CUstream stream, BoundCall& call);
+  Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
+  Status LaunchSealedMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
   /// kTune: after a search now, or after another's.
   Status LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// kTuneInBackground and kStoredOnly: the stored choice, or the stand-in, and the key waits for a safe point.

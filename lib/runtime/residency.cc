@@ -16,10 +16,12 @@ Residency::Residency(const KernelDefinition& definition, const CallBinder& binde
     : definition_(definition),
       binder_(binder),
       api_(api),
-      has_one_device_([&] {
+      num_devices_([&] {
         Result<int> count = Device::Count(api);
-        return count.ok() && *count == 1;
+        return count.ok() ? *count : 0;
       }()),
+      has_one_device_(num_devices_ == 1),
+      known_(new std::atomic<const DeviceState*>[static_cast<std::size_t>(num_devices_)]()),
       table_(1 + binder.num_varying_key_words()) {}
 
 Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
@@ -37,16 +39,51 @@ Result<const Residency::DeviceState*> Residency::CurrentDevice() {
     TUNEONCE_ASSIGN_OR_RETURN(made->identity, device.Identity());
     made->target = Target::Of(made->identity);
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition_.VariantsFor(made->target));
+    const Variant* const first = definition_.variants().data();
     for (const Variant* variant : variants) {
       VariantState of_variant;
       TUNEONCE_ASSIGN_OR_RETURN(of_variant.layout,
                                 ParameterLayout::Create(definition_, variant->convention, variant->parameters));
       TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions, AssumptionChecks::Create(definition_, *variant));
-      made->variants.emplace(variant, std::move(of_variant));
+      const VariantState& added = made->variants.emplace(variant, std::move(of_variant)).first->second;
+      if (variants.size() > 1) made->several.emplace_back(variant - first, &added.assumptions);
     }
     state = std::move(made);
+    if (device.index() < num_devices_) known_[static_cast<std::size_t>(device.index())] = state.get();
   }
   return state.get();
+}
+
+VariantSet Residency::DeviceState::LeftOutBy(const BoundCall& call) const {
+  VariantSet left_out;
+  bool any_suits = false;
+  for (const auto& [index, assumptions] : several) {
+    if (assumptions->HoldOrFailFast(call)) {
+      any_suits = true;
+    } else if (assumptions->MayHoldForKey(call)) {
+      left_out = left_out.With(index);
+    }
+  }
+  return any_suits ? left_out : VariantSet();
+}
+
+Result<bool> Residency::LeaveOut(const BoundCall& call, ResidentKey* key) {
+  const auto index = static_cast<std::size_t>(key->device());
+  const DeviceState* device = nullptr;
+  if (key->device() < num_devices_) device = known_[index].load(std::memory_order_acquire);
+  if (device == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(device, CurrentDevice());
+  }
+  const VariantSet left_out = device->LeftOutBy(call);
+  if (left_out.is_empty()) return false;
+  *key = LeavingOut(*key, left_out);
+  return true;
+}
+
+Status Residency::ChoiceKeyOf(const BoundCall& call, ResidentKey* key) {
+  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kTuned, key));
+  const HitTable::Entry* entry = table_.Find(*key);
+  return entry != nullptr && entry->IsFor(call) ? Status() : LeaveOut(call, key).status();
 }
 
 Result<const std::vector<Config>*> Residency::ConfigsOn(const DeviceState& device) {
@@ -70,8 +107,10 @@ Status Residency::CheckAssumptions(const BoundCall& call) {
 
 Result<const HitTable::Entry*> Residency::FindStandIn(BoundCall& call, ResidentKey* key) {
   // Each was loaded for a call that those before it did not suit: by another variant, or another config of a bucket.
+  TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::kStandIn, key));
+  TUNEONCE_RETURN_IF_ERROR(LeaveOut(call, key).status());
   for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
-    TUNEONCE_RETURN_IF_ERROR(KeyOf(call, ResidentKey::StandIn(i), key));
+    if (i > 0) *key = WithRole(*key, ResidentKey::StandIn(i));
     const HitTable::Entry* entry = table_.Find(*key);
     if (entry == nullptr || StandsInFor(call, *entry)) return entry;
   }
@@ -97,7 +136,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
   std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
   // One library per device, config and code, however many keys chose it: the one just loaded goes if there is one.
-  KernelId id{key.words[0], config.Canonical(), loaded->variant, loaded->code, loaded->shared_memory_bytes};
+  KernelId id{ResidentKey::DeviceAndRole(key.words[0]), config.Canonical(), loaded->variant, loaded->code,
+              loaded->shared_memory_bytes};
   std::unique_ptr<ResidentKernel>& resident = kernels_[id];
   if (resident == nullptr) {
     resident = std::make_unique<ResidentKernel>();

@@ -1,12 +1,15 @@
 #ifndef TUNEONCE_LIB_RUNTIME_RESIDENCY_H_
 #define TUNEONCE_LIB_RUNTIME_RESIDENCY_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -39,6 +42,11 @@ class Residency {
     DeviceIdentity identity;
     Target target;
     std::map<const Variant*, VariantState> variants;
+    /// The same in the definition's order, each with its index; empty if there is one.
+    std::vector<std::pair<std::size_t, const AssumptionChecks*>> several;
+
+    /// The variants that the call does not suit, of those that suit some call of its key; none, where none suits.
+    VariantSet LeftOutBy(const BoundCall& call) const;
   };
 
   Residency(const KernelDefinition& definition, const CallBinder& binder, const DriverApi& api);
@@ -53,6 +61,12 @@ class Residency {
     writer.Finish();
     return Status();
   }
+  /// Makes `key`, by KeyOf, that of calls which the same variants suit as this one, with the same role. True if that
+  /// changed it: what was chosen for calls that all variants suit is not for those that some do not suit, even where it
+  /// may run, since its config was the best of other code, or of code that is slower than theirs.
+  Result<bool> LeaveOut(const BoundCall& call, ResidentKey* key);
+  /// The key of what a launch of `call` would run: that of all variants, if its choice is there and suits.
+  Status ChoiceKeyOf(const BoundCall& call, ResidentKey* key);
   /// The first word of such keys.
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
@@ -121,7 +135,10 @@ class Residency {
   const KernelDefinition& definition_;
   const CallBinder& binder_;
   const DriverApi& api_;
+  const int num_devices_;
   const bool has_one_device_;  // Then a hit need not ask which it is for.
+  /// Those of devices_, by index, that are known: to be read without the lock.
+  const std::unique_ptr<std::atomic<const DeviceState*>[]> known_;
   HitTable table_;
   mutable Mutex kernels_mutex_;
   std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_

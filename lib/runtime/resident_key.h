@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "launch/variant_set.h"
 #include "tuneonce/problem.h"
 
 namespace tuneonce {
@@ -44,10 +45,16 @@ struct ResidentKey {
   static constexpr std::size_t kMostStandIns = (1 << kRoleBits) - kStandIn;
   static Role StandIn(std::size_t i) { return static_cast<Role>(kStandIn + i); }
 
-  /// The first word, never 0. The context does not count: a CUkernel runs in each.
+  /// The first word, never 0. The context does not count: a CUkernel runs in each. In its upper half are the variants
+  /// that the key leaves out; of most keys none.
   static std::uint64_t DeviceWord(CUdevice device, Role role) {
     return static_cast<std::uint64_t>(device) << kRoleBits | role;
   }
+  static constexpr int kLeftOutShift = 32;
+  /// Of a first word: device and role alone.
+  static constexpr std::uint64_t DeviceAndRole(std::uint64_t word) { return word & 0xffffffffu; }
+  CUdevice device() const { return static_cast<CUdevice>(DeviceAndRole(words[0]) >> kRoleBits); }
+  VariantSet left_out() const { return VariantSet(static_cast<std::uint32_t>(words[0] >> kLeftOutShift)); }
 };
 
 /// Fills a key word by word. A local variable of one function: the hash then grows in a register, and a launch waits
@@ -74,14 +81,23 @@ class KeyWriter {
   std::uint64_t hash_ = 0;
 };
 
-/// The key with another role. REQUIRES: its words are all there.
-inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
+/// The key with another first word. REQUIRES: its words are all there.
+inline ResidentKey WithFirstWord(const ResidentKey& key, std::uint64_t word) {
   ResidentKey other;
   KeyWriter writer(&other);
-  writer.Add(key.words[0] >> ResidentKey::kRoleBits << ResidentKey::kRoleBits | role);
+  writer.Add(word);
   for (std::size_t i = 1; i < key.count; ++i) writer.Add(key.words[i]);
   writer.Finish();
   return other;
+}
+/// The key with another role.
+inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
+  return WithFirstWord(key, key.words[0] >> ResidentKey::kRoleBits << ResidentKey::kRoleBits | role);
+}
+/// The key of calls that these variants do not suit.
+inline ResidentKey LeavingOut(const ResidentKey& key, VariantSet variants) {
+  return WithFirstWord(key, ResidentKey::DeviceAndRole(key.words[0]) | static_cast<std::uint64_t>(variants.bits())
+                                                                           << ResidentKey::kLeftOutShift);
 }
 
 }  // namespace v0

@@ -21,7 +21,8 @@ std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const 
 }
 
 void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
-  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call), std::move(inputs)};
+  WaitingKeys::Waiting waiting{
+      key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call, key.left_out()), std::move(inputs)};
   const std::vector<Parameter>& parameters = to_.definition->parameters();
   waiting.shape.scalars.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -45,7 +46,7 @@ void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key
 
 Status MissPolicy::LetWait(const BoundCall& call) {
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kTuned, &key));
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call, &key));
   bool may_wait = to_.policy.mode == AutotunePolicy::Mode::kTuneInBackground ||
                   to_.policy.mode == AutotunePolicy::Mode::kStoredOnly;
   if (may_wait && !sealed_ && !to_.residency.HasChoice(key)) Wait(call, key, nullptr);
@@ -90,8 +91,9 @@ Status MissPolicy::AtSafePoint(CUstream stream) {
   if (waiting_.size() != 0 && !sealed_) {
     const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
-    std::vector<WaitingKeys::Waiting> due =
-        waiting_.Due([&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
+    std::vector<WaitingKeys::Waiting> due = waiting_.Due([&](const TuneOnce::Key& key) {
+      return ResidentKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
+    });
     for (WaitingKeys::Waiting& waiting : due) {
       Status chosen = ChooseWaiting(stream, waiting);
       waiting.inputs.reset();  // The next key's search may need the memory.

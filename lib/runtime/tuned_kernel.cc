@@ -129,8 +129,7 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, Auto
   return Create(bundle.definition(), std::move(policy));
 }
 
-inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count,
-                                        bool* missed) {
+inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
@@ -144,14 +143,28 @@ inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* argumen
   ResidentKey key;
   if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = residency.Find(key);
+  if (entry == nullptr) return LaunchOther(stream, call, key, missed);
+  if (entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
+  }
+  return LaunchOther(stream, call, key, missed);
+}
+
+Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed) {
+  const HitTable::Entry* entry = residency.Find(key);
+  if (entry == nullptr || !entry->IsFor(call)) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_own_key, residency.LeaveOut(call, &key));
+    if (has_own_key) entry = residency.Find(key);
+  }
+  if (entry != nullptr && entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
+  }
   if (entry == nullptr) {
     if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
     *missed = true;
     return Status();
-  }
-  if (entry->Suits(call)) {
-    hits.Add();
-    return entry->Launch(stream, call);
   }
   Status launched = misses.LaunchStandIn(stream, call, missed);
   if (missed == nullptr || !*missed) hits.Add();
@@ -195,7 +208,7 @@ Result<bool> TunedKernel::IsTunedArguments(const Argument* arguments, std::size_
   if (is_empty) return true;
   TUNEONCE_RETURN_IF_ERROR(bound);
   ResidentKey key;
-  TUNEONCE_RETURN_IF_ERROR(impl->residency.KeyOf(call, ResidentKey::kTuned, &key));
+  TUNEONCE_RETURN_IF_ERROR(impl->residency.ChoiceKeyOf(call, &key));
   return impl->residency.HasChoice(key);
 }
 

@@ -37,13 +37,16 @@ struct TunedKernel::Impl {
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
                                               bool* missed);
+  /// Where the choice from all variants, `key`'s, is not there or does not suit: the choice from those that suit, else
+  /// what MissPolicy says. (It looks the key up again, so that a hit hands over no more than before.)
+  Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;
   std::optional<GuardedArtifactCache> given_cache;  // Round the policy's, if it names one.
-  const AutotunePolicy policy;  // Its observer and its search's runtime and cache are never null.
+  const AutotunePolicy policy;                      // Its observer and its search's runtime and cache are never null.
   const bool is_baseline_only;
   const CallBinder binder;
   const Announcer announcer;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
+#include "definition/fill_bytes.h"
+#include "definition/scalar_value.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
@@ -29,6 +32,28 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
   });
   TUNEONCE_RETURN_IF_ERROR(copied);
   return filled;
+}
+
+/// Of a scalar: a number that may be an index, a count or a length.
+bool IsNumber(DType dtype) { return IsWhole(dtype) && dtype != DType::kBool; }
+
+/// True if what the call reads may be indices beyond smaller tensors.
+bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call) {
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    const bool is_tensor = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kOut;
+    if (is_tensor && parameter.dims.empty()) return true;  // Raw memory.
+    const bool is_read = is_tensor || parameter.kind == ParameterKind::kScalar;
+    if (is_read && IsNumber(call.problem.dtypes[i])) return true;
+  }
+  return false;
+}
+
+bool IsLessAnywhere(const Dims& a, const Dims& b) {
+  for (int i = 0; i < a.count(); ++i) {
+    if (a[Dim{i}] < b[Dim{i}]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -97,9 +122,14 @@ Dims TuningCall::BoundOf(const KernelDefinition& definition) const {
 
 Result<TuningCall> TuningCall::AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
                                        TrialMemory& memory) const {
-  if (fills_) {
-    InputShape at_bound = shape_;
-    at_bound.dims = BoundOf(definition);
+  const Dims bound = BoundOf(definition);
+  const bool is_cut = IsLessAnywhere(bound, call_.problem.dims);
+  if (fills_ || (is_cut && MayHoldIndices(definition, call_))) {
+    InputShape at_bound = fills_ ? shape_ : InputShape{bound, TensorTypes(definition), {}};
+    at_bound.dims = bound;
+    if (is_cut && (!fills_ || !shape_.scalars.empty())) {
+      TUNEONCE_ASSIGN_OR_RETURN(at_bound.scalars, ScalarsAt(bound, definition));
+    }
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall made,
                               OnFills(definition, binder, at_bound, stream, WarmupInputs::Use::kSearch));
     TUNEONCE_ASSIGN_OR_RETURN(made.charge_, memory.Count(made.fills_->bytes()));
@@ -108,9 +138,37 @@ Result<TuningCall> TuningCall::AtBound(const KernelDefinition& definition, const
   }
   TuningCall made(call_);
   made.inputs_ = TunedInputs::kRepeated;
-  made.call_.problem.dims = BoundOf(definition);
+  made.call_.problem.dims = bound;
   TUNEONCE_RETURN_IF_ERROR(made.Repeat(definition, call_, stream, memory));
   return made;
+}
+
+std::vector<DType> TuningCall::TensorTypes(const KernelDefinition& definition) const {
+  std::vector<DType> types;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    if (definition.parameters()[i].kind == ParameterKind::kTensor) types.push_back(call_.problem.dtypes[i]);
+  }
+  return types;
+}
+
+Result<std::vector<std::optional<std::uint64_t>>> TuningCall::ScalarsAt(const Dims& dims,
+                                                                        const KernelDefinition& definition) const {
+  const std::vector<Parameter>& parameters = definition.parameters();
+  std::vector<std::optional<std::uint64_t>> scalars(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind != ParameterKind::kScalar) continue;
+    std::memcpy(&scalars[i].emplace(0), call_.problem.values[i], DTypeBytes(parameters[i].dtype));
+    if (!IsNumber(parameters[i].dtype)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t declared, WarmupScalar(definition, parameters[i], dims));
+    const bool is_in_key = std::any_of(definition.key().begin(), definition.key().end(), [&](const KeyPart& part) {
+      return part.kind == KeyPart::Kind::kValue && part.name == parameters[i].name;
+    });
+    if (is_in_key && declared != *scalars[i]) {
+      return InvalidArgumentError("the scalar '" + parameters[i].name + "' may be an index beyond smaller tensors");
+    }
+    scalars[i] = declared;
+  }
+  return scalars;
 }
 
 Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream,

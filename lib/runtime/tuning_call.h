@@ -16,7 +16,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// A call to choose for: a launch's, one on copies of a launch's inputs, one on fills for a shape, or one of a key of
-/// theirs at its bucket's upper bound. All calls that are not a launch's own are made here, so that a launch and a
+/// theirs at its bucket's bound. All calls that are not a launch's own are made here, so that a launch and a
 /// warm-up of a key are tuned at the same dims. Move-only. Memory of its own is in the order of a stream, which
 /// outlives it.
 class TuningCall {
@@ -32,12 +32,13 @@ class TuningCall {
   static Result<TuningCall> OnKept(const KernelDefinition& definition, const CallBinder& binder,
                                    const InputShape& shape, std::shared_ptr<const KeptInputs> kept, StreamView stream);
 
-  /// The dims that the definition's key rounds this call's to.
+  /// The dims that the definition's key rounds this call's to: up, or to those that are nearest.
   Dims BoundOf(const KernelDefinition& definition) const;
   /// A call of the same key at these dims. Its tensors are row-major memory of its own. On fills it is on fills again,
   /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
-  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones.
-  /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it.
+  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Where a dim is less
+  /// than this call's, and integers may be indices beyond it, it is on the fills that are declared.
+  /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
                              TrialMemory& memory) const;
 
@@ -49,6 +50,10 @@ class TuningCall {
   /// Puts the view of each tensor into views_, by parameter.
   Status PlaceKept(StreamView stream);
   Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
+  /// What a launch at fewer elements than this call's is made on: its scalars, but for numbers that are declared.
+  Result<std::vector<std::optional<std::uint64_t>>> ScalarsAt(const Dims& dims,
+                                                              const KernelDefinition& definition) const;
+  std::vector<DType> TensorTypes(const KernelDefinition& definition) const;
 
   BoundCall call_;
   TunedInputs inputs_ = TunedInputs::kCaller;

@@ -84,8 +84,8 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
     TUNEONCE_ASSIGN_OR_RETURN(is_empty, IsEmptyAt(*impl.definition, inputs.dims));
     if (is_empty) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(entry.call, CallWithoutMemory(entry, inputs));
-    TUNEONCE_RETURN_IF_ERROR(impl.residency.KeyOf(entry.call->call(), ResidentKey::kTuned, &key));
-    entry.warmed.key = impl.announcer.KeyText(entry.call->call());
+    TUNEONCE_RETURN_IF_ERROR(impl.residency.ChoiceKeyOf(entry.call->call(), &key));
+    entry.warmed.key = impl.announcer.KeyText(entry.call->call(), key.left_out());
     entry.shapes.push_back(std::move(inputs));
     return Status();
   });
@@ -108,7 +108,7 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
 void WarmupRun::Serve(Entry& entry) {
   TunedKernel::Impl& impl = *entry.impl;
   ResidentKey key;
-  if (Status keyed = impl.residency.KeyOf(entry.call->call(), ResidentKey::kTuned, &key); !keyed.ok()) {
+  if (Status keyed = impl.residency.ChoiceKeyOf(entry.call->call(), &key); !keyed.ok()) {
     return End(entry, State::kFailed, std::move(keyed));
   }
   if (impl.residency.HasChoice(key)) return End(entry, State::kResident);

@@ -81,11 +81,15 @@ double CompileCost(const Config& config) {
 }  // namespace
 
 Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition, const Config& config,
-                                 const BoundCall& call, bool enable_tile) {
+                                 const BoundCall& call, bool enable_tile, VariantSet left_out) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, VariantsOf(*definition, config, call.problem.target));
   PlannedConfig planned;
   planned.config = config;
   for (const Variant* variant : variants) {
+    if (left_out.Has(static_cast<std::size_t>(variant - definition->variants().data()))) {
+      planned.passed_over.push_back(PassedOver{variant->name, "the arguments do not suit it"});
+      continue;
+    }
     TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant));
     if (Status suits = assumptions.Verify(call); !suits.ok()) {

@@ -12,6 +12,7 @@
 #include "cuda/library.h"
 #include "launch/call_binder.h"
 #include "launch/parameter_block.h"
+#include "launch/variant_set.h"
 #include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
@@ -50,12 +51,13 @@ struct PlannedConfig {
 };
 
 /// Plans one config: calls the functions (source, hints, geometry) of the variants that may build it on
-/// `call.problem.target`. Without `enable_tile` (Environment's) Tile IR is passed over. Errors: Unimplemented if there
-/// is no variant; InvalidArgument if a function throws (named, with the config), if the config's `backend` names no
-/// variant, or for a Tile IR kernel whose block, shared memory or cluster is not left to its cubin. REQUIRES: what
-/// `call` points to outlives the candidates.
+/// `call.problem.target`, but for those that are `left_out`. Without `enable_tile` (Environment's) Tile IR is passed
+/// over. Errors: Unimplemented if there is no variant; InvalidArgument if a function throws (named, with the config),
+/// if the config's `backend` names no variant, or for a Tile IR kernel whose block, shared memory or cluster is not
+/// left to its cubin. REQUIRES: what `call` points to outlives the candidates.
 TUNEONCE_API Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& definition,
-                                              const Config& config, const BoundCall& call, bool enable_tile);
+                                              const Config& config, const BoundCall& call, bool enable_tile,
+                                              VariantSet left_out = {});
 
 /// Source and hints of every way to compile `config`, for CompilePool.
 TUNEONCE_API CompileJob CompileJobOf(const PlannedConfig& planned);

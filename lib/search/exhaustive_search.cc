@@ -206,18 +206,18 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return SearchCall(std::move(definition), stream, call, configs, options, std::move(memory));
+  return SearchCall(std::move(definition), stream, call, configs, VariantSet(), options, std::move(memory));
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const std::vector<Config>& configs,
+                                 const BoundCall& call, const std::vector<Config>& configs, VariantSet left_out,
                                  const SearchOptions& options, TrialMemory memory) {
   const Target& target = call.problem.target;
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
   for (const Config& config : configs) {
     planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile));
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile, left_out));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));

@@ -30,11 +30,11 @@ TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& defin
 /// to outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchOptions& options);
-/// The same over `configs`, which the definition's space lists, for a caller that holds memory of the same budget: a
-/// bucket's tensors.
+/// The same over `configs`, which the definition's space lists, and without some variants, for a caller that holds
+/// memory of the same budget: a bucket's tensors.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const std::vector<Config>& configs,
-                                              const SearchOptions& options, TrialMemory memory);
+                                              VariantSet left_out, const SearchOptions& options, TrialMemory memory);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -504,6 +504,30 @@ class RecordsTest : public ::testing::Test {
   std::string file_ = folder_.path() + "/records.json";
 };
 
+TEST_F(RecordsTest, AShapeOfABucketIsTunedAtItsBoundAndServesTheOthersOfIt) {
+  ASSERT_TRUE(folder_
+                  .WriteFile("fill.cc", R"(
+static void fill(const tuneonce_block&, float* y, int n) { for (int i = 0; i < n; ++i) y[i] = 1; }
+TUNEONCE_CPU_KERNEL(fill);)")
+                  .ok());
+  ASSERT_TRUE(folder_
+                  .WriteFile("manifest.json",
+                             R"({"tuneonce_bundle": 1, "name": "fill", "version": "1", "dims": ["N"], "parameters": [
+{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
+"key": [{"dim": "N", "buckets": [100, 1000]}],
+"axes": [], "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "fill",
+"grid": {"pattern": "fixed", "blocks": [1]}, "artifacts": [{"file": "fill.cc"}]}]})")
+                  .ok());
+  for (const char* shape : {"N=300", "N=101", "N=1000"}) {
+    ProcessResult tuned = RunCli({"tune", folder_.path(), "--device", "cpu", "--shape", shape, "--store", store_});
+    ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+  }
+  nlohmann::json records = Json({"records", "list", "--store", store_})["records"];
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0]["tuned_at"], "N=1000");
+  EXPECT_EQ(records[0]["key"], "N<=1000, y:float32");
+}
+
 TEST_F(RecordsTest, WhatIsTunedCanBeListedExportedImportedAndPruned) {
   TuneInto(store_);
   nlohmann::json list = Json({"records", "list", "--store", store_});

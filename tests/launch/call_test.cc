@@ -133,6 +133,27 @@ TEST_F(CallTest, RawMemoryWithoutElementsMayBeNull) {
   EXPECT_ERROR(bind(unknown), StatusCode::kInvalidArgument, "parameter 'table': null pointer");
 }
 
+TEST_F(CallTest, AHitAndTheStoreRoundAlike) {
+  for (const KeyPart& part :
+       {KeyOf("N").NextPow2(), KeyOf("N").Buckets({1}), KeyOf("N").Buckets({3, 4, 24, 33}),
+        KeyOf("N").Buckets({2, 9, 20}), KeyOf("N").Nearest({7}), KeyOf("N").Nearest({2, 5, 6, 31, 40})}) {
+    KernelDefinition fill("fill");
+    fill.Key(part).Parameters({Out("y", kFloat32, {"N"})}).AddVariant(Variant(testing::NoSource).Grid(Grid::Fixed(1)));
+    ASSERT_OK(fill.Validate());
+    CallBinder binder(fill);
+    ASSERT_EQ(binder.num_varying_key_words(), 1u);
+    for (std::int64_t n = 1; n < 100; ++n) {
+      const Argument y = TensorView::Contiguous(memory_, DType::kFloat32, {n});
+      ASSERT_OK(binder.Bind(&y, 1, &call_));
+      std::uint64_t stored[2], resident = 0;
+      binder.KeyWords(call_, stored);
+      binder.AddVaryingKeyWords(call_, [&](std::uint64_t word) { resident = word; });
+      EXPECT_EQ(resident, stored[0]) << part.ToString(n);
+      EXPECT_EQ(stored[0], static_cast<std::uint64_t>(part.Round(n)));
+    }
+  }
+}
+
 TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
   KernelDefinition copy("copy");
   copy.Key(KeyOf("N"))

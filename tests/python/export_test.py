@@ -78,7 +78,7 @@ def test_names_and_order_are_the_kernels():
 def test_a_declaration_says_all_that_a_manifest_can():
     schema = json.loads((folder / "../docs/bundle.schema.json").read_text())
     declaration = Declaration(
-        dims=["M", "N"], version="2", key=[{"dim": "M"}, {"value_of": "causal"}],
+        dims=["M", "N"], version="2", key=[{"dim": "M", "buckets": [1, 2, 24]}, {"value_of": "causal"}],
         parameters=[tensor("x", "float32", ["M", "N"]), tensor("y", "float32", ["M", "N"], "out"),
                     scalar("causal", "bool", warmup=True), derived("tiles", ceil_div("N", "TILE")),
                     workspace("scratch", product("M", 2), "float32"), descriptor("map", "x", [1, 4], swizzle="32B")],

@@ -105,7 +105,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
       {"launch path",
        {"Launch", "WarmupByShape", "WarmupByArguments", "CaptureAfterWarmup", "CaptureOnMiss", "AfterSeal",
         "AtSafePoint", "TwoThreads"}},
-      {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey"}},
+      {"key", {"Exact", "Bucket", "GuardOnWinner", "GuardOnBaseline", "DTypeKey", "ScalarKey", "Bounds", "Nearest"}},
       {"variant", {"Source", "Files", "Callable", "Assumption", "Strided"}},
       {"store", {"EmptyStore", "Complete", "WithoutArtifact", "Incomplete", "OtherDriver", "Shipped", "FailingStore"}},
       {"mode", {"Tune", "Background", "StoredOnly", "BaselineOnly"}},

@@ -29,6 +29,8 @@ enum class KeyKind {
   kGuardOnBaseline,  ///< A bucket, and a shape in it that the first baseline's guard excludes.
   kDType,
   kScalar,
+  kBounds,   ///< A bucket of a list.
+  kNearest,  ///< Shapes that have more than what their key is tuned at.
 };
 enum class VariantKind {
   kSource,
@@ -57,9 +59,7 @@ struct Case {
   SharedMemory shared() const { return static_cast<SharedMemory>(values[6]); }
   Compiler compiler() const { return static_cast<Compiler>(values[7]); }
 
-  bool is_bucketed() const {
-    return key() == KeyKind::kBucket || key() == KeyKind::kGuardOnWinner || key() == KeyKind::kGuardOnBaseline;
-  }
+  bool is_bucketed() const { return key() != KeyKind::kExact && key() != KeyKind::kDType && key() != KeyKind::kScalar; }
   bool has_general_variant() const {
     return variant() == VariantKind::kAssumption || variant() == VariantKind::kStrided;
   }

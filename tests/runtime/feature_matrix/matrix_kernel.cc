@@ -135,6 +135,8 @@ KernelDefinition MatrixKernel::Definition() const {
   if (case_.variant() == VariantKind::kStrided) parameters.push_back(StrideValue("x", 0));
   definition.Parameters(std::move(parameters)).Space(space_);
   KeyPart n = case_.is_bucketed() ? KeyOf("N").NextPow2() : KeyOf("N");
+  if (case_.key() == KeyKind::kBounds) n = KeyOf("N").Buckets({100, 1010, 5000});
+  if (case_.key() == KeyKind::kNearest) n = KeyOf("N").Nearest({500, 990, 2000});
   if (case_.key() == KeyKind::kScalar) {
     definition.Key(n, ValueOf("factor"));
   } else if (any_dtype) {

@@ -5,11 +5,13 @@
 namespace tuneonce::testing {
 
 std::string Oracle::KeyOf(const MatrixCall& call) const {
-  std::string key = std::to_string(TunedAt(call)) + (call.is_int ? " int" : " float");
+  std::string key = std::to_string(TunedAt(call)) + (call.is_int ? " int" : " float") + (call.is_regular ? "" : " without fast");
   return case_.key() == KeyKind::kScalar ? key + " " + std::to_string(call.factor) : key;
 }
 
 int Oracle::TunedAt(const MatrixCall& call) const {
+  if (case_.key() == KeyKind::kBounds) return 1010;
+  if (case_.key() == KeyKind::kNearest) return 990;
   int bound = call.n;
   if (case_.is_bucketed()) {
     for (bound = 1; bound < call.n;) bound *= 2;
@@ -32,8 +34,7 @@ int Oracle::BaselineWork(int n) const { return GuardHolds({100, false}, n) ? 100
 Ran Oracle::StandInOf(const MatrixCall& call) const { return {BaselineWork(call.n), !call.is_regular}; }
 
 Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
-  // A bucket is tuned on scratch, which is regular.
-  bool is_general = !call.is_regular && !case_.is_bucketed();
+  bool is_general = !call.is_regular;
   int n = TunedAt(call);
   Record record;
   record.key = KeyOf(call);
@@ -147,7 +148,7 @@ bool Oracle::Choose(const MatrixCall& call) {
     stand_ins.push_back(found.baseline);
   }
   here().failed.erase(key);
-  if (case_.store() == StoreState::kFailing || !call.is_regular) return true;
+  if (case_.store() == StoreState::kFailing) return true;
   records_.erase(std::remove_if(records_.begin(), records_.end(),
                                 [&](const Record& record) { return record.key == key && !record.is_other_driver; }),
                  records_.end());

@@ -142,6 +142,8 @@ class Declaration:
         they are, and are up to a third faster for it. Triton: of whole scalars, too.
     alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too; `alignments` by tensor
         overrides it.
+    key: {"dim"}, {"dtype_of"} and {"value_of"}; a dim may have one of "bucket": "next_pow2", "buckets": [1, 2, 4, 8, 16, 24],
+        upper bounds, and "nearest": [16, 256].
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
     more_parameters: what an exporter adds that only its own kernels take.
@@ -155,7 +157,7 @@ class Declaration:
     configs: Optional[Iterable[Any]] = None
     baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
-    key: Optional[List[Dict[str, str]]] = None
+    key: Optional[List[Dict[str, Any]]] = None
     guards: Sequence[Dict[str, Any]] = ()
     grids: Dict[str, Dict[str, Any]] = dataclasses.field(default_factory=dict)
     cpu: Optional[str] = None

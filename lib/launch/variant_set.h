@@ -1,0 +1,35 @@
+#ifndef TUNEONCE_LIB_LAUNCH_VARIANT_SET_H_
+#define TUNEONCE_LIB_LAUNCH_VARIANT_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tuneonce/kernel_definition.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Variants of a definition that are left out, since a call does not meet what they assume. Immutable.
+class VariantSet {
+ public:
+  /// None.
+  VariantSet() = default;
+  /// As `bits` said it. Bit i: the i-th variant.
+  explicit VariantSet(std::uint32_t bits) : bits_(bits) {}
+
+  std::uint32_t bits() const { return bits_; }
+  bool is_empty() const { return bits_ == 0; }
+  bool Has(std::size_t variant) const { return (bits_ >> variant & 1u) != 0; }
+  VariantSet With(std::size_t variant) const { return VariantSet(bits_ | 1u << variant); }
+  /// True if all of these are among `others`.
+  bool IsWithin(VariantSet others) const { return (bits_ & ~others.bits_) == 0; }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+static_assert(KernelDefinition::kMaxVariants == 8 * sizeof(std::uint32_t));
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_LAUNCH_VARIANT_SET_H_

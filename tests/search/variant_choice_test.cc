@@ -1,0 +1,55 @@
+// Which variants of a shipped bundle may build a config for which arguments: for a GPU's target, without a GPU.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "search/candidate.h"
+#include "testing/expect_status.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce {
+namespace {
+
+class VariantChoiceTest : public ::testing::Test {
+ protected:
+  /// The variants that matmul's baseline can be built by, in order of preference.
+  static std::vector<std::string> VariantsFor(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t row_of_b,
+                                              std::uintptr_t address = 4096, VariantSet left_out = {}) {
+    Result<Bundle> bundle = Bundle::Load(std::string(TUNEONCE_BUNDLE_FOLDER) + "/matmul");
+    EXPECT_OK(bundle);
+    auto definition = std::make_shared<const KernelDefinition>(bundle->definition());
+    auto matrix = [](std::uintptr_t at, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+      const std::int64_t shape[] = {rows, columns}, strides[] = {stride, 1};
+      return TensorView::Strided(reinterpret_cast<void*>(at), DType::kFloat16, shape, strides, 2);  // Never followed.
+    };
+    const std::vector<Argument> arguments = {matrix(address, m, k, k), matrix(1u << 30, k, n, row_of_b),
+                                             matrix(2u << 30, m, n, n)};
+    BoundCall call;
+    EXPECT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
+    call.problem.target = Target();
+    call.problem.target.capability_major = 9;
+    Result<std::optional<Config>> baseline = definition->space().BaselineFor(call.problem);
+    Result<PlannedConfig> planned = PlanConfig(definition, **baseline, call, /*enable_tile=*/true, left_out);
+    EXPECT_OK(planned);
+    std::vector<std::string> names;
+    for (const Candidate& candidate : planned->alternatives) names.push_back(candidate.variant->name);
+    return names;
+  }
+};
+
+TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehindIt) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda"}));
+  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile_any", "cuda"})) << "M is none of 16's multiples";
+  EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", "cuda"}));
+  EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{"cuda"}));
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{"cuda"})) << "an address that 16 does not divide";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4104), (Names{"tile", "tile_any"})) << "b has gaps";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)), (Names{"cuda"}))
+      << "at a bucket's bound, for a launch of 4001";
+}
+
+}  // namespace
+}  // namespace tuneonce
