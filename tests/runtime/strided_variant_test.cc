@@ -243,14 +243,14 @@ TEST_F(StridedVariantTest, AWarmUpOfABucketIsMadeAtItsBoundAndOfDTypesThatFollow
       .AddVariant(Variant(source).Grid(Grid::Fixed(1)));
   TunedKernel kernel = Create(definition);
   CUstream stream = stream_->get();
-  ASSERT_OK(kernel.Warmup(stream, {{{{"N", 100}}, {{"x", kInt16}}}}));
+  ASSERT_OK(kernel.Warmup(stream, {{{"N", 100}, {"x", kInt16}}}));
   EXPECT_EQ(policy_.store->List()->front().tuned_at, "N=128");
   EXPECT_EQ(policy_.store->List()->front().key.key_text, "N<=128, x:int16");
   DeviceBuffer x = Counting(100), y = Counting(100);
   TensorView in = TensorView::Contiguous(x.data(), DType::kInt16, {100});
   ASSERT_OK(kernel.Launch(stream, TensorView::Contiguous(y.data(), DType::kInt16, {100}), in));
   EXPECT_EQ(kernel.counters().tunes, 1);
-  EXPECT_ERROR(kernel.Warmup(stream, {{{{"N", 100}}, {{"y", kInt32}, {"x", kInt16}}}}), StatusCode::kInvalidArgument,
+  EXPECT_ERROR(kernel.Warmup(stream, {{{"N", 100}, {"y", kInt32}, {"x", kInt16}}}), StatusCode::kInvalidArgument,
                "warm-up: parameter 'y' needs a dtype, which must be int16");
   EXPECT_ERROR(kernel.Warmup(stream, {{{"N", 100}}}), StatusCode::kInvalidArgument, "parameter 'y' needs a dtype");
 }

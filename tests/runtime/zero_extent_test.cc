@@ -101,7 +101,7 @@ TEST_F(ZeroExtentTest, AWarmUpOfNothingIsDoneAtOnce) {
   auto on_done = [&](std::size_t, const Status& outcome) { outcomes.push_back(outcome.ok()); };
   EXPECT_OK(kernel.Warmup(stream_->get(), {{{"N", 0}}}, on_done));
   EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", -1}}}, on_done), StatusCode::kInvalidArgument,
-               "kernel 'scale', warm-up: dim N is -1");
+               "kernel 'scale', warm-up: a shape: dim N is -1");
   EXPECT_EQ(outcomes, (std::vector<bool>{true, false}));
   ExpectNothingHappened(kernel);
 }
