@@ -1,7 +1,5 @@
 #include "runtime/chooser.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -25,15 +23,6 @@ namespace {
 
 using DeviceState = Residency::DeviceState;
 
-std::int64_t NowUnixSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
-
 /// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much.
 bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   bool measured_as_much = stored.is_complete || stored.num_not_measured <= found.num_not_measured;
@@ -49,7 +38,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   Result<KeyInStore> in_store = IdentifyHere(request.call);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
-  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true};
+  const Serving serving = ServingOf(/*may_compile=*/true);
   if (ServeFromStore(*in_store, call, key, serving)) return {};
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
@@ -62,15 +51,29 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
     return {};
   }
-  return {SearchAndRemember(request, *std::move(in_store), key)};
+  if (ServeChecked(request, *in_store, key)) return {};
+  return {SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree)};
+}
+
+TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+  Result<KeyInStore> in_store = IdentifyHere(request.call);
+  if (!in_store.ok()) return {in_store.status()};
+  Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
+  if (lease.status().code() == StatusCode::kDeadlineExceeded) return {lease.status(), /*is_elsewhere=*/true};
+  if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
+  bool is_pinned_in_store = there.ok() && there->match <= RecordMatch::kOtherDriver && there->record->is_pinned;
+  if (is_pinned_in_store || to_.residency.decisions().IsPinned(key)) {
+    return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
+  }
+  return {SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead)};
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call);
   if (!in_store.ok()) return {in_store.status()};
-  // Where no search may follow, one that was cut short is the best there is.
-  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false};
-  if (ServeFromStore(*in_store, call.call(), key, serving)) return {};
+  if (ServeFromStore(*in_store, call.call(), key, ServingOf(/*may_compile=*/false))) return {};
   TuneOutcome outcome;
   // Unavailable, as another process may store it.
   outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
@@ -105,37 +108,6 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
   return in_store;
 }
 
-bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                             Serving serving) {
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store.key);
-  if (!lookup.ok()) {
-    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
-    return false;
-  }
-  if (lookup->match > to_.policy.weakest_match || !lookup->record) return false;
-  if (!lookup->record->is_complete && !lookup->record->is_pinned && !serving.accept_incomplete) return false;
-  const std::vector<Config>& configs = in_store.configs;
-  auto config =
-      std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
-  if (config == configs.end()) return false;
-  std::shared_ptr<const LoadedKernel> loaded;
-  // Another device's code need not run here, and another kernel's code is not this one's.
-  if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
-    loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
-  if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(*config, call, lookup->record->variant, serving.may_compile);
-    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
-    loaded = *std::move(compiled);
-  }
-  to_.residency.Publish(in_store.device, key, call, *config, std::move(loaded));
-  ++to_.counters.stored_hits;
-  to_.announcer.Tell([&](AutotuneObserver& observer) {
-    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, config->ToString());
-  });
-  return true;
-}
-
 Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
@@ -159,22 +131,31 @@ Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) co
   }
 }
 
-Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
-                                        TrialMemory memory) {
+Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                        const BoundCall& call, TrialMemory memory) {
+  const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
+                            space.Fitting(in_store.configs, call.problem.target, call.problem));
+  if (only != nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+    configs.erase(
+        std::remove_if(configs.begin(), configs.end(),
+                       [&](const Config& config) { return !(config == *only) && !(baseline && config == *baseline); }),
+        configs.end());
+  }
   return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, to_.policy.search,
                     std::move(memory));
 }
 
-Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on) {
+Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                      MeasuredOn* on) {
   auto make_memory = [&] { return TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes); };
   auto search_at_bound = [&]() -> Result<SearchOutcome> {
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
     TUNEONCE_ASSIGN_OR_RETURN(TuningCall at_bound, request.call.AtBound(*to_.definition, to_.binder,
                                                                         StreamView(to_.api, request.stream), memory));
     on->inputs = at_bound.inputs();
-    return SearchAt(request, in_store, at_bound.call(), memory);
+    return SearchAt(request, in_store, only, at_bound.call(), memory);
   };
   on->dims = request.call.BoundOf(*to_.definition);
   if (to_.policy.tune_at_bucket_bound && !(on->dims == request.call.call().problem.dims)) {
@@ -186,10 +167,11 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   on->dims = request.call.call().problem.dims;
   on->inputs = request.call.inputs();
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
-  return SearchAt(request, in_store, request.call.call(), std::move(memory));
+  return SearchAt(request, in_store, only, request.call.call(), std::move(memory));
 }
 
-Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key) {
+Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                  Residency::Place place) {
   const std::string& kernel = to_.definition->name();
   const std::string key_text = in_store.key.key_text;
   const BoundCall& call = request.call.call();
@@ -197,39 +179,86 @@ Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_stor
   ProfilerRange range("tune " + kernel + " " + key_text);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
-  Result<SearchOutcome> searched = Search(request, in_store, &measured_on);
+  Result<SearchOutcome> searched = Search(request, in_store, /*only=*/nullptr, &measured_on);
   if (!searched.ok()) {
-    // What a search that was cut short left is better than nothing.
+    // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
-    if (context_lives && ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true})) {
-      return Status();
-    }
+    const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false};
+    bool may_serve = context_lives && place == Residency::Place::kIfFree;
+    if (may_serve && ServeFromStore(in_store, call, key, any)) return Status();
     return searched.status();
   }
   const TuningResult& result = searched->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  TUNEONCE_RETURN_IF_ERROR(PublishFound(*searched, in_store.device, call, key));
-  TuningRecord record;
-  record.key = std::move(in_store.key);
-  RecordResult(result, &record);
-  record.tuned_at = to_.definition->DimsString(measured_on.dims);
-  record.inputs = measured_on.inputs;
-  record.host = HostName();
-  record.unix_seconds = NowUnixSeconds();
+  TuningRecord record = RecordOf(result, std::move(in_store.key), measured_on);
+  TUNEONCE_RETURN_IF_ERROR(PublishFound(*searched, in_store.device, call, key, place, record));
   Remember(record, in_store.device, call);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
   return Status();
 }
 
+TuningRecord Chooser::RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const {
+  TuningRecord record;
+  record.key = std::move(key);
+  RecordResult(result, &record);
+  record.tuned_at = to_.definition->DimsString(on.dims);
+  record.inputs = on.inputs;
+  SayWhereAndWhen(&record);
+  return record;
+}
+
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
-                             const ResidentKey& key) {
-  to_.residency.Publish(device, key, call, found.result.best.config, found.best);
+                             const ResidentKey& key, Residency::Place place, const TuningRecord& record) {
+  to_.residency.PublishChoice(device, key, call, found.result.best.config, found.best, place,
+                              DecisionOf(record, Choice::From::kSearch));
   if (!found.result.baseline) return Status();
   ResidentKey stand_in;
   TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kStandIn, &stand_in));
   to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
   return Status();
+}
+
+bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key) {
+  std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true));
+  if (!found || !found->is_unchecked()) return false;
+  const BoundCall& call = request.call.call();
+  auto is_it = [&](const Success& success) { return success.config == found->config; };
+  MeasuredOn on;
+  Result<SearchOutcome> searched = Search(request, in_store, &found->config, &on);
+  std::string why = searched.ok() ? "" : searched.status().message();
+  if (searched.ok()) {
+    const TuningResult& result = searched->result;
+    to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
+    auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
+    // Within the margin by which a choice must beat it, the baseline is no better.
+    double most_us =
+        result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
+    if (it == result.successes.end()) {
+      why = result.failures.empty() ? "it does not run at these dims" : result.failures.front().message;
+    } else if (result.baseline && it->measurement.mean_us > most_us) {
+      why = "it is slower than the baseline";
+    } else {
+      TuningRecord record = RecordOf(result, in_store.key, on);
+      record.config = it->config;
+      record.variant = it->variant;
+      record.measurement = it->measurement;
+      record.artifact = it->artifact;
+      record.reason = ChoiceReason::kImported;
+      Remember(record, in_store.device, call);
+      Result<std::shared_ptr<const LoadedKernel>> loaded =
+          is_it(result.best) ? searched->best : loader_.Compile(it->config, call, it->variant, /*may_compile=*/true);
+      if (loaded.ok()) {
+        to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
+                                    DecisionOf(record, Choice::From::kImported));
+        ++to_.counters.stored_hits;
+        return true;
+      }
+      why = loaded.status().message();
+    }
+  }
+  to_.announcer.Warn(in_store.key.key_text + ": the imported {" + found->config.ToString() + "} is not used: " + why);
+  return false;
 }
 
 void Chooser::Remember(const TuningRecord& record, const DeviceState& device, const BoundCall& call) const {
@@ -251,58 +280,6 @@ void Chooser::Remember(const TuningRecord& record, const DeviceState& device, co
   if (Status stored = to_.policy.store->Put(record); !stored.ok()) {
     to_.announcer.WarnOfStore(stored, "; the choice holds for this process only");
   }
-}
-
-Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall& call) {
-  const SearchSpace& space = to_.definition->space();
-  // Also says what is wrong with the space, if anything is.
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-  if (baseline) return *baseline;
-  Config config = space.stand_in() ? *space.stand_in() : configs.front();
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
-  return config;
-}
-
-Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
-  BoundCall call = bound;
-  call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
-  if (loaded == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, "", may_compile()));
-  }
-  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
-}
-
-std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState& device, const Config& config,
-                                                               const BoundCall& call) {
-  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
-  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
-  Result<KeyInStore> in_store = Identify(device, call);
-  if (!in_store.ok()) return nullptr;
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
-  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
-    if (record.baseline && config.IsSame(record.baseline->config)) {
-      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
-    }
-    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
-  };
-  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
-  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
-  }
-  if (may_compile()) return nullptr;
-  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
-  if (!records.ok()) return nullptr;
-  for (TuningRecord& record : *records) {
-    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
-    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
-  }
-  return nullptr;
 }
 
 }  // namespace v0

@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cuda/driver_api.h"
@@ -24,13 +25,23 @@ class CodeLoader {
 
   /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be
   /// compiled and the code is in no cache, what to do about it.
+  /// `artifact` (may be null) gets the name under which the cache keeps the code; zero of a launcher.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
-                                                      const std::string& preferred, bool may_compile) const;
+                                                      const std::string& preferred, bool may_compile,
+                                                      Fingerprint* artifact = nullptr) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call) const;
+  /// True if LoadStored or Compile would find the code without a compiler. Loads nothing.
+  bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config,
+               const BoundCall& call) const;
 
  private:
+  Result<Candidate> Built(const Config& config, const BoundCall& call, const std::string& preferred,
+                          bool may_compile) const;
+  std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
+                                  const BoundCall& call) const;
+
   const std::shared_ptr<const KernelDefinition>& definition_;
   const DriverApi& api_;
   const AutotunePolicy& policy_;

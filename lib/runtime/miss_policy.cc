@@ -247,6 +247,41 @@ Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
   return loaded.ok() ? tuned : BothFailed(tuned, loaded);
 }
 
+Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
+  if (!may_search()) {
+    return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                   "': " + (sealed_ ? "nothing is tuned after Seal" : "its mode does not search"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call.call()));
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call.call(), ResidentKey::kTuned, &key));
+  const TuneRequest request = {stream, call};
+  for (bool waited = true;;) {  // Another thread's work on the key is not this one's.
+    TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted,
+                                         [&] { return chooser_.ChooseAnew(request, key, /*may_wait=*/true); });
+    if (waited && !IsInterrupted(to_.policy.search.interrupted)) continue;
+    if (outcome.status.ok()) Forget(key);
+    return outcome.status;
+  }
+}
+
+void MissPolicy::Forget(const ResidentKey& key) {
+  failed_.Remove(FlightOf(key));
+  waiting_.Remove(key);
+}
+
+Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const ResidentKey& key) const {
+  using Because = Choice::Because;
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (capturing) return std::optional<Refusal>({Because::kCapture, ""});
+  if (sealed_) return std::optional<Refusal>({Because::kSealed, ""});
+  if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
+    return std::optional<Refusal>({Because::kFailedTune, failed->status.message()});
+  }
+  return std::optional<Refusal>();
+}
+
 Status MissPolicy::WarmStandIn(const BoundCall& bound) {
   BoundCall call = bound;
   ResidentKey key;

@@ -129,8 +129,7 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, Auto
   return Create(bundle.definition(), std::move(policy));
 }
 
-inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count,
-                                        bool* missed) {
+inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
         absl::StrCat("kernel '", definition->name(), "' was launched from inside a callback of this library"));
@@ -216,6 +215,7 @@ Counters TunedKernel::counters() const {
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
   counters.waiting_keys = impl->misses.num_waiting();
+  counters.pinned_keys = impl->residency.decisions().num_pinned();
   counters.loaded_kernels = impl->residency.num_loaded_kernels();
   counters.resident_entries = impl->residency.num_entries();
   return counters;

@@ -1,4 +1,4 @@
-// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point.
+// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point, and Retune.
 #include <algorithm>
 #include <optional>
 
@@ -86,18 +86,25 @@ Result<bool> IsEmpty(const KernelDefinition& definition, const Dims& dims) {
 
 }  // namespace
 
-Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
-  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
+                                                            const char* what) const {
+  const std::string prefix = "kernel '" + definition->name() + "', " + what;
   Result<Dims> dims = DimsOf(*definition, shape);
   Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
-  if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
-  if (*is_empty) return Status();
+  if (!is_empty.ok()) return is_empty.status().WithPrefix(prefix);
+  if (*is_empty) return std::optional<TuningCall>();
   Result<std::vector<DType>> dtypes = DTypesOf(*definition, shape);
-  if (!dtypes.ok()) return dtypes.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
-  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  if (!dtypes.ok()) return dtypes.status().WithPrefix(prefix);
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, *std::move(dtypes), {}},
                                                                  StreamView(api, stream), use));
-  return misses.Warm(stream, call);
+  return std::optional<TuningCall>(std::move(call));
+}
+
+Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOf(stream, shape, use, "warm-up"));
+  return call ? misses.Warm(stream, *call) : Status();
 }
 
 Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
@@ -144,6 +151,34 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   }
   Status rest = AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;
+}
+
+Status TunedKernel::Impl::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "retune", "retune"));
+  BoundCall bound;
+  bool is_empty = false;
+  if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
+    return is_empty ? Status() : status;
+  }
+  TuningCall call(bound);
+  return misses.Retune(stream, call);
+}
+
+Status TunedKernel::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  if (InsideCallback()) return InsideCallbackError("Retune");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&] { return impl->RetuneArguments(stream, arguments, count); });
+}
+
+Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
+  if (InsideCallback()) return InsideCallbackError("Retune");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "retune", "retune"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
+                              impl->CallOf(stream, shape, WarmupInputs::Use::kSearch, "retune"));
+    return call ? impl->misses.Retune(stream, *call) : Status();
+  });
 }
 
 Status TunedKernel::AtSafePoint(CUstream stream) {

@@ -32,11 +32,12 @@ class TUNEONCE_API WarmupInputs {
   enum class Use {
     kSearch,  ///< Something will be measured on them.
     kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
+    kPlaces,  ///< Nothing will be launched: tensors have an address each, aligned and apart, and no memory.
   };
 
-  /// Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
-  /// does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of integers or
-  /// truth values without a declared fill; ResourceExhausted.
+  /// Waits for the stream, but for kPlaces, which does not use it. Errors: InvalidArgument, naming the parameter, for
+  /// what does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of
+  /// integers or truth values without a declared fill; ResourceExhausted.
   static Result<WarmupInputs> Create(const KernelDefinition& definition, const InputShape& shape, StreamView stream,
                                      Use use = Use::kSearch);
 
@@ -54,7 +55,8 @@ class TUNEONCE_API WarmupInputs {
   std::vector<TensorView> views_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> buffers_;
-  std::vector<std::vector<char>> host_;  // What is copied from, until Create has waited.
+  std::uintptr_t next_place_ = std::uintptr_t{1} << 20;  // kPlaces: where the next tensor lies.
+  std::vector<std::vector<char>> host_;                  // What is copied from, until Create has waited.
   std::vector<Argument> arguments_;
 };
 

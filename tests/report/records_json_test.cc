@@ -30,8 +30,8 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
     const char* message;
   };
   const Case cases[] = {
-      {"/version", 1, "\"version\" is 1; this program knows version 2: tune again"},
-      {"/version", 3, "\"version\" is 3; this program knows version 2"},
+      {"/version", 1, "\"version\" is 1; this program knows version 3: tune again"},
+      {"/version", 4, "\"version\" is 4; this program knows version 3"},
       {"/records/0", 5, "record 0 must be an object"},
       {"/records/0/num_sms", 1e12, "record 0: field 'num_sms' must be an integer"},
       {"/records/0/num_sms", std::int64_t{1} << 40, "record 0: field 'num_sms' must be an integer of 32 bits"},

@@ -1,0 +1,173 @@
+// What a Chooser takes from the store: records that serve, and stand-ins' code.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/callback.h"
+#include "runtime/chooser.h"
+#include "search/candidate.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+using DeviceState = Residency::DeviceState;
+
+Chooser::Serving Chooser::ServingOf(bool may_compile_now) const {
+  // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
+  bool is_last = !may_compile();
+  return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last};
+}
+
+bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const {
+  if (!lookup.record) return false;
+  // What a person said, or what was decided elsewhere, is not of a driver.
+  bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
+  RecordMatch weakest =
+      is_decreed ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver) : to_.policy.weakest_match;
+  return lookup.match <= weakest && (lookup.record->is_complete || is_decreed || serving.accept_incomplete);
+}
+
+std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config& config, bool is_pinned) const {
+  auto listed = std::find_if(in_store.configs.begin(), in_store.configs.end(),
+                             [&](const Config& each) { return each.IsSame(config); });
+  if (listed != in_store.configs.end()) return *listed;
+  if (!is_pinned) return std::nullopt;
+  TunedKernel::NamedConfig named;
+  for (std::size_t i = 0; i < config.values().size(); ++i) named.emplace_back(config.AxisName(i), config.values()[i]);
+  Result<Config> found = to_.definition->space().ConfigNamed(named, in_store.device.target);
+  return found.ok() ? std::optional<Config>(*std::move(found)) : std::nullopt;
+}
+
+std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, const Serving& serving) const {
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store.key);
+  if (!lookup.ok()) {
+    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
+    return std::nullopt;
+  }
+  if (MayServe(*lookup, serving)) {
+    TuningRecord& record = *lookup->record;
+    std::optional<Config> config = ConfigOf(in_store, record.config, record.is_pinned);
+    if (config) return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  }
+  return FindNearest(in_store);
+}
+
+std::optional<Chooser::Found> Chooser::FindNearest(const KeyInStore& in_store) const {
+  const std::vector<KeyPart>& parts = to_.definition->key();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].kind != KeyPart::Kind::kDim) continue;
+    TuningKey table = in_store.key;
+    const auto wanted = static_cast<std::int64_t>(std::exchange(table.key_words[i], 0));
+    Result<RecordLookup> lookup = to_.policy.store->Lookup(table);
+    if (!lookup.ok() || !lookup->record || lookup->match > RecordMatch::kOtherDriver) continue;
+    TuningRecord& record = *lookup->record;
+    if (!record.is_imported() || record.nearest_dim != parts[i].name || record.rows.empty()) continue;
+    auto nearest = std::min_element(record.rows.begin(), record.rows.end(), [&](const auto& a, const auto& b) {
+      return std::abs(a.at - wanted) < std::abs(b.at - wanted);
+    });
+    std::optional<Config> config = ConfigOf(in_store, nearest->config, /*is_pinned=*/false);
+    if (!config) continue;
+    record.config = nearest->config;
+    record.tuned_at = parts[i].name + "=" + std::to_string(nearest->at);
+    record.rows.clear();
+    return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, bool may_compile_now) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call));
+  const Serving serving = ServingOf(may_compile_now);
+  std::optional<Found> found = FindRecord(in_store, serving);
+  if (!found) return std::optional<StoredChoice>();
+  bool is_to_check = found->is_unchecked() && !serving.accept_unchecked;
+  if (!may_compile_now) {
+    const TuningRecord& record = found->record;
+    if (is_to_check || !loader_.HasCode(record.artifact, record.variant, found->config, call.call())) {
+      return std::optional<StoredChoice>();
+    }
+  }
+  return std::optional<StoredChoice>(StoredChoice{
+      found->config, found->record.variant, DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
+}
+
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
+                             Serving serving) {
+  std::optional<Found> found = FindRecord(in_store, serving);
+  if (!found || (found->is_unchecked() && !serving.accept_unchecked)) return false;
+  const TuningRecord& record = found->record;
+  std::shared_ptr<const LoadedKernel> loaded;
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (found->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
+    loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
+  if (loaded == nullptr) {
+    Result<std::shared_ptr<const LoadedKernel>> compiled =
+        loader_.Compile(found->config, call, record.variant, serving.may_compile);
+    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
+    loaded = *std::move(compiled);
+  }
+  to_.residency.PublishChoice(in_store.device, key, call, found->config, std::move(loaded), Residency::Place::kIfFree,
+                              DecisionOf(record, found->match, found->is_shipped));
+  ++to_.counters.stored_hits;
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, found->config.ToString());
+  });
+  return true;
+}
+
+Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall& call) {
+  const SearchSpace& space = to_.definition->space();
+  // Also says what is wrong with the space, if anything is.
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+  if (baseline) return *baseline;
+  Config config = space.stand_in() ? *space.stand_in() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
+  return config;
+}
+
+Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
+  if (loaded == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, "", may_compile()));
+  }
+  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
+}
+
+std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState& device, const Config& config,
+                                                               const BoundCall& call) {
+  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
+  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
+  Result<KeyInStore> in_store = Identify(device, call);
+  if (!in_store.ok()) return nullptr;
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
+  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
+    if (record.baseline && config.IsSame(record.baseline->config)) {
+      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+    }
+    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  };
+  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
+  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
+  }
+  if (may_compile()) return nullptr;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return nullptr;
+  for (TuningRecord& record : *records) {
+    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
+    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
+  }
+  return nullptr;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
