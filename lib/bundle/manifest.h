@@ -30,6 +30,8 @@ class ManifestNode {
   static Result<ManifestNode> Parse(std::string_view text, const std::string& file);
 
   Kind kind() const { return kind_; }
+  /// Where it stands: "manifest.json:12: axes[0].name".
+  std::string Place() const;
   /// "manifest.json:12: axes[0].name: `what`", InvalidArgument: one line, without control characters, since names in a
   /// document can hold them.
   Status Error(std::string_view what) const;
