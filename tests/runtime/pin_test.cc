@@ -301,6 +301,27 @@ TEST_F(PinTest, ALaunchOnAnotherThreadRunsTheOneOrTheOther) {
   launcher.join();
 }
 
+TEST_F(PinTest, ItIsOfTheDeviceWhoseContextIsCurrent) {
+  if (*Device::Count(device_->api()) < 2) GTEST_SKIP() << "needs TUNEONCE_CPU_DEVICES=2";
+  TunedKernel kernel = Create();
+  Device second = *OpenDevice("cpu:1");
+  Context context = *Context::RetainPrimary(second);
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  {
+    ScopedContext current(context.view());
+    Result<Stream> stream = Stream::Create(second.api());
+    ASSERT_OK(stream);
+    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->runs, Choice::Runs::kSearch);
+    EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
+    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 7}}));
+    EXPECT_EQ(kernel.counters().pinned_keys, 2);
+    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->config->ToString(), "TILE=64, WORK=7");
+    ASSERT_OK(kernel.Unpin({{"N", 1000}}));
+  }
+  EXPECT_EQ(ChoiceOf(kernel).config->ToString(), "TILE=256, WORK=7");
+  EXPECT_EQ(WorkOfLaunch(kernel), 4 * 7);
+}
+
 TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
   TunedKernel kernel = Create();
   Launch(kernel, 1000);
