@@ -13,14 +13,16 @@ import subprocess
 from typing import Any, Dict, List
 
 CASES = ["BM_HitNothing/1", "BM_HitNothing/64", "BM_HitNothing/4096", "BM_BundleHitNothing"]
+NOTHING = "^BM_(Raw|Hit|BundleHit)Nothing"
 THREADED = ["BM_Hit/1/real_time/threads:16", "BM_Hit/64/real_time/threads:16"]
 
 
-def medians(folder: pathlib.Path, device: str, only: str, repetitions: int) -> Dict[str, float]:
+def medians(folder: pathlib.Path, device: str, only: str, repetitions: int, min_time_s: float) -> Dict[str, float]:
     """Nanoseconds by benchmark: the median of one process's repetitions."""
     out = subprocess.run([
         str(folder / "hit_cost_benchmark"), f"--device={device}", f"--benchmark_filter={only}",
-        f"--benchmark_repetitions={repetitions}", "--benchmark_report_aggregates_only=true", "--benchmark_format=json"],
+        f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time_s}",
+        "--benchmark_report_aggregates_only=true", "--benchmark_format=json"],
                          check=True, stdout=subprocess.PIPE, text=True).stdout
     # Real time: of threads, the CPU time would be a sum.
     return {b["run_name"]: b["real_time"] for b in json.loads(out)["benchmarks"] if b["aggregate_name"] == "median"}
@@ -49,14 +51,16 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--processes", type=int, default=5, help="of each build (default: 5)")
     parser.add_argument("--repetitions", type=int, default=3, help="in each process (default: 3)")
+    parser.add_argument("--min-time", type=float, default=0.2, metavar="S", help="of each repetition (default: 0.2)")
     parser.add_argument("--threads", action="store_true", help="from 16 threads, too: a machine with as many cores")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    filters = ("Nothing", "threads:16") if options.threads else ("Nothing",)
+    filters = (NOTHING, "threads:16") if options.threads else (NOTHING,)
     runs: Dict[str, List[Dict[str, Any]]] = {"new": [], "old": []}
     for _ in range(options.processes):
         for name, folder in (("new", options.new), ("old", options.old)):
-            runs[name].append({only: medians(folder, options.device, only, options.repetitions) for only in filters})
+            runs[name].append({
+                only: medians(folder, options.device, only, options.repetitions, options.min_time) for only in filters})
     by_case: Dict[str, Dict[str, List[float]]] = {}
     for name, processes in runs.items():
         for process in processes:

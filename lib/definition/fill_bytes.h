@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tuneonce/api.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -21,7 +22,8 @@ bool IsFloatingPoint(DType dtype);
 Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string>& dims);
 
 /// The bytes of a scalar at these dims (8, zero behind the dtype's). Errors: InvalidArgument, naming the parameter.
-Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims);
+TUNEONCE_API Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter,
+                                                const Dims& dims);
 
 /// What a tensor of this shape is filled with: its bytes, or the first ones, to be repeated. Floating-point tensors
 /// without a declared fill get numbers from [-1, 1). Errors: InvalidArgument, naming the parameter; the function's.
