@@ -16,7 +16,7 @@ inline namespace v0 {
 
 /// A value of a JSON document that knows its line, so that an error can name it. Reading goes through the getters,
 /// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
-class ManifestNode {
+class TUNEONCE_API ManifestNode {
  public:
   enum class Kind { kNull, kTruth, kInt, kDouble, kString, kArray, kObject };
 

@@ -11,7 +11,7 @@ inline namespace v0 {
 /// the key, what was measured on (dims and inputs), where and when.
 void RecordResult(const TuningResult& result, TuningRecord* record);
 /// This machine, and now.
-void SayWhereAndWhen(TuningRecord* record);
+TUNEONCE_API void SayWhereAndWhen(TuningRecord* record);
 
 }  // namespace v0
 }  // namespace tuneonce
