@@ -223,7 +223,8 @@ class TUNEONCE_API TunedKernel {
   /// How long a pin lasts.
   enum class PinFor {
     kProcess,  ///< Until Unpin, or as long as this object.
-    kStore,    ///< The store remembers it, too: later processes serve it like any record, and no search replaces it.
+    kStore,    ///< The store remembers it, too: later processes serve it like any record, and no search replaces it. Of
+               ///< configs that the axes list, since a store brings none of its own.
   };
   /// From now on the shape's key, on the current context's device, runs this config: one that the host has chosen. It
   /// is compiled and loaded now, and takes the place of what the key ran by one pointer, so that launches on other

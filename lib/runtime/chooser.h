@@ -101,8 +101,8 @@ class Chooser {
   /// An imported table's nearest row. The record is of the key.
   std::optional<Found> FindNearest(const KeyInStore& in_store) const;
   bool MayServe(const RecordLookup& lookup, const Serving& serving) const;
-  /// The space's config that a record names; a pinned one need not be listed.
-  std::optional<Config> ConfigOf(const KeyInStore& in_store, const Config& config, bool is_pinned) const;
+  /// The space's config that a record names; a record brings none of its own.
+  static std::optional<Config> ConfigOf(const KeyInStore& in_store, const Config& config);
   /// The stored choice made resident, if there is one that policy lets serve.
   bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.

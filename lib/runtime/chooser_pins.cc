@@ -33,6 +33,10 @@ Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const Tuned
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(Config config, space.ConfigNamed(named, in_store.device.target));
   TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));
+  if (how_long == TunedKernel::PinFor::kStore && !ConfigOf(in_store, config)) {
+    return InvalidArgumentError("{" + config.ToString() +
+                                "} is none of the configs that the axes list, and only these are served from a store");
+  }
   TuningRecord record;
   if (Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
       there.ok() && there->match == RecordMatch::kExact) {

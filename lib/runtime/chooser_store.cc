@@ -1,6 +1,5 @@
 // What a Chooser takes from the store: records that serve, and stand-ins' code.
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include "base/callback.h"
@@ -12,7 +11,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
+namespace {
+
 using DeviceState = Residency::DeviceState;
+
+/// Whatever a record holds: without overflow.
+std::uint64_t Distance(std::int64_t a, std::int64_t b) {
+  auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  return a > b ? x - y : y - x;
+}
+
+}  // namespace
 
 Chooser::Serving Chooser::ServingOf(bool may_compile_now) const {
   // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
@@ -29,15 +38,10 @@ bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const
   return lookup.match <= weakest && (lookup.record->is_complete || is_decreed || serving.accept_incomplete);
 }
 
-std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config& config, bool is_pinned) const {
+std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config& config) {
   auto listed = std::find_if(in_store.configs.begin(), in_store.configs.end(),
                              [&](const Config& each) { return each.IsSame(config); });
-  if (listed != in_store.configs.end()) return *listed;
-  if (!is_pinned) return std::nullopt;
-  TunedKernel::NamedConfig named;
-  for (std::size_t i = 0; i < config.values().size(); ++i) named.emplace_back(config.AxisName(i), config.values()[i]);
-  Result<Config> found = to_.definition->space().ConfigNamed(named, in_store.device.target);
-  return found.ok() ? std::optional<Config>(*std::move(found)) : std::nullopt;
+  return listed == in_store.configs.end() ? std::nullopt : std::optional<Config>(*listed);
 }
 
 std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, const Serving& serving) const {
@@ -48,7 +52,7 @@ std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, co
   }
   if (MayServe(*lookup, serving)) {
     TuningRecord& record = *lookup->record;
-    std::optional<Config> config = ConfigOf(in_store, record.config, record.is_pinned);
+    std::optional<Config> config = ConfigOf(in_store, record.config);
     if (config) return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
   }
   return FindNearest(in_store);
@@ -65,9 +69,9 @@ std::optional<Chooser::Found> Chooser::FindNearest(const KeyInStore& in_store) c
     TuningRecord& record = *lookup->record;
     if (!record.is_imported() || record.nearest_dim != parts[i].name || record.rows.empty()) continue;
     auto nearest = std::min_element(record.rows.begin(), record.rows.end(), [&](const auto& a, const auto& b) {
-      return std::abs(a.at - wanted) < std::abs(b.at - wanted);
+      return Distance(a.at, wanted) < Distance(b.at, wanted);
     });
-    std::optional<Config> config = ConfigOf(in_store, nearest->config, /*is_pinned=*/false);
+    std::optional<Config> config = ConfigOf(in_store, nearest->config);
     if (!config) continue;
     record.config = nearest->config;
     record.tuned_at = parts[i].name + "=" + std::to_string(nearest->at);

@@ -63,6 +63,9 @@ class MissPolicy {
   Status CheckTunable(CUstream stream, const BoundCall& call);
   /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
   Status CheckOutsideTrial() const;
+  /// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what
+  /// the caller must see.
+  static Status BothFailed(const Status& why, const Status& instead);
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call);
   Status LaunchSealedMiss(CUstream stream, BoundCall& call);
   /// kTune: after a search now, or after another's.

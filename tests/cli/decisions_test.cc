@@ -20,9 +20,12 @@ namespace {
 /// As vLLM has them for its fused MoE kernel; the values are ours.
 constexpr char kTable[] = R"({
     "triton_version": "3.4.0",
-    "16": {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32, "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 5},
-    "48": {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 16, "num_warps": 4, "num_stages": 3},
-    "64": {"BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64, "GROUP_SIZE_M": 8, "num_warps": 8, "num_stages": 3}
+    "16": {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 32,
+           "GROUP_SIZE_M": 1, "num_warps": 4, "num_stages": 5},
+    "48": {"BLOCK_SIZE_M": 64, "BLOCK_SIZE_N": 128, "BLOCK_SIZE_K": 64,
+           "GROUP_SIZE_M": 16, "num_warps": 4, "num_stages": 3},
+    "64": {"BLOCK_SIZE_M": 128, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 64,
+           "GROUP_SIZE_M": 8, "num_warps": 8, "num_stages": 3}
 })";
 constexpr char kDecisions[] = R"({
   "tuneonce_decisions": 1,

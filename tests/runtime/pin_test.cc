@@ -118,6 +118,16 @@ TEST_F(PinTest, ValuesThatNoAxisListsMayBePinned) {
   TunedKernel kernel = Create();
   ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}));
   EXPECT_EQ(WorkOfLaunch(kernel), 2 * 7);
+  // But not be stored: a record, which anybody may have made, chooses among what is listed.
+  EXPECT_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}, PinFor::kStore), StatusCode::kInvalidArgument,
+               "only these are served from a store");
+  TuningRecord record;
+  ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 1}}, PinFor::kStore));
+  record = policy_.store->List()->front();
+  record.config = Config::Of(
+      {{"TILE", AxisKind::kStructural, std::int64_t{500}}, {"WORK", AxisKind::kStructural, std::int64_t{7}}});
+  ASSERT_OK(policy_.store->Put(record));
+  EXPECT_EQ(ChoiceOf(Create(), 2000).runs, Choice::Runs::kSearch);
 }
 
 TEST_F(PinTest, ABucketIsPinnedWhole) {
@@ -247,14 +257,14 @@ TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
   {
     TunedKernel kernel = Create();
     Launch(kernel, 1000);
-    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}, PinFor::kStore));
+    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, PinFor::kStore));
   }
   for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
     policy_.mode = mode;
     policy_.store = OpenStore();
     TunedKernel kernel = Create();
     EXPECT_EQ(ChoiceOf(kernel).from, From::kPinned);
-    EXPECT_EQ(WorkOfLaunch(kernel), 2 * 7);
+    EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
     EXPECT_EQ(kernel.counters().stored_hits, 1);
     EXPECT_EQ(kernel.counters().pinned_keys, 1);
   }
@@ -270,14 +280,14 @@ TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
 
 TEST_F(PinTest, AStoredPinOutlastsADriver) {
   TunedKernel kernel = Create();
-  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}, PinFor::kStore));
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, PinFor::kStore));
   TuningRecord record = policy_.store->List()->front();
   EXPECT_TRUE(record.is_pinned);
   ASSERT_OK(policy_.store->Remove(record.key));
   record.key.driver_version -= 10;
   ASSERT_OK(policy_.store->Put(record));
   TunedKernel later = Create();
-  EXPECT_EQ(WorkOfLaunch(later), 4 * 7);
+  EXPECT_EQ(WorkOfLaunch(later), 4 * 100);
   EXPECT_EQ(ChoiceOf(later).match, RecordMatch::kOtherDriver);
 }
 
