@@ -8,7 +8,6 @@
 #include "launch/call_binder.h"
 #include "numbers.h"
 #include "runtime/recorded_result.h"
-#include "runtime/tuning_call.h"
 #include "runtime/warmup_inputs.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/stream.h"
@@ -220,15 +219,17 @@ Result<TuningRecord> Importer::RecordOf(const DecisionsFile::Decision& decision,
   TUNEONCE_ASSIGN_OR_RETURN(InputShape shape, ShapeOf(decision));
   CallBinder binder(definition_);
   TUNEONCE_ASSIGN_OR_RETURN(
-      TuningCall call,
-      TuningCall::OnFills(definition_, binder, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kPlaces));
-  call.SetTarget(target_);
+      WarmupInputs places,
+      WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kPlaces));
+  BoundCall call;
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(places.arguments().data(), places.arguments().size(), &call));
+  call.problem.target = target_;
   TuningRecord record;
   TuningKey& key = record.key;
   key.kernel = definition_.name();
-  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, configs_, call.call().problem));
+  TUNEONCE_ASSIGN_OR_RETURN(key.kernel_fingerprint, KernelFingerprint(definition_, configs_, call.problem));
   key.key_words.resize(binder.num_key_words());
-  binder.KeyWords(call.call(), key.key_words.data());
+  binder.KeyWords(call, key.key_words.data());
   key.device_name = identity_.name;
   key.capability = target_.capability();
   key.num_sms = identity_.num_sms;

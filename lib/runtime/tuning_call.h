@@ -15,7 +15,7 @@ inline namespace v0 {
 /// A call to choose for: a launch's, one on fills for a shape, or one of either's key at its bucket's upper bound. All
 /// calls that are not a launch's own are made here, so that a launch and a warm-up of a key are tuned at the same dims.
 /// Move-only. Memory of its own is in the order of a stream, which outlives it.
-class TUNEONCE_API TuningCall {
+class TuningCall {
  public:
   /// On the arguments of a launch, or of a warm-up on them, which outlive it.
   explicit TuningCall(const BoundCall& on_arguments) : call_(on_arguments) {}
