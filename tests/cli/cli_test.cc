@@ -471,8 +471,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 3;
-  ExpectOneLineError(import(bad), "\"version\" is 3; this program knows version 2");
+  bad["version"] = 4;
+  ExpectOneLineError(import(bad), "\"version\" is 4; this program knows version 3");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "this is no file of records");

@@ -54,6 +54,20 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
   }
 }
 
+TEST(RecordsJsonTest, AFileOfVersion2HasWhatCameLaterByDefault) {
+  TuningRecord record;
+  record.key.kernel = "scale";
+  nlohmann::json file = nlohmann::json::parse(RecordsToJson({record}));
+  file["version"] = 2;
+  file["records"][0].erase("nearest_dim");
+  file["records"][0].erase("rows");
+  Result<std::vector<TuningRecord>> read = RecordsFromJson(file.dump());
+  ASSERT_OK(read);
+  EXPECT_EQ(EncodeRecord(read->front()), EncodeRecord(record));
+  file["version"] = 3;
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "record 0: field 'nearest_dim' is missing");
+}
+
 TEST(RecordsJsonTest, WhatIsNestedDeepIsRefusedBeforeItIsBuilt) {
   for (const char* where : {"", "{\"format\": \"tuneonce-records\", \"version\": "}) {
     std::string deep = where + std::string(1000000, '[');
