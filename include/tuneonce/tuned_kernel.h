@@ -103,7 +103,7 @@ struct Choice {
 /// the CPU device's or the CUDA driver. A further context of a device needs no tuning: at a kernel's first launch there
 /// the driver loads it, behind what runs in that context.
 ///
-/// Move-only. Thread rule: Launch, IsTuned, ChoiceOf, Pin and counters from any thread. Destroying it unloads its kernels:
+/// Move-only. Thread rule: Launch, IsTuned, ChoiceOf, Pin, counters from any thread. Destroying it unloads its kernels:
 /// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
 class TUNEONCE_API TunedKernel {
  public:
