@@ -17,6 +17,9 @@ struct CompileArguments {
   std::string target;
   std::string symbol;
   std::vector<std::string> hints;
+  std::vector<std::string> defines;
+  std::vector<std::string> folders;
+  std::string standard;
   std::string output;
   std::string timeout_ms;
   bool json = false;
@@ -42,7 +45,29 @@ Result<KernelSource> ReadSource(const CompileArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(arguments.file));
   if (extension == ".tileir") return KernelSource::TileIr(std::move(content), arguments.symbol);
   if (extension == ".ptx") return KernelSource::Ptx(std::move(content), arguments.symbol);
-  return KernelSource::CudaCpp(std::move(content), arguments.symbol);
+  KernelSource source = KernelSource::CudaCpp(std::move(content), arguments.symbol);
+  source.file = arguments.file;
+  for (const std::string& define : arguments.defines) {
+    std::size_t equals = define.find('=');
+    bool has_value = equals != std::string::npos;
+    source.Define(define.substr(0, equals), has_value ? define.substr(equals + 1) : "1");
+  }
+  for (const std::string& folder : arguments.folders) {
+    if (!std::filesystem::is_directory(folder)) return NotFoundError("-I " + folder + ": there is no such folder");
+    source.Include(folder);
+  }
+  if (!arguments.standard.empty()) source.options.push_back("--std=" + arguments.standard);
+  return source;
+}
+
+/// What only a compiler of C++ takes.
+Status CheckCppOptions(const CompileArguments& arguments, SourceKind kind) {
+  if (kind == SourceKind::kCudaCpp) return Status();
+  const char* option = !arguments.defines.empty()    ? "-D"
+                       : !arguments.folders.empty()  ? "-I"
+                       : !arguments.standard.empty() ? "--std"
+                                                     : nullptr;
+  return option == nullptr ? Status() : InvalidArgumentError(std::string(option) + " applies to .cu files only");
 }
 
 void Print(const CompileArguments& arguments, const Artifact& artifact) {
@@ -76,6 +101,7 @@ Status Run(const CompileArguments& arguments) {
     TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
   }
   TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, ReadSource(arguments));
+  TUNEONCE_RETURN_IF_ERROR(CheckCppOptions(arguments, source.kind));
   TUNEONCE_ASSIGN_OR_RETURN(HintValues values, ParseHints(arguments.hints));
   if (!values.empty() && source.kind != SourceKind::kTileIr) {
     return InvalidArgumentError("--hint applies to .tileir files only");
@@ -95,7 +121,14 @@ void AddCompile(CLI::App& app, Command* command) {
   auto arguments = std::make_shared<CompileArguments>();
   compile->add_option("FILE", arguments->file, "Tile IR bytecode, PTX or CUDA C++")->required();
   compile->add_option("--target", arguments->target, "GPU architecture, like sm_90")->required();
-  compile->add_option("--symbol", arguments->symbol, "the kernel, where the file has several");
+  compile->add_option(
+      "--symbol", arguments->symbol,
+      "the kernel, where the file has several; of a .cu file also an instance, like 'reduce<128, float>'");
+  compile->add_option("-D", arguments->defines, "a macro, NAME or NAME=VALUE (.cu only); may be repeated")
+      ->allow_extra_args(false);
+  compile->add_option("-I", arguments->folders, "a folder of headers (.cu only); may be repeated")
+      ->allow_extra_args(false);
+  compile->add_option("--std", arguments->standard, "the C++ standard, like c++20 (.cu only); default c++17");
   compile->add_option("--hint", arguments->hints, "a compiler hint, like occupancy=4 (.tileir only); may be repeated");
   compile->add_option("-o,--output", arguments->output, "where the cubin goes; without it only the report is printed");
   compile->add_option("--timeout-ms", arguments->timeout_ms, "kill the compiler after so long");

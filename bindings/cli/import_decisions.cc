@@ -220,7 +220,7 @@ Result<TuningRecord> Importer::RecordOf(const DecisionsFile::Decision& decision,
   CallBinder binder(definition_);
   TUNEONCE_ASSIGN_OR_RETURN(
       WarmupInputs places,
-      WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kPlaces));
+      WarmupInputs::Create(definition_, shape, StreamView(device_.api(), nullptr), WarmupInputs::Use::kKey));
   BoundCall call;
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(places.arguments().data(), places.arguments().size(), &call));
   call.problem.target = target_;

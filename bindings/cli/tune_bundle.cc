@@ -20,25 +20,58 @@
 namespace tuneonce::cli {
 namespace {
 
-/// The example's dims with `shape` put in: one for each of the definition's.
-Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape,
-                  std::map<std::string, std::int64_t>* dims) {
+/// ", eps, x, y": the parameters that a caller passes.
+std::string KnownParameters(const KernelDefinition& definition) {
+  std::string known;
+  for (const Parameter& parameter : definition.parameters()) {
+    bool is_passed = parameter.kind == ParameterKind::kTensor || parameter.kind == ParameterKind::kScalar;
+    if (is_passed) known += ", " + parameter.name;
+  }
+  return known;
+}
+
+Status ApplyDType(const Parameter& parameter, const std::string& text, Bundle::Example* example) {
+  std::optional<DType> dtype = DTypeNamed(text);
+  if (!dtype) return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": there is no such dtype");
+  if (parameter.dtype != DType::kAny && parameter.dtype != *dtype) {
+    return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": the bundle says that it is " +
+                                std::string(DTypeName(parameter.dtype)));
+  }
+  example->dtypes[parameter.name] = *dtype;
+  return Status();
+}
+
+/// Puts `shape` into the example: dims and tensors' dtypes; what are scalars are added to `scalars`. Then each of the
+/// definition's dims has a value.
+Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape, Bundle::Example* example,
+                  std::vector<std::string>* scalars) {
   TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
   for (const auto& [name, text] : settings) {
-    if (std::find(definition.dims().begin(), definition.dims().end(), name) == definition.dims().end()) {
+    const std::vector<std::string>& dims = definition.dims();
+    if (std::find(dims.begin(), dims.end(), name) != dims.end()) {
+      std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+      if (!extent || *extent < 1) {
+        return InvalidArgumentError("--shape " + name + "=" + text +
+                                    ": the value must be a whole number from 1 to 2^63 - 1");
+      }
+      example->dims[name] = *extent;
+      continue;
+    }
+    std::optional<std::size_t> index = definition.FindParameter(name);
+    const ParameterKind kind = index ? definition.parameters()[*index].kind : ParameterKind::kDim;
+    if (kind == ParameterKind::kTensor) {
+      TUNEONCE_RETURN_IF_ERROR(ApplyDType(definition.parameters()[*index], text, example));
+    } else if (kind == ParameterKind::kScalar) {
+      scalars->push_back(name + "=" + text);
+    } else {
       std::string known;
-      for (const std::string& dim : definition.dims()) known += (known.empty() ? "" : ", ") + dim;
-      return InvalidArgumentError("the bundle has no dim '" + name + "'; it has: " + known);
+      for (const std::string& dim : dims) known += (known.empty() ? "" : ", ") + dim;
+      return InvalidArgumentError("the bundle has no dim, scalar or tensor '" + name + "'; it has: " + known +
+                                  KnownParameters(definition));
     }
-    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
-    if (!extent || *extent < 1) {
-      return InvalidArgumentError("--shape " + name + "=" + text +
-                                  ": the value must be a whole number from 1 to 2^63 - 1");
-    }
-    (*dims)[name] = *extent;
   }
   for (const std::string& dim : definition.dims()) {
-    if (dims->count(dim) == 0) {
+    if (example->dims.count(dim) == 0) {
       return InvalidArgumentError("the dim '" + dim + "' has no value: give --shape " + dim + "=...");
     }
   }
@@ -117,7 +150,7 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
   Job job{definition, Dims(static_cast<int>(definition.dims().size())), {}, {}};
   for (const std::string& dim : definition.dims()) {
     job.dims[definition.DimOf(dim)] = example.dims.at(dim);
-    job.shape.dims.emplace_back(dim, example.dims.at(dim));
+    job.shape.values.emplace_back(dim, example.dims.at(dim));
   }
   for (const Parameter& parameter : parameters) {
     if (parameter.kind != ParameterKind::kTensor) continue;
@@ -128,7 +161,7 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
                                   "' has no dtype: the bundle's example must say one");
     }
     job.dtypes.push_back(is_open && given != example.dtypes.end() ? given->second : parameter.dtype);
-    if (job.dtypes.back() != DType::kAny) job.shape.dtypes.emplace_back(parameter.name, job.dtypes.back());
+    if (job.dtypes.back() != DType::kAny) job.shape.values.emplace_back(parameter.name, job.dtypes.back());
   }
   TUNEONCE_RETURN_IF_ERROR(job.definition.Parameters(std::move(parameters)).Validate());
   return job;
@@ -168,8 +201,9 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   if (device.api().is_cpu_device()) {
     for (const auto& [dim, extent] : example.cpu_dims) example.dims[dim] = extent;
   }
-  TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example.dims));
-  TUNEONCE_ASSIGN_OR_RETURN(Job job, MakeJob(definition, example, scalars));
+  std::vector<std::string> all_scalars = scalars;
+  TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example, &all_scalars));
+  TUNEONCE_ASSIGN_OR_RETURN(Job job, MakeJob(definition, example, all_scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   TUNEONCE_RETURN_IF_ERROR(CheckShape(job.definition, Target::Of(identity), job.dims));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));

@@ -18,9 +18,9 @@ struct BundleReport {
 };
 
 /// Tunes a bundle as a warm-up does, on what it declares for that (WarmupInputs), and launches it: on its example's
-/// shape (that for the CPU device there), `shape` ("M=4096") and `scalars` ("eps=1e-5") put in. Its candidates' outputs
-/// are compared with the baseline's. Errors: InvalidArgument for a setting that names nothing or a dim without a value;
-/// what tuning fails with.
+/// shape (that for the CPU device there), `shape` ("M=4096", "causal=1", "x=float16") and `scalars` ("eps=1e-5") put
+/// in. Its candidates' outputs are compared with the baseline's. Errors: InvalidArgument for a setting that names
+/// nothing or a dim without a value; what tuning fails with.
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy);
 

@@ -125,7 +125,7 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
       ->required();
   tune->add_option("--device", arguments->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
-  tune->add_option("--shape", arguments->shape, "Value of one dim, as M=4096; may be repeated");
+  tune->add_option("--shape", arguments->shape, "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
   tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));

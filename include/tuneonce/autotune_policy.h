@@ -70,6 +70,10 @@ struct AutotunePolicy {
   /// came later; their next launch is a miss, which the store serves. Default 65536: more shapes than a server meets in
   /// a day, and some ten megabytes.
   std::size_t max_resident_keys = 65536;
+  /// kTuneInBackground: device memory, in each context, that a kernel may hold between a miss and the next safe point
+  /// for copies of what the launch read, so that the key is tuned on real data. Keys whose copies do not fit, or cannot
+  /// be had, are tuned on what the definition declares (Parameter::ForWarmup). Default 256 MiB; 0: nothing is copied.
+  std::size_t kept_inputs_bytes = std::size_t{256} << 20;
   /// Told what happens on misses. Null (default): nobody; warnings go to the Runtime's log all the same.
   std::shared_ptr<AutotuneObserver> observer;
   /// Kernels with the same name here, the same configs and the same key words share one choice: the first to meet a key

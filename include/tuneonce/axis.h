@@ -8,8 +8,9 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// What an axis changes. A structural axis needs other source for each value (a tile size); a hint axis only changes
-/// compiler hints of the same source (`occupancy`, `num_ctas`, `num_worker_warps`).
-enum class AxisKind { kStructural, kHint };
+/// compiler hints of the same source (`occupancy`, `num_ctas`, `num_worker_warps`), an option axis only an option of
+/// the compiler (`maxrregcount`, `ftz`).
+enum class AxisKind { kStructural, kHint, kOption };
 
 /// A typed handle of one axis of one SearchSpace: `config[axis]` is an array index, not a string lookup.
 /// T is std::int64_t, double, bool or std::string. Copyable; made by SearchSpace::AddAxis. A default-made handle

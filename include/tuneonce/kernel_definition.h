@@ -203,9 +203,20 @@ struct TUNEONCE_API Variant {
   /// Compiler hints that are more than the values of the config's hint axes.
   Variant& HintsBy(HintsFn function);
   Variant& Convention(CallingConvention its_convention);
+  /// KernelSource::Include and KernelSource::Header of every source of it.
+  Variant& Include(const std::string& folder);
+  Variant& Header(std::string its_name, std::string text);
+  /// Defines the macro `macro` as a C++ type (KernelSource::DefineType), or puts it into the kernel's name expression:
+  /// that of a tensor's dtype in the call (DTypeOf("x")), or of an axis, whose values are dtypes' names ("float16") or
+  /// C++ types as they stand. A dtype is part of the key in any case. Errors (Validate): it names no tensor parameter.
+  Variant& DefineType(std::string macro, KeyPart of);
+  Variant& DefineType(std::string macro, const Axis<std::string>& of);
 
-  std::string name;      ///< Appears in results: "tile", "ptx", "cpu".
-  std::string backend;   ///< Empty: as `name`.
+  /// What `source` makes, with the types and the options that `config` and `problem` say. REQUIRES: `source` is set.
+  KernelSource MakeSource(const Config& config, const Problem& problem) const;
+
+  std::string name;     ///< Appears in results: "tile", "ptx", "cpu".
+  std::string backend;  ///< Empty: as `name`.
   const std::string& BackendName() const { return backend.empty() ? name : backend; }
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
@@ -220,6 +231,14 @@ struct TUNEONCE_API Variant {
   std::vector<Assumption> assumptions;
   /// Names of the definition's parameters that the kernel takes, in its order. Empty: all, in the definition's order.
   std::vector<std::string> parameters;
+  /// A macro that is a type.
+  struct TypeMacro {
+    std::string macro;
+    KeyPart of;  ///< DTypeOf a tensor, where `axis` is empty.
+    std::optional<Axis<std::string>> axis;
+    int parameter = -1;  ///< The tensor's index; known from Validate on.
+  };
+  std::vector<TypeMacro> types;  ///< DefineType says them.
 };
 
 /// A variant that the host launches itself: instances of a template library, algorithms of a vendor's library, what
@@ -272,7 +291,8 @@ TUNEONCE_API Variant Cubins(std::string file_pattern, std::string symbol);
 /// Variant::Assuming.
 TUNEONCE_API Variant TileIrFiles(std::string file_pattern, std::string symbol = "");
 /// CUDA C++, compiled by NVRTC, in which each structural axis is a macro of its name (not `backend`). `symbol`: the
-/// kernel's unmangled name (extern "C"). For GPUs, named "cuda".
+/// kernel's name, or an instance of a template, `ns::reduce<BLOCK, float>`, in which axes stand for their values, and
+/// are no macros then (KernelSource::symbol). For GPUs, named "cuda".
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol);
 /// The same with these axes as macros and no others.
 TUNEONCE_API Variant CudaCpp(std::string content, std::string symbol, std::vector<std::string> axes);
@@ -376,6 +396,8 @@ class TUNEONCE_API KernelDefinition {
   Status ResolveTerms();
   Status ResolveDescriptor(Parameter* parameter) const;
   Status ResolveDTypes();
+  Status ResolveTypes(Variant* variant) const;
+  Status CheckOptionAxes() const;
   void CompleteKey();
   Status CheckKey() const;
 

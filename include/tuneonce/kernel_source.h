@@ -13,6 +13,7 @@
 #include "tuneonce/api.h"
 #include "tuneonce/config.h"
 #include "tuneonce/status.h"
+#include "tuneonce/tensor_view.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -35,12 +36,20 @@ TUNEONCE_API std::optional<SourceKind> SourceKindNamed(std::string_view name);
 /// What a toolchain compiles: content, the kernel's symbol in it, and options. A value.
 struct TUNEONCE_API KernelSource {
   SourceKind kind = SourceKind::kCudaCpp;
-  std::string content;               ///< Text, or bytes.
-  std::string symbol;                ///< The kernel's unmangled name (`extern "C"` in CUDA C++).
+  std::string content;  ///< Text, or bytes.
+  /// The kernel's name: of a cubin as it stands there. In CUDA C++ also a name expression, `ns::reduce<TILE, T>`: what
+  /// it names is instantiated, and there a macro of `defines` stands for its value, and is no macro of the text (which
+  /// may have template parameters of that name).
+  std::string symbol;
   std::vector<std::string> defines;  ///< "TILE_M=64": macros of kCudaCpp and kHostCpp.
   /// Further compiler options, as the tool takes them: whatever they make the tool do (write files, load plugins) is
   /// the host's own business. Those of a bundle's manifest are limited to what changes the code (docs/bundles.md).
   std::vector<std::string> options;
+  /// Headers that are no files, by the name that `#include` says, and their text. Of kCudaCpp.
+  std::vector<std::pair<std::string, std::string>> headers;
+  /// What messages call the text, and of a full path the folder where CUDA C++ looks for `#include "..."` first; empty:
+  /// made of the symbol. No part of the source's identity.
+  std::string file;
 
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
@@ -59,8 +68,8 @@ struct TUNEONCE_API KernelSource {
   }
 
   /// The content of a file, which is read now: a cubin or fatbin that was compiled before (on the CPU device a shared
-  /// object), Tile IR bytecode, PTX, C++. A file that cannot be read is kept for Check, so that a config whose file is
-  /// missing fails to compile, by the file's name.
+  /// object), Tile IR bytecode, PTX, C++ (`file` is its path then). A file that cannot be read is kept for Check, so
+  /// that a config whose file is missing fails to compile, by the file's name.
   static KernelSource FromFile(SourceKind kind, const std::string& path, std::string symbol);
   /// No source, for the reason `why`, which compiling says: where a source function finds none for its config.
   /// REQUIRES: `why` is an error.
@@ -97,10 +106,24 @@ struct TUNEONCE_API KernelSource {
       return DefineText(name, value);
     }
   }
-  /// The first mistake of a Define (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
+  /// Defines the macro `name` as the C++ type of a dtype: `__half`, `__nv_bfloat16`, `__nv_fp8_e4m3`, `float`, `signed
+  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `__bf16`. The headers of such types (cuda_fp16.h) are the
+  /// text's to include. DType::kAny, and what is no C++ type there, is kept for Check.
+  KernelSource& DefineType(const std::string& name, DType dtype);
+  /// Looks for headers in `folder` too, after those named before it. A relative one begins at the directory that is
+  /// current now. Of kCudaCpp and kHostCpp. The CUDA toolkit's own headers, CUB and libcu++ among them, are found
+  /// without (docs/cpp.md).
+  KernelSource& Include(const std::string& folder);
+  /// `#include <name>` and `#include "name"` read `text`, whatever files there are. Of kCudaCpp. A name twice, or an
+  /// empty one, is kept for Check.
+  KernelSource& Header(std::string name, std::string text);
+  /// The first mistake of those above (InvalidArgument, naming the macro), or why there is no source. Compiling asks.
   const Status& Check() const { return mistake_; }
 
-  /// Of everything above.
+  /// Keeps the first mistake for Check: InvalidArgument.
+  void NoteMistake(std::string what);
+
+  /// Of all of it but `file`.
   tuneonce::Fingerprint Fingerprint() const;
 
  private:

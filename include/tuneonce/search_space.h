@@ -64,6 +64,20 @@ class TUNEONCE_API SearchSpace {
   IntAxis AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last);
   /// A hint axis: `name` is the hint that each value sets.
   IntAxis AddHintAxis(const std::string& name, std::vector<std::int64_t> values);
+  /// An option axis: `name` is the compiler's option. Each compiler is given those that it takes, of the same source;
+  /// where none of a config's does, configs are duplicates, measured once. 0 is not set (but for opt-level).
+  ///
+  /// - Numbers: `maxrregcount` (NVRTC, ptxas), `opt-level` (ptxas, tileiras, the host's compiler).
+  /// - Truth values: `ftz`, `prec-div`, `prec-sqrt`, `extra-device-vectorization` (NVRTC), `use_fast_math` (NVRTC, the
+  ///   host's), `fmad` (NVRTC, ptxas, the host's), `allow-expensive-optimizations` (ptxas), `unroll-loops` (the
+  ///   host's).
+  /// - Words: `def-load-cache`, `def-store-cache` (ptxas, also behind NVRTC): `ca`, `cg` and so on.
+  ///
+  /// ftz, prec-div, prec-sqrt, fmad, use_fast_math and opt-level may change results: of several values of one the
+  /// definition must say by how much (VerifyWithin, or Within of each output).
+  IntAxis AddOptionAxis(const std::string& name, std::vector<std::int64_t> values);
+  Axis<bool> AddBoolOptionAxis(const std::string& name);  ///< false, true
+  Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
 
   /// A config is kept only if `holds(config)`. The name appears in messages: "fits in shared memory".
   SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
@@ -143,6 +157,8 @@ class TUNEONCE_API SearchSpace {
     return nullptr;
   }
   const std::optional<Config>& stand_in() const { return stand_in_; }
+  /// The option axes whose values may change results, by name; not one of a single value.
+  std::vector<std::string> OptionsThatChangeResults() const;
   /// Number of points before constraints and filters. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
@@ -178,6 +194,7 @@ class TUNEONCE_API SearchSpace {
 
   SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
+  int AddOption(const std::string& name, std::vector<AxisValue> values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
   void NoteError(Status status);
   /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.

@@ -14,6 +14,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "tuneonce/argument.h"
@@ -45,6 +46,9 @@ struct Counters {
   std::int64_t busy_elsewhere = 0;    ///< Launches that did not tune since another process tuned their key.
   std::int64_t waiting_keys = 0;      ///< Keys that wait for a safe point now.
   std::int64_t pinned_keys = 0;       ///< Keys that run a pinned config now.
+  /// Device memory that copies of waiting keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
+  std::int64_t kept_inputs_bytes = 0;
+  std::int64_t inputs_not_kept = 0;  ///< Misses in kTuneInBackground whose inputs could not be kept.
 };
 
 /// What a launch would run, and why: TunedKernel::ChoiceOf. Plain data.
@@ -164,18 +168,26 @@ class TUNEONCE_API TunedKernel {
   }
   Result<Choice> ChoiceOfArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
 
-  /// One shape to be ready for, without the tensors: all that decides a key, and what a trial needs.
+  /// One shape to be ready for, without the tensors, by names: all that decides a key, and what a trial needs. Each dim
+  /// has a value; a scalar has one where the launches' is another than the definition declares (ForWarmup), or it
+  /// declares none; a tensor a dtype where the definition leaves that open.
   struct Shape {
-    using Dims = std::vector<std::pair<std::string, std::int64_t>>;
-    using DTypes = std::vector<std::pair<std::string, DType>>;
+    /// A dim's extent, a scalar's number or truth value, or a tensor's dtype.
+    struct Value {
+      template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+      Value(T number)  // NOLINT(google-explicit-constructor)
+          : what(static_cast<std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>>(number)) {}
+      Value(DType dtype) : what(dtype) {}  // NOLINT(google-explicit-constructor)
+
+      std::variant<std::int64_t, double, DType> what;
+    };
+    using Values = std::vector<std::pair<std::string, Value>>;
 
     Shape() = default;
-    /// {{"M", 64}, {"N", 4096}}
-    Shape(std::initializer_list<Dims::value_type> its_dims) : dims(its_dims) {}
-    Shape(Dims its_dims, DTypes its_dtypes) : dims(std::move(its_dims)), dtypes(std::move(its_dtypes)) {}
+    /// {{"M", 64}, {"N", 4096}, {"causal", true}, {"x", kFloat16}}
+    Shape(std::initializer_list<Values::value_type> its_values) : values(its_values) {}
 
-    Dims dims;      ///< A value for each dim, by name.
-    DTypes dtypes;  ///< By tensor parameter, for those whose dtype the definition leaves open.
+    Values values;
   };
   /// Tunes or loads these shapes in the current context, one after the other, so that their launches are hits, on
   /// tensors and scalars that hold what the definition declares (WarmupInputs); for a kernel whose speed depends on
@@ -238,13 +250,13 @@ class TUNEONCE_API TunedKernel {
   /// Undoes Pin, in the store too: the key's next launch is a miss. Errors: NotFound, if it is not pinned; the store's.
   Status Unpin(const Shape& shape);
 
-  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on tensors that
-  /// hold what the definition declares (WarmupInputs) and on the scalars of the launch that met them, or looked up in
-  /// the store again (kStoredOnly); another process's are left for the next time, and so are failures whose pause is
-  /// not over. Keys beyond AutotunePolicy::max_resident_keys are dropped. After Seal only that. Cheap where nothing
-  /// waits: call it between two steps. REQUIRES: no stream of the process captures, and no launch of the host's is in
-  /// flight: what runs beside a search would be measured with it. Errors: FailedPrecondition (no context, the stream is
-  /// capturing); of the keys that were tried the first failure.
+  /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on what the launch
+  /// that met them read (AutotunePolicy::kept_inputs_bytes), else on tensors that hold what the definition declares
+  /// (WarmupInputs) and its scalars, or looked up in the store again (kStoredOnly); another process's are left for the
+  /// next time, and so are failures whose pause is not over. Keys beyond AutotunePolicy::max_resident_keys are dropped.
+  /// After Seal only that. Cheap where nothing waits: call it between two steps. REQUIRES: no stream of the process
+  /// captures, and no launch of the host's is in flight: what runs beside a search would be measured with it. Errors:
+  /// FailedPrecondition (no context, the stream is capturing); of the keys that were tried the first failure.
   Status AtSafePoint(CUstream stream);
 
   /// From now on nothing is tuned, compiled for a search, or served from the store, whatever the mode: a launch whose
@@ -265,6 +277,7 @@ class TUNEONCE_API TunedKernel {
 
  private:
   friend struct TunedKernelOn;
+  friend class WarmupRun;
   struct Impl;
   struct Origin;
   explicit TunedKernel(std::unique_ptr<Origin> origin);
@@ -274,6 +287,61 @@ class TUNEONCE_API TunedKernel {
   std::unique_ptr<Origin> origin_;            // Owns what is below.
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then never changes.
 };
+
+/// A kernel, and the shapes that it is to be ready for.
+struct KernelShapes {
+  TunedKernel* kernel = nullptr;  ///< Outlives the call.
+  std::vector<TunedKernel::Shape> shapes;
+};
+
+/// What a WarmupAll did for one key. A value.
+struct WarmedKey {
+  enum class State {
+    kResident,    ///< It was ready before; or there is nothing to launch.
+    kFromStore,   ///< The stored choice was loaded.
+    kTuned,       ///< A search was made.
+    kStandIn,     ///< The mode, or Seal, lets no choice be made: the stand-in is loaded.
+    kFailed,      ///< `status` says why. If it is no wrong shape the stand-in runs.
+    kNotReached,  ///< The time was over, or it was cancelled: launches do what the mode says of a new key.
+  };
+
+  std::size_t kernel = 0;           ///< Its place in the list that was given.
+  std::string key;                  ///< "M<=4096, x:float16"; empty for a shape that is wrong.
+  std::vector<std::size_t> shapes;  ///< Their places in the kernel's list: those of one bucket are one key.
+  State state = State::kNotReached;
+  bool is_complete = true;  ///< kTuned: no candidate was left out for lack of time.
+  Status status;            ///< OK but for kFailed and kNotReached.
+};
+
+struct WarmupProgress {
+  const WarmedKey& key;  ///< That is done now.
+  std::size_t done = 0;
+  std::size_t total = 0;
+  double seconds_left = 0;  ///< As those took that are done, and not beyond the deadline.
+};
+
+struct WarmupAllOptions {
+  /// Wall time for all, from the call on. What is left of it is shared out over the searches that are left; a search
+  /// that uses up its share chooses among what it measured (WarmedKey::is_complete), and at the end what runs is
+  /// given up. 0: what is stored is loaded, and nothing compiled or measured. Default: no limit.
+  std::optional<int> deadline_ms;
+  /// Ends the call soon after it becomes true. What was done stays. Null (default): never.
+  const std::atomic<bool>* cancelled = nullptr;
+  /// Called after each key, on the calling thread. It must not launch; exceptions from it are dropped.
+  std::function<void(const WarmupProgress&)> on_progress;
+};
+
+/// TunedKernel::Warmup of many kernels at once, on the current context's device: what the store has is loaded first,
+/// then stand-ins, then the other keys are searched in the order given, one measured at a time. All are compiled by one
+/// pool of workers, those of later keys while earlier ones are measured; on the CPU device, whose cores measure,
+/// before. Shapes of one bucket are one key. A key that another process tunes comes last, and is waited for while there
+/// is time. What fails, a wrong shape too, stops nothing else. A safe point, but that keys which wait already go on
+/// waiting.
+///
+/// Returns each key, in the order given. Errors: InvalidArgument for a null kernel; FailedPrecondition (no context, the
+/// stream is capturing, called from inside a callback).
+TUNEONCE_API Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<KernelShapes>& kernels,
+                                                      const WarmupAllOptions& options = {});
 
 }  // namespace v0
 }  // namespace tuneonce

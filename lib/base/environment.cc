@@ -67,6 +67,7 @@ Environment ReadAll(Variables* variables) {
   environment.cuda_driver = variables->Get("TUNEONCE_CUDA_DRIVER");
   environment.cpu_driver = variables->Get("TUNEONCE_CPU_DRIVER");
   environment.nvrtc = variables->Get("TUNEONCE_NVRTC");
+  environment.cuda_include = variables->Get("TUNEONCE_CUDA_INCLUDE");
   environment.cupti = variables->Get("TUNEONCE_CUPTI");
   environment.profiler = variables->GetEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
   environment.tileiras = variables->Get("TUNEONCE_TILEIRAS");

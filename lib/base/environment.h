@@ -23,6 +23,9 @@ struct TUNEONCE_API Environment {
   std::string cpu_driver;
   /// `TUNEONCE_NVRTC`: the NVRTC library. Default empty: see NvrtcToolchain for the places searched.
   std::string nvrtc;
+  /// `TUNEONCE_CUDA_INCLUDE`: folders of the CUDA toolkit's headers for CUDA C++, separated by ':'. Default empty: see
+  /// CudaHeaders for the places searched.
+  std::string cuda_include;
   /// `TUNEONCE_CUPTI`: the CUPTI library. Default empty: see LoadCupti for the places searched.
   std::string cupti;
   /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu);

@@ -1,5 +1,6 @@
 #include "tuneonce/bundle.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,7 @@
 #include "bundle/bundle_term.h"
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
+#include "definition/compiler_option.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
 
@@ -57,7 +59,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
-    TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(definition));
+    TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     Bundle bundle(std::move(definition));
@@ -250,11 +252,26 @@ class BundleReader {
     return Status();
   }
 
+  /// Each option axis means something to some variant's compiler: else it only multiplies the configs.
+  Status CheckOptionAxes(const ManifestNode& root, const Config& config) const {
+    for (std::size_t i = 0; i < config.values().size(); ++i) {
+      if (config.Kind(i) != AxisKind::kOption) continue;
+      TUNEONCE_ASSIGN_OR_RETURN(const CompilerOption* option, FindCompilerOption(config.AxisName(i)));
+      bool is_taken = std::any_of(variants_.begin(), variants_.end(), [&](const BundleVariant& variant) {
+        return TakesOption(variant.artifacts->kind, *option);
+      });
+      if (is_taken) continue;
+      return root.Find("axes")->Error("no variant's compiler takes the option '" + config.AxisName(i) + "'");
+    }
+    return Status();
+  }
+
   /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it, with the
   /// right kernel.
-  Status CheckArtifacts(const KernelDefinition& definition) {
+  Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(Target()));
+    TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, configs.front()));
     for (const BundleVariant& variant : variants_) {
       for (const Config& config : configs) {
         const AxisValue* backend = config.Find("backend");

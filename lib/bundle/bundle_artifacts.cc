@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "definition/name_expression.h"
 #include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
 
@@ -50,7 +51,8 @@ std::size_t BundleArtifacts::Count(const Config& config) const {
 }
 
 bool BundleArtifacts::HasLaunchFields() const {
-  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
 }
 
 KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
@@ -59,6 +61,8 @@ KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
   source.content = *artifact.content;
   source.symbol = artifact.symbol;
   source.options = options;
+  source.file = artifact.file;
+  for (const auto& [name, text] : headers) source.Header(name, *text);
   return source;
 }
 
@@ -73,13 +77,19 @@ KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& con
   return source;
 }
 
+bool BundleArtifacts::MayHave(std::string_view kernel, const BundleArtifact& artifact) const {
+  auto has_it = [&](const auto& header) { return header.second->find(kernel) != std::string::npos; };
+  return artifact.content->find(kernel) != std::string::npos || std::any_of(headers.begin(), headers.end(), has_it) ||
+         std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.rfind("-I", 0) == 0; });
+}
+
 Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
                    const BundleArtifact& artifact) {
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
   // A cubin is checked when it is loaded, C++ when it is compiled; a symbol that occurs nowhere is wrong for sure.
   bool is_read = artifacts.kind == SourceKind::kTileIr || artifacts.kind == SourceKind::kPtx;
-  if (!is_read && artifact.content->find(artifact.symbol) == std::string::npos) {
+  if (!is_read && !artifacts.MayHave(KernelNameIn(artifact.symbol), artifact)) {
     return InvalidArgumentError("it has no kernel '" + artifact.symbol + "'");
   }
   return CheckSource(layout, artifacts.SourceOf(artifact));

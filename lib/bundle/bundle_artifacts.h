@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ inline namespace v0 {
 struct BundleArtifact {
   ConfigPattern pattern;
   std::string symbol;
+  std::string file;                           ///< As the manifest names it: messages say it.
   std::optional<std::int64_t> block;          ///< Threads, instead of the variant's.
   std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
   std::optional<std::int64_t> cluster;        ///< Blocks, along x, that run each block of the grid together.
@@ -40,6 +42,7 @@ class BundleArtifacts {
   SourceKind kind = SourceKind::kTileIr;
   std::vector<std::pair<std::string, std::size_t>> defines;  ///< Name and index of an axis.
   std::vector<std::string> options;
+  std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> headers;  ///< By the names of `#include`.
 
   /// Errors: InvalidArgument for an artifact that is for other axes than too many before it.
   Status Add(BundleArtifact artifact);
@@ -49,6 +52,9 @@ class BundleArtifacts {
   /// How many artifacts are for `config`.
   std::size_t Count(const Config& config) const;
   bool HasLaunchFields() const;
+  /// Whether the word `kernel` is in the artifact or a header; also where headers are in folders, which nobody looks
+  /// through.
+  bool MayHave(std::string_view kernel, const BundleArtifact& artifact) const;
   /// REQUIRES: Find(config) is not null.
   KernelSource SourceOf(const Config& config) const;
   /// Of one artifact, without macros.

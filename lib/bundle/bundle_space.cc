@@ -58,7 +58,9 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
   std::string kind = "structural";
   if (const ManifestNode* kind_node = node.Find("kind")) {
     TUNEONCE_ASSIGN_OR_RETURN(kind, kind_node->String());
-    if (kind != "structural" && kind != "hint") return kind_node->Error("expected structural or hint");
+    if (kind != "structural" && kind != "hint" && kind != "option") {
+      return kind_node->Error("expected structural, hint or option");
+    }
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* values_node, node.Get("values"));
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* values, values_node->Array());
@@ -67,7 +69,9 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
   switch (values->front().kind()) {
     case ManifestNode::Kind::kInt: {
       TUNEONCE_ASSIGN_OR_RETURN(auto ints, (Each<std::int64_t>(*values, &ManifestNode::Int)));
-      handle = kind == "hint" ? space_.AddHintAxis(name, std::move(ints)) : space_.AddAxis(name, std::move(ints));
+      handle = kind == "hint"     ? space_.AddHintAxis(name, std::move(ints))
+               : kind == "option" ? space_.AddOptionAxis(name, std::move(ints))
+                                  : space_.AddAxis(name, std::move(ints));
       break;
     }
     case ManifestNode::Kind::kDouble: {
@@ -80,16 +84,20 @@ Status BundleSpace::ReadAxis(const ManifestNode& node) {
       if (bools != std::vector<bool>{false, true}) {
         return values_node->Error("an axis of truth values has the values [false, true]");
       }
-      handle = space_.AddBoolAxis(name);
+      handle = kind == "option" ? space_.AddBoolOptionAxis(name) : space_.AddBoolAxis(name);
       break;
     }
     case ManifestNode::Kind::kString: {
       TUNEONCE_ASSIGN_OR_RETURN(auto strings, (Each<std::string>(*values, &ManifestNode::String)));
-      handle = space_.AddStringAxis(name, std::move(strings));
+      handle = kind == "option" ? space_.AddStringOptionAxis(name, std::move(strings))
+                                : space_.AddStringAxis(name, std::move(strings));
       break;
     }
     default:
       return values_node->Error("an axis has numbers, strings, or false and true");
+  }
+  if (kind == "option" && std::holds_alternative<Axis<double>>(handle)) {
+    return values_node->Error("a compiler option's values are whole numbers, false and true, or words");
   }
   if (kind == "hint" && !std::holds_alternative<IntAxis>(handle)) {
     return values_node->Error("a hint's values are whole numbers");
@@ -214,10 +222,10 @@ Result<bool> BundleSpace::MeansAxis(const ManifestNode& node) const {
   bool is_scalar = std::any_of(names_.scalars.begin(), names_.scalars.end(), has_name);
   if (!is_axis && !is_dim && !is_scalar) {
     auto name_of = [](std::string* out, const auto& named) { out->append(named.name); };
-    return node.Error(absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
-                                   names_.scalars.empty() ? "" : "; scalars: ",
-                                   absl::StrJoin(names_.scalars, ", ", name_of), axes_.empty() ? "" : "; axes: ",
-                                   absl::StrJoin(axes_, ", ", name_of)));
+    return node.Error(
+        absl::StrCat("unknown dim '", name, "'; the bundle has: ", absl::StrJoin(dims(), ", "),
+                     names_.scalars.empty() ? "" : "; scalars: ", absl::StrJoin(names_.scalars, ", ", name_of),
+                     axes_.empty() ? "" : "; axes: ", absl::StrJoin(axes_, ", ", name_of)));
   }
   if (!is_axis) return false;
   if (!is_dim && !is_scalar) return true;
@@ -263,6 +271,12 @@ Result<IntAxis> BundleSpace::FindIntAxis(const ManifestNode& node) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node));
   if (const auto* axis = std::get_if<IntAxis>(&axes_[index].handle)) return *axis;
   return node.Error("axis '" + axes_[index].name + "' is not one of whole numbers");
+}
+
+Result<Axis<std::string>> BundleSpace::FindStringAxis(const ManifestNode& node) const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::size_t index, FindAxis(node));
+  if (const auto* axis = std::get_if<Axis<std::string>>(&axes_[index].handle)) return *axis;
+  return node.Error("axis '" + axes_[index].name + "' is not one of strings");
 }
 
 Result<ConfigPattern> BundleSpace::ReadPattern(const ManifestNode& node, bool whole) const {

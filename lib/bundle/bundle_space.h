@@ -48,6 +48,8 @@ class BundleSpace {
   Result<std::size_t> FindAxis(const ManifestNode& node) const;
   /// The axis of whole numbers that is named by the string `node`.
   Result<IntAxis> FindIntAxis(const ManifestNode& node) const;
+  /// The axis of strings that is named by the string `node`.
+  Result<Axis<std::string>> FindStringAxis(const ManifestNode& node) const;
   /// {"TILE_M": 64, ...}. `whole`: it must name every axis.
   Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
   /// A config of all axes.

@@ -8,6 +8,7 @@
 #include "bundle/bundle_geometry.h"
 #include "bundle/bundle_options.h"
 #include "bundle/bundle_targets.h"
+#include "definition/name_expression.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -16,6 +17,7 @@ namespace {
 /// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
 constexpr std::size_t kMostAssumptions = 1024;
 constexpr std::size_t kMostOptions = 256;
+constexpr std::size_t kMostSymbolBytes = 1024;
 /// Of one cluster (Geometry::IsLaunchable).
 constexpr std::int64_t kMostClusterBlocks = 16;
 
@@ -125,8 +127,20 @@ Result<std::string> ReadSymbol(const ManifestNode& node) {
   return node.Error("'" + symbol + "' is no symbol: a kernel's unmangled name is expected");
 }
 
+/// The same of CUDA C++: also an instance of a template, "ns::reduce<BLOCK, float>".
+Result<std::string> ReadCudaSymbol(const ManifestNode& node) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string symbol, node.String());
+  if (!IsNameExpression(symbol)) return ReadSymbol(node);
+  auto fits = [](unsigned char c) {
+    return absl::ascii_isalnum(c) || std::string_view("_:<>, *&()+-.").find(c) != std::string_view::npos;
+  };
+  bool is_named = !KernelNameIn(symbol).empty() && !IsNameExpression(KernelNameIn(symbol));
+  if (is_named && symbol.size() <= kMostSymbolBytes && std::all_of(symbol.begin(), symbol.end(), fits)) return symbol;
+  return node.Error("'" + symbol + "' is no kernel's name: a name, or ns::name<ARGUMENTS> is expected");
+}
+
 Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode& variant, const ManifestNode& node,
-                                    BundleFiles* files) {
+                                    SourceKind kind, BundleFiles* files) {
   TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"config", "file", "symbol", "block", "shared_memory", "cluster"}));
   BundleArtifact artifact;
   if (const ManifestNode* config = node.Find("config")) {
@@ -136,7 +150,8 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   if (symbol == nullptr) {
     TUNEONCE_ASSIGN_OR_RETURN(symbol, variant.Get("symbol"));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, ReadSymbol(*symbol));
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol,
+                            kind == SourceKind::kCudaCpp ? ReadCudaSymbol(*symbol) : ReadSymbol(*symbol));
   auto read_size = [&](const char* field, std::int64_t least, std::optional<std::int64_t>* value) -> Status {
     const ManifestNode* given = node.Find(field);
     if (given == nullptr) return Status();
@@ -150,8 +165,8 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
     return node.Find("cluster")->Error(absl::StrCat("at most ", kMostClusterBlocks, " blocks are possible"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string file, file_node->String());
-  Result<std::shared_ptr<const std::string>> content = files->Read(file);
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.file, file_node->String());
+  Result<std::shared_ptr<const std::string>> content = files->Read(artifact.file);
   if (!content.ok()) {
     return Status(content.status().code(), file_node->Error("the artifact " + content.status().message()).message());
   }
@@ -166,7 +181,7 @@ Status ReadArtifacts(const BundleSpace& space, const ManifestNode& node, BundleF
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, list_node->Array());
   if (list->empty()) return list_node->Error("a variant needs at least one artifact");
   for (const ManifestNode& each : *list) {
-    TUNEONCE_ASSIGN_OR_RETURN(BundleArtifact artifact, ReadArtifact(space, node, each, files));
+    TUNEONCE_ASSIGN_OR_RETURN(BundleArtifact artifact, ReadArtifact(space, node, each, artifacts->kind, files));
     if (Status added = artifacts->Add(std::move(artifact)); !added.ok()) return each.Error(added.message());
   }
   return Status();
@@ -197,12 +212,62 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
   return Status();
 }
 
+/// {"my/tile.h": FILE, ...}: what CUDA C++ includes by these names, of files in the bundle.
+Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts* artifacts) {
+  const ManifestNode* headers = node.Find("headers");
+  if (headers == nullptr) return Status();
+  if (artifacts->kind != SourceKind::kCudaCpp) return headers->Error("only cuda_cpp sources have headers by name");
+  TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
+  if (members->size() > kMostOptions) return headers->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
+  KernelSource check;
+  for (const auto& [name, value] : *members) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string file, value.String());
+    Result<std::shared_ptr<const std::string>> text = files->Read(file);
+    if (!text.ok()) return Status(text.status().code(), value.Error("the header " + text.status().message()).message());
+    if (Status fits = check.Header(name, **text).Check(); !fits.ok()) return value.Error(fits.message());
+    artifacts->headers.emplace_back(name, *std::move(text));
+  }
+  return Status();
+}
+
+/// {"T": {"dtype_of": TENSOR}, "ACC": {"axis": AXIS}}: macros that are types.
+Status ReadTypes(const BundleSpace& space, const ManifestNode& node, const BundleArtifacts& artifacts,
+                 Variant* variant) {
+  const ManifestNode* types = node.Find("types");
+  if (types == nullptr) return Status();
+  if (artifacts.kind != SourceKind::kCudaCpp && artifacts.kind != SourceKind::kHostCpp) {
+    return types->Error("only C++ sources have types as macros");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(auto members, types->Object());
+  if (members->size() > kMostOptions) return types->Error(absl::StrCat("at most ", kMostOptions, " are possible"));
+  for (const auto& [macro, value] : *members) {
+    if (Status fits = KernelSource().Define(macro, 1).Check(); !fits.ok()) return value.Error(fits.message());
+    auto is_it = [&, &name = macro](const auto& define) { return define.first == name; };
+    if (std::any_of(artifacts.defines.begin(), artifacts.defines.end(), is_it)) {
+      return value.Error("'" + macro + "' is among the defines, too");
+    }
+    TUNEONCE_RETURN_IF_ERROR(value.CheckFields({"dtype_of", "axis"}));
+    const ManifestNode* axis_node = value.Find("axis");
+    const ManifestNode* tensor_node = value.Find("dtype_of");
+    if ((axis_node == nullptr) == (tensor_node == nullptr)) return value.Error("expected one of dtype_of and axis");
+    if (axis_node != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(Axis<std::string> axis, space.FindStringAxis(*axis_node));
+      variant->DefineType(macro, axis);
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+      variant->DefineType(macro, DTypeOf(std::move(tensor)));
+    }
+  }
+  return Status();
+}
+
 }  // namespace
 
 Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& node, BundleFiles* files) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block",
-                                             "cluster", "shared_memory", "programmatic_launch", "parameters",
-                                             "assumptions", "symbol", "artifacts", "defines", "options"}));
+  TUNEONCE_RETURN_IF_ERROR(
+      node.CheckFields({"name", "backend", "source", "convention", "targets", "grid", "block", "cluster",
+                        "shared_memory", "programmatic_launch", "parameters", "assumptions", "symbol", "artifacts",
+                        "defines", "options", "headers", "types"}));
   Variant variant;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
   TUNEONCE_ASSIGN_OR_RETURN(variant.name, name_node->String());
@@ -223,6 +288,8 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   TUNEONCE_RETURN_IF_ERROR(ReadAssumptions(node, &variant));
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, files, artifacts.get()));
+  TUNEONCE_RETURN_IF_ERROR(ReadTypes(space, node, *artifacts, &variant));
   TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, files, artifacts.get()));
   TUNEONCE_ASSIGN_OR_RETURN(GeometryFn geometry, ReadGeometry(space, node));
   if (artifacts->HasLaunchFields()) {

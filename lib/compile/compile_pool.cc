@@ -8,6 +8,7 @@
 #include <queue>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -36,21 +37,21 @@ struct CompilePool::Impl {
   const Target target;
   const std::vector<CompileJob> jobs;
   const CompileOptions options;
-  ArtifactCache& cache;
+  const Order order;
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   Mutex mutex;
   Condition changed;
-  std::vector<std::vector<std::size_t>> groups;  // Jobs that ask for the same; the cheapest first.
-  std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;                     // Groups from here on...
-  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;  // ... and before here are still to be started.
+  std::vector<std::vector<std::size_t>> groups;          // Jobs that ask for the same; the cheapest first.
+  std::size_t cheap_end TUNEONCE_GUARDED_BY(mutex) = 0;  // Groups from here on...
+  std::size_t dear_end TUNEONCE_GUARDED_BY(mutex) = 0;   // ... and before here are still to be started.
   std::queue<CompiledJob> finished TUNEONCE_GUARDED_BY(mutex);
   std::size_t num_handed_out TUNEONCE_GUARDED_BY(mutex) = 0;
   const std::atomic<bool>* cancelled = &stopped;  // What compiles look at.
   std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
 
   Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
-       std::vector<CompileJob> its_jobs, const CompileOptions& its_options)
+       std::vector<CompileJob> its_jobs, const CompileOptions& its_options, Order its_order)
       : slots(its_slots),
         most_at_a_time(its_options.num_workers > 0 ? its_slots.limit()
                                                    : its_slots.LimitFor(its_options.memory_per_worker_bytes)),
@@ -58,21 +59,27 @@ struct CompilePool::Impl {
         target(its_target),
         jobs(std::move(its_jobs)),
         options(its_options),
-        cache(*its_options.cache) {}
+        order(its_order) {}
+
+  ArtifactCache& CacheOf(std::size_t job) const {
+    return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache;
+  }
 
   void Group() {
-    std::vector<std::size_t> order(jobs.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
-    std::map<Fingerprint, std::size_t> group_of;
-    for (std::size_t job : order) {
+    std::vector<std::size_t> by_order(jobs.size());
+    std::iota(by_order.begin(), by_order.end(), 0);
+    if (order == Order::kByCost) {
+      std::stable_sort(by_order.begin(), by_order.end(),
+                       [&](std::size_t a, std::size_t b) { return jobs[a].cost < jobs[b].cost; });
+    }
+    std::map<std::pair<ArtifactCache*, Fingerprint>, std::size_t> group_of;
+    for (std::size_t job : by_order) {
       Fingerprinter content;
       for (const CompileJob::Alternative& alternative : jobs[job].alternatives) {
         content.Add(alternative.source.Fingerprint());
         if (UsesHints(alternative)) content.Add(alternative.hints.Fingerprint());
       }
-      auto [it, is_new] = group_of.emplace(content.Finish(), groups.size());
+      auto [it, is_new] = group_of.emplace(std::pair(&CacheOf(job), content.Finish()), groups.size());
       if (is_new) groups.emplace_back();
       groups[it->second].push_back(job);
     }
@@ -120,7 +127,7 @@ struct CompilePool::Impl {
            (status.code() == StatusCode::kDeadlineExceeded && TimeLeft() <= 0);
   }
 
-  Result<Artifact> Compile(const CompileJob::Alternative& alternative, bool* from_cache) const {
+  Result<Artifact> Compile(const CompileJob::Alternative& alternative, ArtifactCache& cache, bool* from_cache) const {
     TUNEONCE_RETURN_IF_ERROR(Limits().status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
     return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
@@ -142,7 +149,7 @@ struct CompilePool::Impl {
     const std::vector<CompileJob::Alternative>& alternatives = jobs[job].alternatives;
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       bool from_cache = false;
-      Result<Artifact> artifact = Compile(alternatives[i], &from_cache);
+      Result<Artifact> artifact = Compile(alternatives[i], CacheOf(job), &from_cache);
       if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
         bool was_cut_short = WasCutShort(artifact.status());
         return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache, was_cut_short};
@@ -159,7 +166,7 @@ struct CompilePool::Impl {
     {
       MutexLock lock(mutex);
       if (cheap_end == dear_end) return false;
-      group = is_first ? cheap_end++ : --dear_end;
+      group = is_first || order == Order::kAsGiven ? cheap_end++ : --dear_end;
     }
     CompiledJob result = Compile(groups[group].front());
     MutexLock lock(mutex);
@@ -190,8 +197,8 @@ struct CompilePool::Impl {
 };
 
 CompilePool::CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target,
-                         std::vector<CompileJob> jobs, const CompileOptions& options)
-    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options)) {
+                         std::vector<CompileJob> jobs, const CompileOptions& options, Order order)
+    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, order)) {
   impl_->Group();
   impl_->dear_end = impl_->groups.size();
   int wanted = options.num_workers > 0 ? std::min(options.num_workers, slots.limit()) : impl_->most_at_a_time;

@@ -25,6 +25,7 @@ struct CompileJob {
     Hints hints;
   };
   std::vector<Alternative> alternatives;
+  ArtifactCache* cache = nullptr;  ///< In place of the options'; null: theirs. Outlives the pool.
   /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
   /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
   /// worker starts jobs of equal cost in their order.
@@ -50,9 +51,10 @@ struct CompiledJob {
 /// Thread rule: one thread uses it.
 class TUNEONCE_API CompilePool {
  public:
+  enum class Order { kByCost, kAsGiven };
   /// Starts compiling. REQUIRES: `options.cache` is not null; it, `slots` and `toolchains` outlive the pool.
   CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
-              const CompileOptions& options);
+              const CompileOptions& options, Order order = Order::kByCost);
   ~CompilePool();
 
   /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.

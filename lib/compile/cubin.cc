@@ -21,6 +21,10 @@ constexpr std::uint32_t kTypeCallGraph = 0x70000001;
 constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.
 constexpr std::uint8_t kAttributeFrameSize = 0x11;
 constexpr std::uint8_t kAttributeRegisters = 0x2f;
+/// The limit of registers that the compiler was told, with its value instead of a size: what it made of it counts, and
+/// code that keeps to a limit by itself is the same without. 255 is none.
+constexpr std::uint8_t kAttributeMaxRegisters = 0x1b;
+constexpr std::uint16_t kNoMaxRegisters = 0xff;
 /// Attributes whose value begins with the index of a symbol. An index moves when a debug section comes or goes.
 constexpr std::uint8_t kSymbolAttributes[] = {0x0a, kAttributeFrameSize, 0x12, 0x23, kAttributeRegisters, 0x66};
 /// Shared memory that the system keeps to itself per block, in a kernel's section from sm_90 on: 1 KiB ("CUDA C++
@@ -119,7 +123,8 @@ class CodeHash {
     for (const InfoEntry& entry : InfoEntries(content)) {
       bool has_symbol = std::find(std::begin(kSymbolAttributes), std::end(kSymbolAttributes), entry.attribute) !=
                         std::end(kSymbolAttributes);
-      hash_.Add(entry.format).Add(entry.attribute).Add(entry.size);
+      hash_.Add(entry.format).Add(entry.attribute);
+      hash_.Add(entry.attribute == kAttributeMaxRegisters ? kNoMaxRegisters : entry.size);
       hash_.Add(has_symbol && entry.value.size() >= 4 ? entry.value.substr(4) : entry.value);
     }
   }
@@ -160,6 +165,16 @@ ResourceUse ResourcesOf(const ElfImage& image, const std::string& kernel) {
   return use;
 }
 
+/// The only kernel that C++ would make of a global function `name` ("_Z4name..."); the end if there is none, or
+/// several.
+std::vector<std::string>::const_iterator OnlyMangled(const std::vector<std::string>& kernels, const std::string& name) {
+  const std::string mangled = absl::StrCat("_Z", name.size(), name);
+  auto is_it = [&](const std::string& kernel) { return kernel.rfind(mangled, 0) == 0; };
+  auto first = std::find_if(kernels.begin(), kernels.end(), is_it);
+  if (first == kernels.end()) return first;
+  return std::find_if(first + 1, kernels.end(), is_it) == kernels.end() ? first : kernels.end();
+}
+
 }  // namespace
 
 Status DescribeCubin(Artifact* artifact) {
@@ -173,11 +188,13 @@ Status DescribeCubin(Artifact* artifact) {
     if (symbol.type == STT_FUNC && (symbol.other & kEntryBit) != 0) artifact->kernels.emplace_back(symbol.name);
   }
   if (artifact->kernels.size() > kMaxKernels) {
-    return InvalidArgumentError(absl::StrCat("the image has ", artifact->kernels.size(), " kernels; at most ",
-                                             kMaxKernels, " are possible"));
+    return InvalidArgumentError(
+        absl::StrCat("the image has ", artifact->kernels.size(), " kernels; at most ", kMaxKernels, " are possible"));
   }
   if (artifact->symbol.empty() && artifact->kernels.size() == 1) artifact->symbol = artifact->kernels[0];
-  auto kernel = std::find(artifact->kernels.begin(), artifact->kernels.end(), artifact->symbol);
+  auto kernel = std::find(artifact->kernels.cbegin(), artifact->kernels.cend(), artifact->symbol);
+  if (kernel == artifact->kernels.end()) kernel = OnlyMangled(artifact->kernels, artifact->symbol);
+  if (kernel != artifact->kernels.end()) artifact->symbol = *kernel;
   if (kernel == artifact->kernels.end()) {
     return InvalidArgumentError(
         absl::StrCat("there is no kernel '", artifact->symbol, "' in the image; it has ",

@@ -10,8 +10,8 @@ inline namespace v0 {
 inline constexpr int kMachineCuda = 190;
 
 /// Reads `artifact->image` as a cubin and fills in its kernels, the resources of `artifact->symbol` (by default the
-/// only kernel's) and the code fingerprint. Errors: InvalidArgument if the image is not a whole cubin, or has no such
-/// kernel.
+/// only kernel's; a C++ name becomes the mangled one, where it is one kernel's) and the code fingerprint. Errors:
+/// InvalidArgument if the image is not a whole cubin, or has no such kernel.
 Status DescribeCubin(Artifact* artifact);
 
 }  // namespace v0

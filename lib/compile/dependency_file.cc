@@ -64,18 +64,23 @@ timespec FileClock() {
   return now;
 }
 
-Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
-                       Artifact* artifact) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string rule, ReadFile(dependency_file));
-  std::vector<std::string> names = NamesInRule(rule);
+void SetDependencies(std::vector<std::string> names, const timespec& started, Artifact* artifact) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   for (std::string& name : names) {
-    if (name.rfind(folder + "/", 0) == 0) continue;
     std::optional<Fingerprint> content = ContentOf(name);
     if (!content || WasChangedSince(name, started)) artifact->cacheable = false;
     artifact->dependencies.push_back(Dependency{std::move(name), content.value_or(Fingerprint())});
   }
+}
+
+Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
+                       Artifact* artifact) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string rule, ReadFile(dependency_file));
+  std::vector<std::string> names = NamesInRule(rule);
+  auto is_ours = [&](const std::string& name) { return name.rfind(folder + "/", 0) == 0; };
+  names.erase(std::remove_if(names.begin(), names.end(), is_ours), names.end());
+  SetDependencies(std::move(names), started, artifact);
   return Status();
 }
 

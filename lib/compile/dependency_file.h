@@ -17,9 +17,10 @@ std::vector<std::string> NamesInRule(const std::string& rule);
 /// Now, by the clock that files' times are taken from: to be had before a compile, for SetDependencies.
 timespec FileClock();
 
-/// Sets what `artifact` was made of from the rule in `dependency_file`, without what lies in `folder`. It is not
-/// cacheable then if a file is gone, or was changed since `started`: nobody knows which content was compiled. Errors:
-/// the file cannot be read.
+/// Sets what `artifact` was made of: the files `names`, each of which may be named several times. It is not cacheable
+/// then if a file is gone, or was changed since `started`: nobody knows which content was compiled.
+void SetDependencies(std::vector<std::string> names, const timespec& started, Artifact* artifact);
+/// The same from the rule in `dependency_file`, without what lies in `folder`. Errors: the file cannot be read.
 Status SetDependencies(const std::string& dependency_file, const std::string& folder, const timespec& started,
                        Artifact* artifact);
 

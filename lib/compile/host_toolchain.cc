@@ -112,6 +112,12 @@ bool HeadersAreAllThatIsRead(const KernelSource& source) {
   return true;
 }
 
+/// The source's file, where its name fits a #line; else one made of the symbol.
+std::string NameInMessages(const KernelSource& source) {
+  bool fits = !source.file.empty() && source.file.find_first_of("\"\\\r\n") == std::string::npos;
+  return fits ? source.file : source.symbol + ".cc";
+}
+
 }  // namespace
 
 Result<std::string> HostToolchain::Version() const {
@@ -135,9 +141,9 @@ Result<Artifact> HostToolchain::DoCompile(const KernelSource& source, const Hint
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> arguments, FindCompiler(tools_->environment()));
   const bool is_clang = IsClang(arguments);
   TUNEONCE_ASSIGN_OR_RETURN(TemporaryFolder folder, tools_->MakeFolder());
-  TUNEONCE_ASSIGN_OR_RETURN(std::string input,
-                            folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"", source.symbol,
-                                                                       ".cc\"\n", source.content)));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::string input, folder.WriteFile("kernel.cc", absl::StrCat(kCpuKernelPrelude, "\n#line 1 \"",
+                                                                    NameInMessages(source), "\"\n", source.content)));
   std::string output = folder.path() + "/kernel.so";
   std::string headers = folder.path() + "/kernel.d";
   // -fno-gnu-unique: a unique symbol would keep the module loaded for ever, and be shared between candidates.

@@ -1,149 +1,273 @@
 #include "compile/nvrtc_toolchain.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <memory>
+#include <ctime>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/environment.h"
-#include "base/mutex.h"
+#include "base/file.h"
 #include "compile/cubin.h"
-#include "cuda/dynamic_library.h"
+#include "compile/cuda_headers.h"
+#include "compile/dependency_file.h"
+#include "compile/header_trace.h"
+#include "compile/nvrtc_library.h"
+#include "compile/nvrtc_log.h"
+#include "definition/name_expression.h"
 
 namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// NVRTC's functions, as its documentation declares them (nvrtc.h is not part of what a minimal build needs).
-using Program = struct _nvrtcProgram*;  // NOLINT: NVRTC's name.
-struct Nvrtc {
-  std::string path;
-  int (*Version)(int* major, int* minor);
-  const char* (*GetErrorString)(int result);
-  int (*CreateProgram)(Program*, const char* source, const char* name, int, const char* const*, const char* const*);
-  int (*DestroyProgram)(Program*);
-  int (*CompileProgram)(Program, int num_options, const char* const* options);
-  int (*GetProgramLogSize)(Program, std::size_t*);
-  int (*GetProgramLog)(Program, char*);
-  int (*GetCUBINSize)(Program, std::size_t*);
-  int (*GetCUBIN)(Program, char*);
-};
-
-std::vector<std::string> Places(const Environment& environment) {
-  if (!environment.nvrtc.empty()) return {environment.nvrtc};
-  std::vector<std::string> folders;
-  if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/lib64/");
-  folders.insert(folders.end(), {"", "/usr/local/cuda/lib64/"});
-  std::vector<std::string> places;
-  for (const std::string& folder : folders) {
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) places.push_back(folder + name);
-  }
-  return places;
+/// Whether `text` has this word, however its lines are cut.
+bool Mentions(const std::string& text, const char* word) {
+  if (text.find('\\') == std::string::npos) return text.find(word) != std::string::npos;
+  return absl::StrReplaceAll(text, {{"\\\r\n", ""}, {"\\\n", ""}}).find(word) != std::string::npos;
 }
 
-template <typename Function>
-bool Find(void* handle, const char* symbol, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(handle, symbol));
-  return *function != nullptr;
-}
-
-/// Loads each library once for the whole process, for ever.
-Result<const Nvrtc*> LoadNvrtc(const Environment& environment) {
-  static auto* const loaded = new std::map<void*, const Nvrtc*>;  // By the loader's handle.
-  static Mutex* const mutex = new Mutex;
-  MutexLock lock(*mutex);
-  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "NVRTC"));
-  if (auto it = loaded->find(library.handle); it != loaded->end()) return it->second;
-  auto nvrtc = std::make_unique<Nvrtc>();
-  nvrtc->path = library.path;
-  bool complete = Find(library.handle, "nvrtcVersion", &nvrtc->Version) &&
-                  Find(library.handle, "nvrtcGetErrorString", &nvrtc->GetErrorString) &&
-                  Find(library.handle, "nvrtcCreateProgram", &nvrtc->CreateProgram) &&
-                  Find(library.handle, "nvrtcDestroyProgram", &nvrtc->DestroyProgram) &&
-                  Find(library.handle, "nvrtcCompileProgram", &nvrtc->CompileProgram) &&
-                  Find(library.handle, "nvrtcGetProgramLogSize", &nvrtc->GetProgramLogSize) &&
-                  Find(library.handle, "nvrtcGetProgramLog", &nvrtc->GetProgramLog) &&
-                  Find(library.handle, "nvrtcGetCUBINSize", &nvrtc->GetCUBINSize) &&
-                  Find(library.handle, "nvrtcGetCUBIN", &nvrtc->GetCUBIN);
-  if (!complete) return UnavailableError(absl::StrCat(library.path, " is not NVRTC: functions are missing"));
-  return (*loaded)[library.handle] = nvrtc.release();
-}
-
-/// Whether the source's content and the options that are part of its key say all that NVRTC reads. It cannot list the
-/// headers that it opened (13.0 has no option for it) and has none built in: whatever could name one counts. "include"
-/// in a directive may be cut by a line that goes on.
-bool ReadsNoFile(const KernelSource& source) {
-  std::string text = absl::StrReplaceAll(source.content, {{"\\\r\n", ""}, {"\\\n", ""}});
-  if (text.find("include") != std::string::npos) return false;
-  return std::none_of(source.options.begin(), source.options.end(), [](const std::string& option) {
-    bool is_path = option.rfind("-I", 0) == 0 || option.rfind("--include-path", 0) == 0;
-    return !is_path && (option.find("include") != std::string::npos || option.find("pch") != std::string::npos);
+/// Whether an option other than a folder of headers or a macro makes NVRTC read or write a file.
+bool OptionsNameFiles(const std::vector<std::string>& options) {
+  return std::any_of(options.begin(), options.end(), [](const std::string& option) {
+    return absl::StrContains(option, "pch") || absl::StrContains(option, "time-trace");
   });
 }
 
-std::string LogOf(const Nvrtc& nvrtc, Program program) {
-  std::size_t size = 0;
-  if (nvrtc.GetProgramLogSize(program, &size) != 0 || size <= 1) return "";
-  std::string log(size, '\0');
-  nvrtc.GetProgramLog(program, log.data());
-  log.resize(size - 1);  // Its last byte is a NUL.
-  return log;
+/// Whether the source's text and options show that no file is read: NVRTC has no header built in that one could name.
+bool ReadsNoFile(const KernelSource& source) {
+  if (Mentions(source.content, "include") || OptionsNameFiles(source.options)) return false;
+  return std::none_of(source.options.begin(), source.options.end(), [](const std::string& option) {
+    bool is_path = absl::StartsWith(option, "-I") || absl::StartsWith(option, "--include-path");
+    return !is_path && absl::StrContains(option, "include");
+  });
+}
+
+/// Whether the headers that were read are all that the code depends on: not where the source asks which files there
+/// are. That toolkit headers ask each other so is passed by, as for host_cpp.
+bool HeadersSayAll(const KernelSource& source) {
+  auto asks = [](const std::string& text) { return Mentions(text, "__has_include") || Mentions(text, "embed"); };
+  return !asks(source.content) && !OptionsNameFiles(source.options) &&
+         std::none_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return asks(h.second); });
+}
+
+/// Whether one of the options begins so.
+bool Gives(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
+  return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
+    return absl::StartsWith(option, one_way) || absl::StartsWith(option, other_way);
+  });
+}
+
+/// The folders among the options, for messages.
+std::vector<std::string> FoldersIn(const std::vector<std::string>& options) {
+  std::vector<std::string> folders;
+  for (const std::string& option : options) {
+    for (const char* prefix : {"-I", "--include-path="}) {
+      if (absl::StartsWith(option, prefix)) folders.push_back(option.substr(std::string(prefix).size()));
+    }
+  }
+  return folders;
+}
+
+/// A macro as a line of the text: "#define TILE 64"; empty for what is none.
+std::string DefineLine(const std::string& define) {
+  std::size_t equals = define.find('=');
+  bool is_one_line = define.find_first_of("\r\n") == std::string::npos;
+  if (!is_one_line) return "";
+  if (equals == std::string::npos) return absl::StrCat("#define ", define, " 1\n");
+  return absl::StrCat("#define ", define.substr(0, equals), " ", define.substr(equals + 1), "\n");
+}
+
+/// What is compiled: the text, behind its macros. They are no -D, which NVRTC's own header before every text would see:
+/// there "T" and "N" are names of template parameters. Moves what became a line out of `*defines`.
+std::string WithMacros(const KernelSource& source, const std::string& file, std::vector<std::string>* defines) {
+  // A header that is read before the text has to see the macros, too.
+  if (Gives(source.options, "-include", "--pre-include") || file.find_first_of("\"\\\r\n") != std::string::npos)
+    return source.content;
+  std::string text;
+  std::vector<std::string> left;
+  for (std::string& define : *defines) {
+    std::string line = DefineLine(define);
+    if (line.empty()) left.push_back(std::move(define));
+    text += line;
+  }
+  *defines = std::move(left);
+  if (!text.empty()) absl::StrAppend(&text, "#line 1 \"", file, "\"\n");
+  return text + source.content;
+}
+
+/// What messages call the source.
+std::string FileOf(const KernelSource& source) {
+  return source.file.empty() ? std::string(KernelNameIn(source.symbol)) + ".cu" : source.file;
+}
+
+/// One compile of one source. Destroys NVRTC's program.
+class NvrtcProgram {
+ public:
+  NvrtcProgram(const NvrtcLibrary& nvrtc, const KernelSource& source) : nvrtc_(nvrtc), source_(source) {}
+  ~NvrtcProgram() {
+    if (program_ != nullptr) nvrtc_.DestroyProgram(&program_);
+  }
+  NvrtcProgram(const NvrtcProgram&) = delete;
+  NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+
+  /// `text`: what is compiled; `expression`: empty for a kernel that needs none.
+  Status Create(const std::string& text, const std::string& expression) {
+    std::vector<const char*> texts;
+    std::vector<const char*> names;
+    for (const auto& [name, header] : source_.headers) {
+      names.push_back(name.c_str());
+      texts.push_back(header.c_str());
+    }
+    int result = nvrtc_.CreateProgram(&program_, text.c_str(), FileOf(source_).c_str(), static_cast<int>(texts.size()),
+                                      texts.data(), names.data());
+    if (result == 0 && !expression.empty()) result = nvrtc_.AddNameExpression(program_, expression.c_str());
+    return result == 0 ? Status() : InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc_.GetErrorString(result)));
+  }
+
+  /// NVRTC's result.
+  int Compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& option : options) pointers.push_back(option.c_str());
+    return nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+  }
+
+  std::string Log() const {
+    std::size_t size = 0;
+    if (nvrtc_.GetProgramLogSize(program_, &size) != 0 || size <= 1) return "";
+    std::string log(size, '\0');
+    nvrtc_.GetProgramLog(program_, log.data());
+    log.resize(size - 1);  // Its last byte is a NUL.
+    return log;
+  }
+
+  Result<std::string> LoweredName(const std::string& expression) const {
+    const char* name = nullptr;
+    int result = nvrtc_.GetLoweredName(program_, expression.c_str(), &name);
+    if (result == 0 && name != nullptr) return std::string(name);
+    return InternalError(absl::StrCat("NVRTC does not say what it calls '", expression, "'"));
+  }
+
+  Result<std::string> Cubin() const {
+    std::size_t size = 0;
+    if (nvrtc_.GetCUBINSize(program_, &size) != 0 || size == 0) return InternalError("NVRTC made no cubin");
+    std::string cubin(size, '\0');
+    nvrtc_.GetCUBIN(program_, cubin.data());
+    return cubin;
+  }
+
+ private:
+  const NvrtcLibrary& nvrtc_;
+  const KernelSource& source_;
+  NvrtcLibrary::Program program_ = nullptr;
+};
+
+std::vector<std::string> OptionsFor(const KernelSource& source, const std::vector<std::string>& defines,
+                                    const CudaHeaders& headers, const Target& target) {
+  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name())};
+  if (!Gives(source.options, "--std", "-std")) options.emplace_back("--std=c++17");
+  // Helpers and headers (CUTLASS) have functions that do not say where they run; else each is an error.
+  if (!Gives(source.options, "-default-device", "--device-as-default")) options.emplace_back("-default-device");
+  for (const std::string& define : defines) options.push_back("-D" + define);
+  options.insert(options.end(), source.options.begin(), source.options.end());
+  for (const std::string& folder : headers.folders) options.push_back("-I" + folder);
+  return options;
+}
+
+/// Sets what `artifact` was made of by the trace that was asked for in `folder`.
+void SetTracedDependencies(const KernelSource& source, const std::string& folder, const timespec& started,
+                           Artifact* artifact) {
+  std::optional<std::vector<std::string>> headers;
+  for (const char* name : {"/trace.json", "/trace"}) {  // NVRTC 13.0 adds the extension.
+    Result<std::string> trace = ReadFile(folder + name);
+    if (trace.ok()) headers = HeadersInTrace(*trace);
+    if (headers) break;
+  }
+  artifact->cacheable = headers.has_value() && HeadersSayAll(source);
+  if (!headers) return;
+  auto is_in_memory = [&](const std::string& name) {
+    return std::any_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return h.first == name; });
+  };
+  headers->erase(std::remove_if(headers->begin(), headers->end(), is_in_memory), headers->end());
+  SetDependencies(*std::move(headers), started, artifact);
 }
 
 }  // namespace
 
+CudaHeaders NvrtcToolchain::Headers() const {
+  Result<const NvrtcLibrary*> nvrtc = NvrtcLibrary::Load(tools_->environment());
+  return CudaHeaders::Find(tools_->environment(), nvrtc.ok() ? (*nvrtc)->folder : "");
+}
+
 Result<std::string> NvrtcToolchain::Version() const {
-  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc(tools_->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(tools_->environment()));
   int major = 0;
   int minor = 0;
   nvrtc->Version(&major, &minor);
-  return absl::StrCat("nvrtc ", major, ".", minor);
+  const CudaHeaders headers = Headers();
+  std::string version = absl::StrCat("nvrtc ", major, ".", minor);
+  for (const std::string& folder : headers.folders) absl::StrAppend(&version, " -I", folder);
+  return version;
 }
 
 std::string NvrtcToolchain::Description() const {
-  Result<const Nvrtc*> nvrtc = LoadNvrtc(tools_->environment());
-  return nvrtc.ok() ? absl::StrCat((*nvrtc)->path, " ", *Version()) : nvrtc.status().message();
+  Result<const NvrtcLibrary*> nvrtc = NvrtcLibrary::Load(tools_->environment());
+  if (!nvrtc.ok()) return nvrtc.status().message();
+  int major = 0;
+  int minor = 0;
+  (*nvrtc)->Version(&major, &minor);
+  return absl::StrCat((*nvrtc)->path, " nvrtc ", major, ".", minor);
 }
 
 Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hints&, const Target& target,
                                            const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
-  TUNEONCE_ASSIGN_OR_RETURN(const Nvrtc* nvrtc, LoadNvrtc(tools_->environment()));
+  TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(tools_->environment()));
   if (limits.cancelled != nullptr && limits.cancelled->load())
     return CancelledError("NVRTC was not started: cancelled");
-  auto start = std::chrono::steady_clock::now();
-  Program program = nullptr;
-  std::string file_name = source.symbol + ".cu";
-  int result = nvrtc->CreateProgram(&program, source.content.c_str(), file_name.c_str(), 0, nullptr, nullptr);
-  if (result != 0) return InternalError(absl::StrCat("nvrtcCreateProgram: ", nvrtc->GetErrorString(result)));
-  absl::Cleanup destroy = [&] { nvrtc->DestroyProgram(&program); };
-
-  std::vector<std::string> options = {absl::StrCat("--gpu-architecture=", target.name()), "--std=c++17"};
-  for (const std::string& define : source.defines) options.push_back("-D" + define);
-  for (const std::string& option : source.options) options.push_back(option);
-  std::vector<const char*> pointers;
-  for (const std::string& option : options) pointers.push_back(option.c_str());
-  result = nvrtc->CompileProgram(program, static_cast<int>(pointers.size()), pointers.data());
+  const auto start = std::chrono::steady_clock::now();
+  const timespec started = FileClock();
+  const CudaHeaders headers = Headers();
+  NameExpression expression{"", source.defines};
+  if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
+  const std::string text = WithMacros(source, FileOf(source), &expression.defines);
+  std::vector<std::string> options = OptionsFor(source, expression.defines, headers, target);
+  std::optional<TemporaryFolder> folder;  // For the trace, where one is needed; without room it is not kept.
+  if (!ReadsNoFile(source) && !OptionsNameFiles(source.options)) {
+    if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
+  }
+  auto program = std::make_unique<NvrtcProgram>(*nvrtc, source);
+  TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
+  int result = NvrtcLibrary::kInvalidOption;
+  if (folder) {
+    std::vector<std::string> traced = options;
+    traced.push_back("--fdevice-time-trace=" + folder->path() + "/trace");
+    result = program->Compile(traced);
+  }
+  // Older ones have no trace (before CUDA 12.8), and some disks no room for it.
+  if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) {
+    folder.reset();
+    program = std::make_unique<NvrtcProgram>(*nvrtc, source);
+    TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
+    result = program->Compile(options);
+  }
   Artifact artifact;
-  artifact.log = LogOf(*nvrtc, program);
+  artifact.log = program->Log();
   if (result != 0) {
-    return InvalidArgumentError(
-        absl::StrCat("NVRTC for ", target.name(), ": ", nvrtc->GetErrorString(result), ": ", artifact.log));
+    std::string code = result == NvrtcLibrary::kCompilation ? "" : absl::StrCat(nvrtc->GetErrorString(result), ": ");
+    return InvalidArgumentError(absl::StrCat("NVRTC for ", target.name(), ": ", code,
+                                             ExplainNvrtcLog(artifact.log, source, FoldersIn(options), headers)));
   }
-  std::size_t size = 0;
-  if (nvrtc->GetCUBINSize(program, &size) != 0 || size == 0) {
-    return InternalError(absl::StrCat("NVRTC made no cubin for ", target.name()));
-  }
-  artifact.image.resize(size);
-  nvrtc->GetCUBIN(program, artifact.image.data());
+  TUNEONCE_ASSIGN_OR_RETURN(artifact.image, program->Cubin());
   artifact.symbol = source.symbol;
+  if (!expression.text.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(artifact.symbol, program->LoweredName(expression.text));
+  }
   artifact.cacheable = ReadsNoFile(source);
+  if (folder) SetTracedDependencies(source, folder->path(), started, &artifact);
   artifact.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   TUNEONCE_RETURN_IF_ERROR(DescribeCubin(&artifact).WithPrefix("NVRTC"));
   return artifact;

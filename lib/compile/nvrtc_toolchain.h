@@ -5,16 +5,19 @@
 #include <string>
 #include <utility>
 
+#include "compile/cuda_headers.h"
 #include "compile/toolbox.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// CUDA C++ -> cubin by NVRTC, loaded at run time: `Environment::nvrtc`, else libnvrtc.so.13 and .12 from
-/// `Environment::cuda_home`/lib64, from where the loader looks, and from /usr/local/cuda/lib64.
-/// Hints do not apply: a CUDA C++ source takes macros. NVRTC cannot say which headers it read, so a source that
-/// includes any is compiled each time it is asked for: its artifacts are not cacheable.
+/// CUDA C++ -> cubin by NVRTC, loaded at run time (NvrtcLibrary::Load says from where), with the CUDA toolkit's headers
+/// (CudaHeaders). A name expression as the symbol is instantiated, and the artifact's symbol is what NVRTC calls it.
+/// C++17, and functions that do not say where they run are the device's, unless the source's options say otherwise.
+/// Hints do not apply: a CUDA C++ source takes macros, which are lines before its text. An artifact names the headers
+/// that were read (HeadersInTrace), and is cacheable by them; with an NVRTC that cannot say them (before CUDA 13)
+/// only what includes nothing is.
 class TUNEONCE_API NvrtcToolchain final : public Toolchain {
  public:
   explicit NvrtcToolchain(std::shared_ptr<const Toolbox> tools) : tools_(std::move(tools)) {}
@@ -22,6 +25,8 @@ class TUNEONCE_API NvrtcToolchain final : public Toolchain {
   SourceKind source_kind() const override { return SourceKind::kCudaCpp; }
   Result<std::string> Version() const override;
   std::string Description() const override;
+  /// The toolkit's headers that NVRTC is given.
+  CudaHeaders Headers() const;
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,

@@ -6,15 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "base/file.h"
 #include "base/mutex.h"
 #include "base/process.h"
 #include "compile/keyed_lock.h"
-#include "cuda/dynamic_library.h"
+#include "compile/python_packages.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -24,34 +22,9 @@ namespace {
 constexpr int kVersionTimeoutMs = 20000;
 constexpr char kWheelFolder[] = "nvidia/cu13/bin";
 
-/// `root`/lib/python3*/{site,dist}-packages, those that exist.
-void AddPackageFolders(const std::string& root, std::vector<std::string>* folders) {
-  for (const std::string& name : NamesIn(root + "/lib")) {
-    if (name.rfind("python3", 0) != 0) continue;
-    for (const char* packages : {"site-packages", "dist-packages"}) {
-      std::string folder = absl::StrCat(root, "/lib/", name, "/", packages);
-      if (IsDirectory(folder)) folders->push_back(std::move(folder));
-    }
-  }
-}
-
-std::vector<std::string> WheelFolders(const Environment& environment) {
-  std::vector<std::string> packages;
-  // The folder above each slash of this code's own path, from the innermost on.
-  std::string above = FolderOfThisCode();
-  for (; above.find('/') != std::string::npos; above.resize(above.rfind('/'))) {
-    if (absl::EndsWith(above, "/site-packages") || absl::EndsWith(above, "/dist-packages")) packages.push_back(above);
-  }
-  if (!environment.virtual_env.empty()) AddPackageFolders(environment.virtual_env, &packages);
-  if (!environment.home.empty()) AddPackageFolders(environment.home + "/.local", &packages);
-  AddPackageFolders("/usr/local", &packages);
-  AddPackageFolders("/usr", &packages);
-  for (std::string& folder : packages) absl::StrAppend(&folder, "/", kWheelFolder);
-  return packages;
-}
-
 std::vector<std::string> Places(const std::string& name, const Environment& environment) {
-  std::vector<std::string> folders = WheelFolders(environment);
+  std::vector<std::string> folders = PythonPackageFolders(environment);
+  for (std::string& folder : folders) absl::StrAppend(&folder, "/", kWheelFolder);
   if (!environment.cuda_home.empty()) folders.push_back(environment.cuda_home + "/bin");
   folders.push_back("/usr/local/cuda/bin");
   std::vector<std::string> places;

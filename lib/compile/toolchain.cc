@@ -11,9 +11,9 @@ namespace {
 /// Toolchains may be a host's own, of which nothing is known.
 template <typename Function>
 auto CallToolchain(SourceKind kind, const char* function_name, const Function& function) {
-  return CallForeign(absl::StrCat("the toolchain for ", std::string(SourceKindName(kind)), " sources, in ",
-                                  function_name, ","),
-                     StatusCode::kInternal, function);
+  return CallForeign(
+      absl::StrCat("the toolchain for ", std::string(SourceKindName(kind)), " sources, in ", function_name, ","),
+      StatusCode::kInternal, function);
 }
 
 }  // namespace
@@ -35,6 +35,7 @@ Result<Fingerprint> Toolchain::ArtifactKey(const KernelSource& source, const Hin
   Fingerprinter key;
   key.Add(source.Fingerprint()).Add(target.name()).Add(version);
   if (has_hints) key.Add(hints.Fingerprint());
+  if (!source.file.empty()) key.Add(source.file);  // Its folder is where headers are looked for first.
   return key.Finish();
 }
 

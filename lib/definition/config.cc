@@ -17,7 +17,10 @@ namespace {
 // What Canonical writes. These numbers are on disk: none is changed or used again.
 constexpr std::uint64_t kCanonicalVersion = 1;
 enum ValueType : std::uint64_t { kInt64Value = 1, kDoubleValue = 2, kBoolValue = 3, kStringValue = 4 };
-enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2 };
+enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2, kOption = 3 };
+
+/// In the order of AxisKind.
+StoredKind Stored(AxisKind kind) { return static_cast<StoredKind>(static_cast<int>(kind) + kStructural); }
 
 /// The fewest digits that read back as the same double.
 std::string ShortestText(double value) {
@@ -129,7 +132,7 @@ std::string Config::Canonical() const {
   Encoder encoder;
   encoder.Add(kCanonicalVersion).Add(static_cast<std::uint64_t>(values_.size()));
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    encoder.Add(std::string_view(AxisName(i))).Add(Kind(i) == AxisKind::kHint ? StoredKind::kHint : kStructural);
+    encoder.Add(std::string_view(AxisName(i))).Add(Stored(Kind(i)));
     AddValue(values_[i], &encoder);
   }
   return encoder.Bytes();
@@ -145,8 +148,8 @@ Result<Config> Config::FromCanonical(std::string_view bytes) {
     setting.axis = decoder.Text();
     std::uint64_t kind = decoder.Word();
     std::optional<AxisValue> value = ReadValue(&decoder);
-    if ((kind != StoredKind::kHint && kind != kStructural) || !value) return malformed;
-    setting.kind = kind == StoredKind::kHint ? AxisKind::kHint : AxisKind::kStructural;
+    if (kind < kStructural || kind > StoredKind::kOption || !value) return malformed;
+    setting.kind = static_cast<AxisKind>(kind - kStructural);
     setting.value = *std::move(value);
     settings.push_back(std::move(setting));
   }

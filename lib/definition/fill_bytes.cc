@@ -85,10 +85,12 @@ Status Misfit(const Parameter& parameter, const std::string& what) {
 }
 
 Status NoFill(const Parameter& parameter, DType dtype) {
-  return Misfit(parameter, absl::StrCat("(", std::string(DTypeName(dtype)),
-                                        parameter.kind == ParameterKind::kScalar ? " scalar" : " tensor",
+  bool is_scalar = parameter.kind == ParameterKind::kScalar;
+  return Misfit(parameter, absl::StrCat("(", std::string(DTypeName(dtype)), is_scalar ? " scalar" : " tensor",
                                         ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
-                                        "\"warmup\", or warm up on arguments of your own"));
+                                        "\"warmup\", ",
+                                        is_scalar ? "name it in the shape, " : "",
+                                        "or warm up on arguments of your own"));
 }
 
 }  // namespace

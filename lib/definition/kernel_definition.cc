@@ -216,16 +216,16 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   }
   const std::size_t rank = parameters_[*tensor].dims.size();
   if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {
-    return InvalidArgumentError(absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ",
-                                             TensorMap::kMaxRank));
+    return InvalidArgumentError(
+        absl::StrCat("'", parameter->tensor, "' has rank ", rank, "; a tensor map has at most ", TensorMap::kMaxRank));
   }
   TensorMap& map = *parameter->tensor_map;
   if (map.element_strides.empty()) map.element_strides.assign(map.box.size(), 1);
   const TermNames names = term_names();
   for (auto [terms, what, most] : {std::tuple(&map.box, "box", 256), std::tuple(&map.element_strides, "steps", 8)}) {
     if (terms->size() != rank) {
-      return InvalidArgumentError(absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor,
-                                               "' has rank ", rank));
+      return InvalidArgumentError(
+          absl::StrCat("its ", what, " has ", terms->size(), " entries, '", parameter->tensor, "' has rank ", rank));
     }
     for (Term& term : *terms) {
       TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix(what));
@@ -326,6 +326,32 @@ KernelDefinition& KernelDefinition::Work(WorkFn bytes, WorkFn operations) {
   return *this;
 }
 
+Status KernelDefinition::ResolveTypes(Variant* variant) const {
+  for (Variant::TypeMacro& type : variant->types) {
+    if (type.axis) continue;
+    std::optional<std::size_t> tensor = FindParameter(type.of.name);
+    if (type.of.kind != KeyPart::Kind::kDType || !tensor || parameters_[*tensor].kind != ParameterKind::kTensor) {
+      return InvalidArgumentError(
+          absl::StrCat("DefineType('", type.macro, "') names no tensor parameter: '", type.of.name, "' is none"));
+    }
+    type.parameter = static_cast<int>(*tensor);
+  }
+  return Status();
+}
+
+Status KernelDefinition::CheckOptionAxes() const {
+  const std::vector<std::string> options = space_.OptionsThatChangeResults();
+  if (options.empty() || has_tolerance_) return Status();
+  for (const Parameter& parameter : parameters_) {
+    bool is_output = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kIn;
+    if (!is_output || parameter.tolerance) continue;
+    return InvalidArgumentError(absl::StrCat("the option axis '", options.front(), "' may change the results of '",
+                                             parameter.name, "': say by how much (VerifyWithin, Within; in a manifest ",
+                                             "tolerance), or leave the axis out"));
+  }
+  return Status();
+}
+
 Status KernelDefinition::Validate() {
   auto check = [&]() -> Status {
     if (name_.empty()) return InvalidArgumentError("a kernel needs a name");
@@ -344,9 +370,11 @@ Status KernelDefinition::Validate() {
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
+    TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
     for (Variant& variant : variants_) {
       TUNEONCE_RETURN_IF_ERROR(CheckBuilt(variant).WithPrefix("variant '" + variant.name + "'"));
+      TUNEONCE_RETURN_IF_ERROR(ResolveTypes(&variant).WithPrefix("variant '" + variant.name + "'"));
       TUNEONCE_RETURN_IF_ERROR(variant.geometry.Resolve(term_names()).WithPrefix("variant '" + variant.name + "'"));
     }
     return Status();

@@ -19,6 +19,45 @@ bool IsIdentifier(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits);
 }
 
+/// What C++ calls a dtype; empty for none. `is_host`: without CUDA's headers.
+std::string_view CppType(DType dtype, bool is_host) {
+  switch (dtype) {
+    case DType::kBool:
+      return "bool";
+    case DType::kInt8:
+      return "signed char";
+    case DType::kUInt8:
+      return "unsigned char";
+    case DType::kInt16:
+      return "short";
+    case DType::kUInt16:
+      return "unsigned short";
+    case DType::kInt32:
+      return "int";
+    case DType::kUInt32:
+      return "unsigned int";
+    case DType::kInt64:
+      return "long long";
+    case DType::kUInt64:
+      return "unsigned long long";
+    case DType::kFloat8E4M3:
+      return is_host ? "" : "__nv_fp8_e4m3";
+    case DType::kFloat8E5M2:
+      return is_host ? "" : "__nv_fp8_e5m2";
+    case DType::kFloat16:
+      return is_host ? "_Float16" : "__half";
+    case DType::kBFloat16:
+      return is_host ? "__bf16" : "__nv_bfloat16";
+    case DType::kFloat32:
+      return "float";
+    case DType::kFloat64:
+      return "double";
+    case DType::kAny:
+      break;
+  }
+  return "";
+}
+
 /// The shortest literal that is exactly `value`, and a floating one: "0.5", "64.0", "1e+300".
 template <typename Real>
 std::string Literal(Real value) {
@@ -61,13 +100,58 @@ Fingerprint KernelSource::Fingerprint() const {
   for (const std::string& define : defines) fingerprinter.Add(define);
   fingerprinter.Add(options.size());
   for (const std::string& option : options) fingerprinter.Add(option);
+  for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).Add(text);
   if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // What it lacks is not in `defines`.
   return fingerprinter.Finish();
 }
 
 KernelSource KernelSource::FromFile(SourceKind kind, const std::string& path, std::string symbol) {
   Result<std::string> content = ReadFile(path);
-  return content.ok() ? Make(kind, *std::move(content), std::move(symbol)) : None(kind, content.status());
+  if (!content.ok()) return None(kind, content.status());
+  KernelSource source = Make(kind, *std::move(content), std::move(symbol));
+  source.file = AbsolutePath(path);
+  return source;
+}
+
+KernelSource& KernelSource::DefineType(const std::string& name, DType dtype) {
+  std::string_view type = CppType(dtype, kind == SourceKind::kHostCpp);
+  if (!type.empty()) return DefineText(name, type);
+  NoteMistake(absl::StrCat("cannot define the macro '", name, "': the dtype ", std::string(DTypeName(dtype)),
+                           " has no C++ type here"));
+  return *this;
+}
+
+KernelSource& KernelSource::Include(const std::string& folder) {
+  if (kind != SourceKind::kCudaCpp && kind != SourceKind::kHostCpp) {
+    NoteMistake(absl::StrCat("cannot include from '", folder, "': a ", std::string(SourceKindName(kind)),
+                             " source has no headers"));
+  } else if (folder.empty()) {
+    NoteMistake("cannot include from a folder without a name");
+  } else {
+    options.push_back("-I" + AbsolutePath(folder));
+  }
+  return *this;
+}
+
+KernelSource& KernelSource::Header(std::string name, std::string text) {
+  bool is_twice = std::any_of(headers.begin(), headers.end(), [&](const auto& header) { return header.first == name; });
+  auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (kind != SourceKind::kCudaCpp) {
+    NoteMistake(absl::StrCat("the header '", name, "' is no file, which only cuda_cpp sources can include"));
+  } else if (name.empty() || std::any_of(name.begin(), name.end(), is_control)) {
+    NoteMistake("a header's name is empty, or has control characters");
+  } else if (is_twice) {
+    NoteMistake(absl::StrCat("the header '", name, "' is given twice"));
+  } else if (text.find('\0') != std::string::npos) {
+    NoteMistake(absl::StrCat("the header '", name, "' is no text: it has a zero byte"));
+  } else {
+    headers.emplace_back(std::move(name), std::move(text));
+  }
+  return *this;
+}
+
+void KernelSource::NoteMistake(std::string what) {
+  if (mistake_.ok()) mistake_ = InvalidArgumentError(std::move(what));
 }
 
 KernelSource& KernelSource::DefineWhole(const std::string& name, std::int64_t value) {
@@ -95,8 +179,8 @@ KernelSource& KernelSource::DefineText(const std::string& name, std::string_view
   }
   if (wrong == nullptr) {
     defines.push_back(absl::StrCat(name, "=", std::string(text)));
-  } else if (mistake_.ok()) {
-    mistake_ = InvalidArgumentError(absl::StrCat("cannot define the macro '", name, "': ", wrong));
+  } else {
+    NoteMistake(absl::StrCat("cannot define the macro '", name, "': ", wrong));
   }
   return *this;
 }

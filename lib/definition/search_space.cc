@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "definition/axis_table.h"
+#include "definition/compiler_option.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -140,6 +141,37 @@ IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t fir
 
 IntAxis SearchSpace::AddHintAxis(const std::string& name, std::vector<std::int64_t> values) {
   return IntAxis(Add(name, AxisKind::kHint, ToValues(std::move(values))), id());
+}
+
+int SearchSpace::AddOption(const std::string& name, std::vector<AxisValue> values) {
+  Result<const CompilerOption*> option = FindCompilerOption(name);
+  if (!option.ok()) NoteError(option.status());
+  for (const AxisValue& value : values) {
+    if (option.ok()) NoteError(CheckOptionValue(**option, value));
+  }
+  return Add(name, AxisKind::kOption, std::move(values));
+}
+
+IntAxis SearchSpace::AddOptionAxis(const std::string& name, std::vector<std::int64_t> values) {
+  return IntAxis(AddOption(name, ToValues(std::move(values))), id());
+}
+
+Axis<bool> SearchSpace::AddBoolOptionAxis(const std::string& name) {
+  return Axis<bool>(AddOption(name, {AxisValue(false), AxisValue(true)}), id());
+}
+
+Axis<std::string> SearchSpace::AddStringOptionAxis(const std::string& name, std::vector<std::string> values) {
+  return Axis<std::string>(AddOption(name, ToValues(std::move(values))), id());
+}
+
+std::vector<std::string> SearchSpace::OptionsThatChangeResults() const {
+  std::vector<std::string> names;
+  for (const AxisDefinition& axis : axes_->axes) {
+    if (axis.kind != AxisKind::kOption || axis.values.size() < 2) continue;
+    Result<const CompilerOption*> option = FindCompilerOption(axis.name);
+    if (option.ok() && (*option)->changes_results) names.push_back(axis.name);
+  }
+  return names;
 }
 
 SearchSpace& SearchSpace::AddConstraint(const std::string& name, std::function<bool(const Config&)> holds) {
@@ -400,8 +432,8 @@ Status SearchSpace::TakeMisuse() const {
 
 std::string SearchSpace::ToString() const {
   std::string text = absl::StrJoin(axes_->axes, " x ", [](std::string* out, const AxisDefinition& axis) {
-    absl::StrAppend(out, axis.name, axis.kind == AxisKind::kHint ? " (hint)" : "", " in {", JoinValues(axis.values),
-                    "}");
+    const char* kind = axis.kind == AxisKind::kHint ? " (hint)" : axis.kind == AxisKind::kOption ? " (option)" : "";
+    absl::StrAppend(out, axis.name, kind, " in {", JoinValues(axis.values), "}");
   });
   if (axes_->axes.empty()) text = "no axes";
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);

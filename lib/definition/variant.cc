@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/file.h"
+#include "definition/compiler_option.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -76,6 +78,44 @@ Variant& Variant::HintsBy(HintsFn function) {
 Variant& Variant::Convention(CallingConvention its_convention) {
   convention = its_convention;
   return *this;
+}
+
+Variant& Variant::Include(const std::string& folder) {
+  source = [inner = std::move(source), folder = AbsolutePath(folder)](const Config& config, const Problem& problem) {
+    return inner(config, problem).Include(folder);
+  };
+  return *this;
+}
+
+Variant& Variant::Header(std::string its_name, std::string text) {
+  source = [inner = std::move(source), its_name = std::move(its_name), text = std::move(text)](
+               const Config& config, const Problem& problem) { return inner(config, problem).Header(its_name, text); };
+  return *this;
+}
+
+Variant& Variant::DefineType(std::string macro, KeyPart of) {
+  types.push_back(TypeMacro{std::move(macro), std::move(of), std::nullopt});
+  return *this;
+}
+
+Variant& Variant::DefineType(std::string macro, const Axis<std::string>& of) {
+  types.push_back(TypeMacro{std::move(macro), KeyPart(), of});
+  return *this;
+}
+
+KernelSource Variant::MakeSource(const Config& config, const Problem& problem) const {
+  KernelSource made = source(config, problem);
+  for (const TypeMacro& type : types) {
+    if (!type.axis) {
+      made.DefineType(type.macro, problem.dtype(type.parameter));
+      continue;
+    }
+    std::string value = config[*type.axis];
+    std::optional<DType> dtype = DTypeNamed(value);
+    dtype ? made.DefineType(type.macro, *dtype) : made.Define(type.macro, value);
+  }
+  AddAxisOptions(config, &made);
+  return made;
 }
 
 Variant CudaCpp(std::string content, std::string symbol) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "definition/name_expression.h"
 #include "tile_ir/tile_ir.h"
 
 namespace tuneonce {
@@ -160,7 +161,7 @@ Status CheckPtx(const ParameterLayout& layout, const KernelSource& source) {
 std::optional<std::vector<std::string>> ParameterNamesInCpp(const KernelSource& source) {
   const bool has_block = source.kind == SourceKind::kHostCpp;
   const std::string text = WithoutComments(source.content);
-  const std::string& symbol = source.symbol;
+  const std::string symbol(KernelNameIn(source.symbol));
   std::optional<std::vector<std::string>> found;
   for (std::size_t at = text.find(symbol); !symbol.empty() && at != std::string::npos; at = text.find(symbol, at + 1)) {
     std::size_t after = at + symbol.size();

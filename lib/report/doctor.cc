@@ -63,6 +63,17 @@ DoctorFinding NvrtcFinding(const NvrtcToolchain& nvrtc) {
       found ? "" : "install the CUDA toolkit or PyPI's nvidia-cuda-nvrtc, and set TUNEONCE_NVRTC if it lies elsewhere"};
 }
 
+DoctorFinding CudaHeadersFinding(const NvrtcToolchain& nvrtc) {
+  const CudaHeaders headers = nvrtc.Headers();
+  DoctorFinding finding{"CUDA headers", !headers.folders.empty(), headers.ToString(), ""};
+  if (!finding.found) {
+    finding.advice = "without them CUDA C++ that includes any of the toolkit's headers does not compile";
+  } else if (!headers.has_cccl) {
+    finding.advice = "CUB and libcu++ are not there: install the toolkit's CCCL, or PyPI's nvidia-cuda-cccl beside it";
+  }
+  return finding;
+}
+
 DoctorFinding CuptiFinding(const Environment& environment) {
   Result<const CuptiApi*> cupti = LoadCupti(environment);
   if (!cupti.ok()) {
@@ -112,6 +123,7 @@ DoctorReport RunDoctor(const Runtime& runtime) {
             "reinstall tuneonce, or set TUNEONCE_CPU_DRIVER to libtuneonce_cpu_driver.so", &report.findings);
   report.findings.push_back(Compiler(HostToolchain(tools)));
   report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
+  report.findings.push_back(CudaHeadersFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CuptiFinding(environment));
   report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
                                             "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "

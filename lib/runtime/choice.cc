@@ -140,7 +140,7 @@ Result<Choice> TunedKernel::ChoiceOf(CUstream stream, const Shape& shape) const 
   Choice choice;
   TUNEONCE_RETURN_IF_ERROR(impl->Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                              impl->CallOf(stream, shape, WarmupInputs::Use::kPlaces, "a question"));
+                              impl->CallOf(stream, shape, WarmupInputs::Use::kKey, "a question"));
     if (!call) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(choice, impl->ChoiceOf(stream, *call));
     return Status();
@@ -155,7 +155,7 @@ Result<std::optional<TuningCall>> TunedKernel::Impl::CallToPin(const Shape& shap
   }
   TUNEONCE_RETURN_IF_ERROR(CheckContext(api));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
-                            CallOf(/*stream=*/nullptr, shape, WarmupInputs::Use::kPlaces, what));
+                            CallOf(/*stream=*/nullptr, shape, WarmupInputs::Use::kKey, what));
   if (call) TUNEONCE_RETURN_IF_ERROR(residency.KeyOf(call->call(), ResidentKey::kTuned, key));
   return call;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,16 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much);
 }
 
+/// Compiling and racing may take half of the time each. Neither has to: the next key's share grows by what is left.
+void Limit(const TuneLimits& limits, SearchOptions* options) {
+  const auto half_ms = std::max<std::int64_t>(1, limits.share.count() / 2);
+  int& compile_ms = options->compile.total_timeout_ms;
+  std::int64_t given_ms = compile_ms == 0 ? std::numeric_limits<int>::max() : compile_ms;
+  compile_ms = static_cast<int>(std::min(given_ms, half_ms));
+  options->wall_budget_ms = std::min(options->wall_budget_ms, static_cast<double>(half_ms));
+  options->interrupted = limits.is_over;
+}
+
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
 constexpr int kLeaseSliceMs = 20;
 
@@ -38,10 +49,12 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   Result<KeyInStore> in_store = IdentifyHere(request.call);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
-  const Serving serving = ServingOf(/*may_compile=*/true);
-  if (ServeFromStore(*in_store, call, key, serving)) return {};
+  const Serving serving = ServingOf(/*may_compile=*/true, request.limits);
+  TuneOutcome served;
+  served.from = TuneOutcome::From::kStore;
+  if (ServeFromStore(*in_store, call, key, serving)) return served;
   // One process tunes; the others find its record when it is done, or take over if it died.
-  Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
+  Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
   if (StatusCode code = lease.status().code();
       code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
     return {lease.status(), /*is_elsewhere=*/code == StatusCode::kDeadlineExceeded};
@@ -49,16 +62,16 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   if (!lease.ok()) {
     to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
   } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
-    return {};
+    return served;
   }
-  if (ServeChecked(request, *in_store, key)) return {};
-  return {SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree)};
+  if (ServeChecked(request, *in_store, key)) return served;
+  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
 }
 
 TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
   Result<KeyInStore> in_store = IdentifyHere(request.call);
   if (!in_store.ok()) return {in_store.status()};
-  Result<TuningLease> lease = LeaseToTune(in_store->key, may_wait);
+  Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
   if (lease.status().code() == StatusCode::kDeadlineExceeded) return {lease.status(), /*is_elsewhere=*/true};
   if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
   if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
@@ -67,14 +80,16 @@ TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& k
   if (is_pinned_in_store || to_.residency.decisions().IsPinned(key)) {
     return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
   }
-  return {SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead)};
+  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead);
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call);
   if (!in_store.ok()) return {in_store.status()};
-  if (ServeFromStore(*in_store, call.call(), key, ServingOf(/*may_compile=*/false))) return {};
+  const Serving serving = ServingOf(/*may_compile=*/false, nullptr);
   TuneOutcome outcome;
+  outcome.from = TuneOutcome::From::kStore;
+  if (ServeFromStore(*in_store, call.call(), key, serving)) return outcome;
   // Unavailable, as another process may store it.
   outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
   outcome.is_not_stored = true;
@@ -108,16 +123,17 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
   return in_store;
 }
 
-Result<TuningLease> Chooser::LeaseToTune(const TuningKey& key, bool may_wait) const {
+Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
+  if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
   WaitLimits limits;
   limits.cancelled = to_.policy.search.cancelled;
   limits.timeout_ms = 0;
   for (;;) {
     Result<TuningLease> lease = to_.policy.store->Lease(key, limits);
     if (lease.ok() || lease.status().code() != StatusCode::kDeadlineExceeded) return lease;
-    if (IsInterrupted(to_.policy.search.interrupted)) {
+    if (IsInterrupted(InterruptOf(request.limits))) {
       return CancelledError("interrupted while another process tunes the same key");
     }
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -143,8 +159,9 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
                        [&](const Config& config) { return !(config == *only) && !(baseline && config == *baseline); }),
         configs.end());
   }
-  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, to_.policy.search,
-                    std::move(memory));
+  SearchOptions options = to_.policy.search;
+  if (request.limits != nullptr) Limit(*request.limits, &options);
+  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, options, std::move(memory));
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
@@ -170,8 +187,8 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   return SearchAt(request, in_store, only, request.call.call(), std::move(memory));
 }
 
-Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
-                                  Residency::Place place) {
+TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                       Residency::Place place) {
   const std::string& kernel = to_.definition->name();
   const std::string key_text = in_store.key.key_text;
   const BoundCall& call = request.call.call();
@@ -183,19 +200,29 @@ Status Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_stor
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
-    const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false};
+    const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false, request.limits};
     bool may_serve = context_lives && place == Residency::Place::kIfFree;
-    if (may_serve && ServeFromStore(in_store, call, key, any)) return Status();
-    return searched.status();
+    if (may_serve && ServeFromStore(in_store, call, key, any)) {
+      TuneOutcome served;
+      served.from = TuneOutcome::From::kStore;
+      served.is_complete = false;
+      return served;
+    }
+    return {searched.status()};
   }
   const TuningResult& result = searched->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
   TuningRecord record = RecordOf(result, std::move(in_store.key), measured_on);
-  TUNEONCE_RETURN_IF_ERROR(PublishFound(*searched, in_store.device, call, key, place, record));
+  if (Status published = PublishFound(*searched, in_store.device, call, key, place, record); !published.ok()) {
+    return {published};
+  }
   Remember(record, in_store.device, call);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
-  return Status();
+  TuneOutcome outcome;
+  outcome.from = TuneOutcome::From::kSearch;
+  outcome.is_complete = record.is_complete;
+  return outcome;
 }
 
 TuningRecord Chooser::RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const {
@@ -220,7 +247,7 @@ Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& devi
 }
 
 bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key) {
-  std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true));
+  std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true, request.limits));
   if (!found || !found->is_unchecked()) return false;
   const BoundCall& call = request.call.call();
   auto is_it = [&](const Success& success) { return success.config == found->config; };
@@ -247,7 +274,7 @@ bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_stor
       record.reason = ChoiceReason::kImported;
       Remember(record, in_store.device, call);
       Result<std::shared_ptr<const LoadedKernel>> loaded =
-          is_it(result.best) ? searched->best : loader_.Compile(it->config, call, it->variant, /*may_compile=*/true);
+          is_it(result.best) ? searched->best : loader_.Compile(it->config, call, it->variant, /*may_compile=*/true, InterruptOf(request.limits));
       if (loaded.ok()) {
         to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
                                     DecisionOf(record, Choice::From::kImported));

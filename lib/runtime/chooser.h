@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_LIB_RUNTIME_CHOOSER_H_
 #define TUNEONCE_LIB_RUNTIME_CHOOSER_H_
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,10 +27,18 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// What a key may take that is one of many.
+struct TuneLimits {
+  std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
+  std::chrono::milliseconds share;            ///< Of the time, for this key: what is not done by then is left out.
+  std::function<bool()> is_over;              ///< In place of SearchOptions::interrupted, which it asks too.
+};
+
 /// A call to choose for.
 struct TuneRequest {
   CUstream stream;
-  TuningCall& call;  ///< Gets the current device's target.
+  TuningCall& call;                    ///< Gets the current device's target.
+  const TuneLimits* limits = nullptr;  ///< None.
 };
 
 /// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
@@ -68,8 +78,17 @@ class Chooser {
   Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, bool may_compile);
   /// What runs if the choice may not.
   Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
-  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave.
-  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key);
+  /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
+  /// over nothing is compiled.
+  Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key,
+                                             const TuneLimits* limits = nullptr);
+  /// What Choose and LoadStandIn would compile for the call: the stand-in's code, then the candidates', each into the
+  /// policy's cache. Errors: those of the definition's functions.
+  Result<std::vector<CompileJob>> CompileJobs(TuningCall& at_hand, TuningCall& at_bound);
+  /// Whether a call, or who made it, wants the work under `limits` (may be null) to end.
+  const std::function<bool()>& InterruptOf(const TuneLimits* limits) const {
+    return limits != nullptr ? limits->is_over : to_.policy.search.interrupted;
+  }
 
  private:
   /// A key as space and store know it.
@@ -83,11 +102,12 @@ class Chooser {
   Result<KeyInStore> IdentifyHere(TuningCall& call);
 
   struct Serving {
-    bool accept_incomplete;  ///< Also the record of a search that was cut short.
-    bool may_compile;        ///< Its code, if that is not stored.
-    bool accept_unchecked;   ///< Also what was imported and did not run here yet.
+    bool accept_incomplete;    ///< Also the record of a search that was cut short.
+    bool may_compile;          ///< Its code, if that is not stored.
+    bool accept_unchecked;     ///< Also what was imported and did not run here yet.
+    const TuneLimits* limits;  ///< May be null.
   };
-  Serving ServingOf(bool may_compile) const;
+  Serving ServingOf(bool may_compile_now, const TuneLimits* limits) const;
   /// A record that may serve, as far as policy goes.
   struct Found {
     TuningRecord record;
@@ -106,7 +126,7 @@ class Chooser {
   /// The stored choice made resident, if there is one that policy lets serve.
   bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
-  Result<TuningLease> LeaseToTune(const TuningKey& key, bool may_wait) const;
+  Result<TuningLease> LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const;
 
   /// What a choice was measured on.
   struct MeasuredOn {
@@ -119,8 +139,8 @@ class Chooser {
                                MeasuredOn* on);
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const BoundCall& call, TrialMemory memory);
-  Status SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
-                           Residency::Place place);
+  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                Residency::Place place);
   /// A record of what a search found, for the key.
   TuningRecord RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const;
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.

@@ -1,4 +1,4 @@
-// What a Chooser takes from the store: records that serve, and stand-ins' code.
+// What a Chooser takes from the store: the records that serve.
 #include <algorithm>
 #include <utility>
 
@@ -23,10 +23,10 @@ std::uint64_t Distance(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Chooser::Serving Chooser::ServingOf(bool may_compile_now) const {
+Chooser::Serving Chooser::ServingOf(bool may_compile_now, const TuneLimits* limits) const {
   // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
   bool is_last = !may_compile();
-  return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last};
+  return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last, limits};
 }
 
 bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const {
@@ -83,7 +83,7 @@ std::optional<Chooser::Found> Chooser::FindNearest(const KeyInStore& in_store) c
 
 Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, bool may_compile_now) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call));
-  const Serving serving = ServingOf(may_compile_now);
+  const Serving serving = ServingOf(may_compile_now, nullptr);
   std::optional<Found> found = FindRecord(in_store, serving);
   if (!found) return std::optional<StoredChoice>();
   bool is_to_check = found->is_unchecked() && !serving.accept_unchecked;
@@ -108,7 +108,7 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
     loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
   if (loaded == nullptr) {
     Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(found->config, call, record.variant, serving.may_compile);
+        loader_.Compile(found->config, call, record.variant, serving.may_compile, InterruptOf(serving.limits));
     if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }
@@ -119,58 +119,6 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
     observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, found->config.ToString());
   });
   return true;
-}
-
-Result<Config> Chooser::StandInConfig(const DeviceState& device, const BoundCall& call) {
-  const SearchSpace& space = to_.definition->space();
-  // Also says what is wrong with the space, if anything is.
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
-  if (baseline) return *baseline;
-  Config config = space.stand_in() ? *space.stand_in() : configs.front();
-  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
-  return config;
-}
-
-Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key) {
-  TUNEONCE_ASSIGN_OR_RETURN(const DeviceState* device, to_.residency.CurrentDevice());
-  BoundCall call = bound;
-  call.problem.target = device->target;
-  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
-  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
-  if (loaded == nullptr) {
-    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(config, call, "", may_compile()));
-  }
-  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
-}
-
-std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const DeviceState& device, const Config& config,
-                                                               const BoundCall& call) {
-  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
-  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
-  Result<KeyInStore> in_store = Identify(device, call);
-  if (!in_store.ok()) return nullptr;
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
-  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
-    if (record.baseline && config.IsSame(record.baseline->config)) {
-      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
-    }
-    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
-  };
-  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
-  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
-  }
-  if (may_compile()) return nullptr;
-  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
-  if (!records.ok()) return nullptr;
-  for (TuningRecord& record : *records) {
-    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
-    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
-    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
-  }
-  return nullptr;
 }
 
 }  // namespace v0

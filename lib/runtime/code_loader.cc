@@ -53,7 +53,8 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 }  // namespace
 
 Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call, const std::string& preferred,
-                                    bool may_compile) const {
+                                    bool may_compile,
+                                    const std::function<bool()>& interrupted) const {
   TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
                             PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
@@ -63,7 +64,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
-  options.interrupted = policy_.search.interrupted;
+  options.interrupted = interrupted;
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
                    {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();
@@ -81,8 +82,9 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
 
 Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
                                                                 const std::string& preferred, bool may_compile,
+                                                                const std::function<bool()>& interrupted,
                                                                 Fingerprint* artifact) const {
-  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, preferred, may_compile));
+  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, preferred, may_compile, interrupted));
   if (artifact != nullptr) *artifact = candidate.artifact.key;
   return LoadCandidate(api_, candidate);
 }
@@ -97,7 +99,7 @@ std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& ar
 
 bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config,
                          const BoundCall& call) const {
-  return Stored(artifact, variant, config, call) || Built(config, call, variant, /*may_compile=*/false).ok();
+  return Stored(artifact, variant, config, call) || Built(config, call, variant, /*may_compile=*/false, nullptr).ok();
 }
 
 std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,

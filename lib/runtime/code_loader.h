@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
 #define TUNEONCE_LIB_RUNTIME_CODE_LOADER_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,11 +24,12 @@ class CodeLoader {
              const AutotunePolicy& policy)
       : definition_(definition), api_(api), policy_(policy) {}
 
-  /// By the variant named `preferred` if it compiles, else by the first that does. Errors: where nothing may be
-  /// compiled and the code is in no cache, what to do about it.
-  /// `artifact` (may be null) gets the name under which the cache keeps the code; zero of a launcher.
+  /// By the variant named `preferred` if it compiles, else by the first that does. `interrupted`: as
+  /// SearchOptions::interrupted. `artifact` (may be null) gets the name under which the cache keeps the code; zero of a
+  /// launcher. Errors: where nothing may be compiled and the code is in no cache, what to do about it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call,
                                                       const std::string& preferred, bool may_compile,
+                                                      const std::function<bool()>& interrupted,
                                                       Fingerprint* artifact = nullptr) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
@@ -37,8 +39,8 @@ class CodeLoader {
                const BoundCall& call) const;
 
  private:
-  Result<Candidate> Built(const Config& config, const BoundCall& call, const std::string& preferred,
-                          bool may_compile) const;
+  Result<Candidate> Built(const Config& config, const BoundCall& call, const std::string& preferred, bool may_compile,
+                          const std::function<bool()>& interrupted) const;
   std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
                                   const BoundCall& call) const;
 

@@ -18,6 +18,7 @@ struct MissCounters {
   std::atomic<std::int64_t> tuning_gpu_ns{0};
   std::atomic<std::int64_t> capture_misses{0};
   std::atomic<std::int64_t> busy_elsewhere{0};
+  std::atomic<std::int64_t> inputs_not_kept{0};
 };
 
 }  // namespace v0

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -20,20 +19,23 @@ namespace {
 
 using Mode = AutotunePolicy::Mode;
 
+/// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what the
+/// caller must see.
+Status BothFailed(const Status& why, const Status& instead) {
+  const Status& first = instead.sticky() && !why.sticky() ? instead : why;
+  return Status::FromDriver(first.code(),
+                            absl::StrCat(why.message(), "; nor can the baseline run instead: ", instead.message()),
+                            first.driver_code(), first.sticky());
+}
+
 }  // namespace
 
 MissPolicy::MissPolicy(const Chooser::Context& context, Chooser& chooser)
     : to_(context),
       chooser_(chooser),
       failed_(std::chrono::milliseconds(std::max(0, context.policy.retry_after_ms))),
+      keeper_(*context.definition, context.policy.kept_inputs_bytes),
       waiting_(context.policy.max_resident_keys) {}
-
-Status MissPolicy::BothFailed(const Status& why, const Status& instead) {
-  const Status& first = instead.sticky() && !why.sticky() ? instead : why;
-  return Status::FromDriver(first.code(),
-                            absl::StrCat(why.message(), "; nor can the baseline run instead: ", instead.message()),
-                            first.driver_code(), first.sticky());
-}
 
 Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKey& key) {
   TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
@@ -72,8 +74,9 @@ Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const Resident
   TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
   if (served.status.ok()) return LaunchChoice(stream, call, key);
   if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, served);
+  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
-  Wait(call, key);
+  Wait(call, key, std::move(inputs));
   return launched;
 }
 
@@ -81,29 +84,6 @@ Status MissPolicy::LaunchChoice(CUstream stream, BoundCall& call, const Resident
   const HitTable::Entry* entry = to_.residency.Find(key);
   bool may_run = entry != nullptr && entry->Suits(call);
   return may_run ? entry->Launch(stream, call) : LaunchStandIn(stream, call);
-}
-
-void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key) {
-  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call)};
-  const std::vector<Parameter>& parameters = to_.definition->parameters();
-  waiting.shape.scalars.resize(parameters.size());
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
-    if (parameters[i].kind != ParameterKind::kScalar) continue;
-    std::memcpy(&waiting.shape.scalars[i], call.problem.values[i], DTypeBytes(parameters[i].dtype));
-  }
-  if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
-}
-
-void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key) {
-  BoundCall call = bound;
-  ResidentKey stand_in_key;
-  Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
-  if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
-  if (!sealed_) return;
-  // Seal came since this launch looked, and may have been done before the key was there.
-  waiting_.Remove(key);
-  to_.residency.DropProvisional(key);
 }
 
 Status MissPolicy::LaunchCaptureMiss(CUstream stream, BoundCall& call) {
@@ -178,8 +158,9 @@ Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
 
 TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {
   TuneOnce::Key flight = FlightOf(key);
-  bool only_serves = to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
-  return tune_once_.Run(flight, waited, to_.policy.search.interrupted, [&] {
+  bool only_serves =
+      effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
+  return tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
     // The thread before this one may have landed between the caller's Find and here, or failed.
     if (to_.residency.HasChoice(key)) return TuneOutcome();
     if (!effort.tries_again) {
@@ -191,6 +172,11 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
     } catch (...) {  // What others wrote was caught where it is called.
       outcome.status = StatusOfException("kernel '" + to_.definition->name() + "': tuning", StatusCode::kInternal);
     }
+    // Who has a limit and reached it did not find out anything about the key.
+    StatusCode code = outcome.status.code();
+    bool is_cut_short = request.limits != nullptr && !outcome.is_elsewhere &&
+                        (code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded);
+    if (is_cut_short) return outcome;
     if (outcome.status.ok()) {
       failed_.Remove(flight);
       waiting_.Remove(key);
@@ -214,6 +200,38 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
   ++to_.counters.failed_tunes;
   to_.announcer.Tell(
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
+}
+
+TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
+  const BoundCall& call = request.call.call();
+  if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
+  ResidentKey key;
+  if (Status keyed = to_.residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return {keyed};
+  bool waited = false;
+  TuneOutcome outcome = MakeResident(request, key, effort, &waited);
+  // A safe point, which does not wait for other processes, was first: now this thread waits.
+  if (waited && outcome.is_elsewhere && effort.may_wait) outcome = MakeResident(request, key, effort, &waited);
+  return outcome;
+}
+
+Status MissPolicy::Warm(CUstream stream, TuningCall& call) {
+  bool has_choice = !sealed_ && to_.policy.mode != Mode::kBaselineOnly;
+  TuneOutcome chosen = has_choice ? WarmChoice({stream, call}, kOfAWarmUp) : TuneOutcome();
+  if (chosen.is_not_stored) chosen.status = Status();  // Nothing more was asked for: its stand-in runs.
+  const Status& tuned = chosen.status;
+  if (tuned.sticky() || (!tuned.ok() && IsInterrupted(to_.policy.search.interrupted))) return tuned;
+  // Also where the key could not be tuned: launches, captures among them, run the stand-in then.
+  Status loaded = WarmStandIn(call.call());
+  if (chosen.is_not_stored) TUNEONCE_RETURN_IF_ERROR(LetWait(call.call()));
+  if (tuned.ok()) return loaded;
+  return loaded.ok() ? tuned : BothFailed(tuned, loaded);
+}
+
+Status MissPolicy::WarmStandIn(const BoundCall& bound, const TuneLimits* limits) {
+  BoundCall call = bound;
+  ResidentKey key;
+  TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* entry, to_.residency.FindStandIn(call, &key));
+  return entry != nullptr ? Status() : chooser_.LoadStandIn(call, key, limits).status();
 }
 
 void MissPolicy::Seal() {

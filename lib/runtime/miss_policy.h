@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/mutex.h"
 #include "runtime/chooser.h"
 #include "runtime/failed_tunes.h"
+#include "runtime/kept_inputs.h"
 #include "runtime/threaded_counter.h"
 #include "runtime/tune_once.h"
 #include "runtime/waiting_keys.h"
@@ -42,6 +44,26 @@ class MissPolicy {
     std::string detail;
   };
   Result<std::optional<Refusal>> RefusalOf(CUstream stream, const ResidentKey& key) const;
+  /// How much is done to make a choice resident.
+  struct Effort {
+    bool tries_again;  ///< What failed, before its pause is over.
+    bool may_wait;     ///< For another process that tunes the key.
+    bool is_launch;    ///< In which only kTune searches.
+    bool asks_store;   ///< No mode does more.
+  };
+  static constexpr Effort kOfALaunch = {false, true, true, false};
+  static constexpr Effort kOfAWarmUp = {true, true, false, false};
+  static constexpr Effort kOfASafePoint = {false, false, false, false};
+  static constexpr Effort kOfOneOfMany = {true, false, false, false};  ///< Others come first.
+  static constexpr Effort kOfALookUp = {true, false, false, true};
+  /// The parts of Warm, for who warms many keys: the choice, as far as `effort` goes; the stand-in; and where the mode
+  /// searches at safe points, that the key waits for one.
+  TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
+  Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
+  Status LetWait(const BoundCall& call);
+  /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
+  void DropOldest();
+  bool is_sealed() const { return sealed_; }
   /// True if Warm may make a search.
   bool may_search() const {
     return !sealed_ && (to_.policy.mode == AutotunePolicy::Mode::kTune ||
@@ -57,15 +79,13 @@ class MissPolicy {
   std::vector<std::string> sealed_misses() const;
   std::int64_t num_stand_ins() const { return stand_ins_.Sum(); }
   std::int64_t num_waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
  private:
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
   Status CheckTunable(CUstream stream, const BoundCall& call);
   /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
   Status CheckOutsideTrial() const;
-  /// Neither the tuned config can run, for the reason `why`, nor what stands in for it. What lost the context is what
-  /// the caller must see.
-  static Status BothFailed(const Status& why, const Status& instead);
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call);
   Status LaunchSealedMiss(CUstream stream, BoundCall& call);
   /// kTune: after a search now, or after another's.
@@ -74,27 +94,21 @@ class MissPolicy {
   Status LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// REQUIRES: the key's choice was made resident.
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
+  /// Copies of what the launch is going to read, if the mode searches at safe points and they can be had; else null.
+  std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const ResidentKey& key);
   /// The key waits from now on, and its launches find its stand-in, if that is loaded.
-  void Wait(const BoundCall& call, const ResidentKey& key);
+  void Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs);
   /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
   void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
   Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
-  struct Effort {
-    bool tries_again;  ///< What failed, before its pause is over.
-    bool may_wait;     ///< For another process that tunes the key.
-    bool is_launch;    ///< In which only kTune searches.
-  };
-  static constexpr Effort kOfALaunch = {false, true, true};
-  static constexpr Effort kOfAWarmUp = {true, true, false};
-  static constexpr Effort kOfASafePoint = {false, false, false};
   /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);
+  /// A call of the key: on the inputs that were kept, else on fills.
+  Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
   /// One key's part of a safe point.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
-  TuneOutcome WarmChoice(const TuneRequest& request);
-  Status WarmStandIn(const BoundCall& bound);
   /// Counts, tells and remembers that the key could not be tuned.
   void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
 
@@ -106,6 +120,7 @@ class MissPolicy {
   std::vector<std::string> missed_keys_ TUNEONCE_GUARDED_BY(missed_mutex_);  // After Seal; the first ones.
   TuneOnce tune_once_;
   FailedTunes failed_;
+  InputKeeper keeper_;
   WaitingKeys waiting_;
 };
 

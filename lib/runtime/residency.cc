@@ -155,17 +155,19 @@ void Residency::DropProvisional(const ResidentKey& key) {
   if (entry != nullptr && entry->is_provisional) table_.Drop(key);
 }
 
-void Residency::Evict(std::size_t max_keys) {
+std::vector<ResidentKey> Residency::Evict(std::size_t max_keys) {
+  std::vector<ResidentKey> dropped;
   // A key has two entries as a rule: its choice, and its stand-in.
   while (table_.size() / 2 > max_keys) {
     std::optional<ResidentKey> oldest = table_.Oldest();
-    if (!oldest) return;
+    if (!oldest) break;
     const ResidentKey choice = WithRole(*oldest, ResidentKey::kTuned);
     const HitTable::Entry* entry = table_.Find(choice);
     if (entry != nullptr && entry->is_pinned) {  // Its stand-in stays with it.
       table_.KeepOldest();
       continue;
     }
+    dropped.push_back(choice);
     Drop(choice);
     for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
       ResidentKey stand_in = WithRole(*oldest, ResidentKey::StandIn(i));
@@ -173,6 +175,7 @@ void Residency::Evict(std::size_t max_keys) {
       table_.Drop(stand_in);
     }
   }
+  return dropped;
 }
 
 void Residency::ReleaseRetired() {

@@ -91,7 +91,8 @@ class Residency {
   /// Drops the key, if it is provisional.
   void DropProvisional(const ResidentKey& key);
   /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`; no pinned one.
-  void Evict(std::size_t max_keys);
+  /// Returns them.
+  std::vector<ResidentKey> Evict(std::size_t max_keys);
   /// Those that are there now are not dropped by Evict.
   void Keep() { table_.Keep(); }
   /// Unloads what has retired. REQUIRES: no other call is under way, what was launched is done, and no graph that holds

@@ -18,6 +18,9 @@ struct TuneOutcome {
   Status status;
   bool is_elsewhere = false;  ///< The error: another process tunes the key.
   bool is_not_stored = false;  ///< The error: no record serves the key, and nothing else may be asked.
+  enum class From { kResident, kStore, kSearch };
+  From from = From::kResident;  ///< Where the choice comes from; kResident: it was there.
+  bool is_complete = true;      ///< kSearch: it was not cut short.
 };
 
 /// Single flight: of all threads that ask for the same key at a time, one works and the others wait for its outcome.

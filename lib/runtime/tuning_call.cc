@@ -45,6 +45,46 @@ Result<TuningCall> TuningCall::OnFills(const KernelDefinition& definition, const
   return made;
 }
 
+Status TuningCall::PlaceKept(StreamView stream) {
+  for (std::size_t i = 0; i < kept_->ranges().size(); ++i) {
+    const KeptInputs::Range& range = kept_->ranges()[i];
+    CUdeviceptr place = kept_->CopyOf(i);
+    if (!range.is_read) {
+      TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer output, DeviceBuffer::Allocate(stream, range.skipped() + range.bytes()));
+      place = output.get() + range.skipped();
+      outputs_.push_back(std::move(output));
+    }
+    for (std::size_t parameter : range.parameters) {
+      TensorView& view = views_[parameter];
+      view = kept_->view(parameter);
+      view.data = reinterpret_cast<void*>(place + (reinterpret_cast<CUdeviceptr>(view.data) - range.begin));
+    }
+  }
+  return Status();
+}
+
+Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const CallBinder& binder,
+                                      const InputShape& shape, std::shared_ptr<const KeptInputs> kept,
+                                      StreamView stream) {
+  TUNEONCE_RETURN_IF_ERROR(kept->BeginUse(stream));
+  TuningCall made{BoundCall()};
+  made.inputs_ = TunedInputs::kCaller;
+  made.kept_ = std::move(kept);
+  for (const std::optional<std::uint64_t>& scalar : shape.scalars) made.scalars_.push_back(scalar.value_or(0));
+  made.views_.resize(definition.parameters().size());
+  TUNEONCE_RETURN_IF_ERROR(made.PlaceKept(stream));
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    if (parameter.kind == ParameterKind::kTensor) arguments.emplace_back(made.views_[i]);
+    if (parameter.kind == ParameterKind::kScalar) {
+      arguments.push_back(Argument::Scalar(parameter.dtype, &made.scalars_[i]));
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &made.call_));
+  return made;
+}
+
 Dims TuningCall::BoundOf(const KernelDefinition& definition) const {
   Dims bound = call_.problem.dims;
   for (const KeyPart& part : definition.key()) {

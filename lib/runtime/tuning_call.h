@@ -1,10 +1,13 @@
 #ifndef TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_
 #define TUNEONCE_LIB_RUNTIME_TUNING_CALL_H_
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "launch/call_binder.h"
+#include "runtime/kept_inputs.h"
 #include "runtime/warmup_inputs.h"
 #include "search/trial_memory.h"
 #include "tuneonce/tuning_record.h"
@@ -12,9 +15,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A call to choose for: a launch's, one on fills for a shape, or one of either's key at its bucket's upper bound. All
-/// calls that are not a launch's own are made here, so that a launch and a warm-up of a key are tuned at the same dims.
-/// Move-only. Memory of its own is in the order of a stream, which outlives it.
+/// A call to choose for: a launch's, one on copies of a launch's inputs, one on fills for a shape, or one of a key of
+/// theirs at its bucket's upper bound. All calls that are not a launch's own are made here, so that a launch and a
+/// warm-up of a key are tuned at the same dims. Move-only. Memory of its own is in the order of a stream, which
+/// outlives it.
 class TuningCall {
  public:
   /// On the arguments of a launch, or of a warm-up on them, which outlive it.
@@ -22,6 +26,11 @@ class TuningCall {
   /// On the fills that the definition declares. No extent is 0. Errors: those of WarmupInputs.
   static Result<TuningCall> OnFills(const KernelDefinition& definition, const CallBinder& binder,
                                     const InputShape& shape, StreamView stream, WarmupInputs::Use use);
+
+  /// On what a launch of this shape read; its outputs get memory in the order of `stream`, where the copies are in use
+  /// until KeptInputs::EndUse. Errors: those of KeptInputs::BeginUse; ResourceExhausted.
+  static Result<TuningCall> OnKept(const KernelDefinition& definition, const CallBinder& binder,
+                                   const InputShape& shape, std::shared_ptr<const KeptInputs> kept, StreamView stream);
 
   /// The dims that the definition's key rounds this call's to.
   Dims BoundOf(const KernelDefinition& definition) const;
@@ -37,6 +46,8 @@ class TuningCall {
   void SetTarget(const Target& target) { call_.problem.target = target; }
 
  private:
+  /// Puts the view of each tensor into views_, by parameter.
+  Status PlaceKept(StreamView stream);
   Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
 
   BoundCall call_;
@@ -45,8 +56,13 @@ class TuningCall {
   InputShape shape_;
   std::optional<WarmupInputs> fills_;
   TrialMemory::Charge charge_;
-  // On repeated elements. What call_ points to; never grows after Repeat.
+  // On copies of a launch's inputs.
+  std::shared_ptr<const KeptInputs> kept_;
+  std::vector<std::uint64_t> scalars_;
+  std::vector<DeviceBuffer> outputs_;
+  // On these, and on repeated elements. What call_ points to; never grows after OnKept or Repeat.
   std::vector<TensorView> views_;
+  // On repeated elements.
   std::vector<TrialMemory::Block> blocks_;
 };
 

@@ -20,8 +20,19 @@ bool WaitingKeys::Has(const ResidentKey& key) const {
 }
 
 void WaitingKeys::Remove(const ResidentKey& key) {
+  std::shared_ptr<const KeptInputs> inputs;  // Freed without the lock.
   MutexLock lock(mutex_);
-  waiting_.erase(FlightOf(key));
+  auto found = waiting_.find(FlightOf(key));
+  if (found == waiting_.end()) return;
+  inputs = std::move(found->second.inputs);
+  waiting_.erase(found);
+}
+
+void WaitingKeys::ReleaseInputs(const ResidentKey& key) {
+  std::shared_ptr<const KeptInputs> inputs;
+  MutexLock lock(mutex_);
+  auto found = waiting_.find(FlightOf(key));
+  if (found != waiting_.end()) inputs = std::move(found->second.inputs);
 }
 
 std::vector<WaitingKeys::Waiting> WaitingKeys::Due(const std::function<bool(const TuneOnce::Key&)>& is_due) const {

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/kept_inputs.h"
 #include "runtime/resident_key.h"
 #include "runtime/tune_once.h"
 #include "runtime/warmup_inputs.h"
@@ -16,13 +18,15 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// The keys that wait for a safe point, and what it takes to make a call of them then, when the tensors of the launch
-/// that met them are gone. Those that cannot be tuned stay, so that Seal finds them. Thread-safe.
+/// that met them are gone: copies of them, where these could be had. Those that cannot be tuned stay, so that Seal
+/// finds them. Thread-safe.
 class WaitingKeys {
  public:
   struct Waiting {
     ResidentKey key;
     InputShape shape;
-    std::string text;  ///< "M=128, x:float16".
+    std::string text;                          ///< "M=128, x:float16".
+    std::shared_ptr<const KeptInputs> inputs;  ///< May be null.
   };
 
   /// At most `most` wait at a time; those that come then do not wait.
@@ -32,6 +36,8 @@ class WaitingKeys {
   bool Add(Waiting waiting);
   bool Has(const ResidentKey& key) const;
   void Remove(const ResidentKey& key);
+  /// The key waits on without the launch's inputs.
+  void ReleaseInputs(const ResidentKey& key);
   /// Those of which `is_due` is true, in no order.
   std::vector<Waiting> Due(const std::function<bool(const TuneOnce::Key& key)>& is_due) const;
   /// All, in no order; none waits any more.

@@ -1,13 +1,12 @@
 // TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point, and Retune.
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "measure/cupti_timer.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
+#include "runtime/warmup_shape.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -18,85 +17,17 @@ Status InsideCallbackError(const char* function) {
   return FailedPreconditionError(absl::StrCat(function, " was called from inside a callback of this library"));
 }
 
-/// The value of `name` in a shape's list; null if it is not there.
-template <typename Pairs>
-auto* FindNamed(const Pairs& pairs, const std::string& name) {
-  auto it = std::find_if(pairs.begin(), pairs.end(), [&](const auto& pair) { return pair.first == name; });
-  return it == pairs.end() ? nullptr : &it->second;
-}
-
-/// Errors: a name of the list that is none of the kernel's, or stands there twice.
-template <typename Pairs>
-Status CheckNames(const char* what, const Pairs& pairs, const std::vector<std::string>& names) {
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const std::string& name = pairs[i].first;
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return InvalidArgumentError(
-          absl::StrCat("a shape names the ", what, " '", name, "'; the kernel has: ", absl::StrJoin(names, ", ")));
-    }
-    if (FindNamed(pairs, name) != &pairs[i].second) {
-      return InvalidArgumentError(absl::StrCat("a shape names the ", what, " '", name, "' twice"));
-    }
-  }
-  return Status();
-}
-
-Result<Dims> DimsOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
-  TUNEONCE_RETURN_IF_ERROR(CheckNames("dim", shape.dims, definition.dims()));
-  Dims dims(static_cast<int>(definition.dims().size()));
-  for (const std::string& name : definition.dims()) {
-    const std::int64_t* value = FindNamed(shape.dims, name);
-    if (value == nullptr) return InvalidArgumentError(absl::StrCat("a shape has no value for the dim '", name, "'"));
-    if (*value < 0) return InvalidArgumentError(absl::StrCat("dim ", name, " is ", *value));
-    dims[definition.DimOf(name)] = *value;
-  }
-  return dims;
-}
-
-/// By tensor parameter, in order; kAny where the shape says nothing.
-Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const TunedKernel::Shape& shape) {
-  std::vector<std::string> tensors;
-  std::vector<DType> dtypes;
-  for (const Parameter& parameter : definition.parameters()) {
-    if (parameter.kind != ParameterKind::kTensor) continue;
-    tensors.push_back(parameter.name);
-    const DType* given = FindNamed(shape.dtypes, parameter.name);
-    dtypes.push_back(given == nullptr ? DType::kAny : *given);
-  }
-  TUNEONCE_RETURN_IF_ERROR(CheckNames("tensor", shape.dtypes, tensors));
-  return dtypes;
-}
-
-/// True if a launch at these dims would do nothing, as CallBinder::Bind has it. Errors: InvalidArgument if an extent of
-/// 0 leaves nothing to compute an output from.
-Result<bool> IsEmpty(const KernelDefinition& definition, const Dims& dims) {
-  auto zero = std::find_if(definition.dims().begin(), definition.dims().end(),
-                           [&](const std::string& name) { return dims[definition.DimOf(name)] == 0; });
-  if (zero == definition.dims().end()) return false;
-  for (const Parameter& parameter : definition.parameters()) {
-    if (parameter.kind != ParameterKind::kTensor || parameter.access == Access::kIn) continue;
-    bool has_elements = std::all_of(parameter.dims.begin(), parameter.dims.end(),
-                                    [&](const std::string& name) { return dims[definition.DimOf(name)] > 0; });
-    if (!has_elements) continue;
-    return InvalidArgumentError(absl::StrCat("dim ", *zero, " is 0, which leaves nothing to compute '", parameter.name,
-                                             "' from, which has elements"));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
                                                             const char* what) const {
   const std::string prefix = "kernel '" + definition->name() + "', " + what;
-  Result<Dims> dims = DimsOf(*definition, shape);
-  Result<bool> is_empty = dims.ok() ? IsEmpty(*definition, *dims) : dims.status();
+  Result<InputShape> inputs = ReadShape(*definition, shape);
+  Result<bool> is_empty = inputs.ok() ? IsEmptyAt(*definition, inputs->dims) : inputs.status();
   if (!is_empty.ok()) return is_empty.status().WithPrefix(prefix);
   if (*is_empty) return std::optional<TuningCall>();
-  Result<std::vector<DType>> dtypes = DTypesOf(*definition, shape);
-  if (!dtypes.ok()) return dtypes.status().WithPrefix(prefix);
-  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, TuningCall::OnFills(*definition, binder, {*dims, *std::move(dtypes), {}},
-                                                                 StreamView(api, stream), use));
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                            TuningCall::OnFills(*definition, binder, *inputs, StreamView(api, stream), use));
   return std::optional<TuningCall>(std::move(call));
 }
 

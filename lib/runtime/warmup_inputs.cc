@@ -72,12 +72,8 @@ Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Paramet
                                DType dtype, StreamView stream, Use use) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, ExtentsOf(definition, parameter, dims));
   TensorView view = TensorView::Contiguous(nullptr, dtype, extents.data(), static_cast<int>(extents.size()));
-  if (use == Use::kPlaces) {
-    constexpr std::size_t kApart = 4096;  // More than any kernel assumes of an address.
-    view.data = reinterpret_cast<void*>(next_place_);
-    next_place_ += (view.bytes / kApart + 1) * kApart;
-    views_.push_back(view);
-    arguments_.emplace_back(views_.back());
+  if (use == Use::kKey) {
+    AddPlace(view);
     return Status();
   }
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
@@ -94,6 +90,15 @@ Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Paramet
   views_.push_back(view);
   arguments_.emplace_back(views_.back());
   return Status();
+}
+
+void WarmupInputs::AddPlace(TensorView view) {
+  constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 20, kAlignment = 256;
+  std::uintptr_t place = kFirst;
+  if (!views_.empty()) place = reinterpret_cast<std::uintptr_t>(views_.back().data) + views_.back().bytes;
+  view.data = reinterpret_cast<void*>((place + kAlignment) / kAlignment * kAlignment);
+  views_.push_back(view);
+  arguments_.emplace_back(views_.back());
 }
 
 std::size_t WarmupInputs::bytes() const {
@@ -114,8 +119,8 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
       const Parameter& parameter = definition.parameters()[i];
       if (parameter.kind == ParameterKind::kScalar) {
         inputs.scalars_.push_back(0);
-        if (!shape.scalars.empty()) {
-          inputs.scalars_.back() = shape.scalars[i];
+        if (!shape.scalars.empty() && shape.scalars[i]) {
+          inputs.scalars_.back() = *shape.scalars[i];
         } else if (use == Use::kSearch || parameter.warmup) {
           TUNEONCE_ASSIGN_OR_RETURN(inputs.scalars_.back(), WarmupScalar(definition, parameter, dims));
         }
@@ -132,7 +137,7 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
   };
   Status filled = fill();
   // Also after a failure: the stream may still copy from `host_`.
-  Status finished = use == Use::kPlaces ? Status() : stream.Synchronize();
+  Status finished = use == Use::kKey ? Status() : stream.Synchronize();
   if (filled.ok()) filled = std::move(finished);
   inputs.host_.clear();
   if (!filled.ok()) return filled.WithPrefix("kernel '" + definition.name() + "', warm-up");

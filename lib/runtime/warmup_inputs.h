@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tuneonce/argument.h"
@@ -18,8 +19,8 @@ struct InputShape {
   /// By tensor parameter, in order; where the definition names the dtype, or says whose it is, it may be kAny; may be
   /// empty.
   std::vector<DType> dtypes;
-  /// By parameter, the bytes of scalars; empty: what the definition declares.
-  std::vector<std::uint64_t> scalars;
+  /// By parameter, the bytes of scalars; those without, and all if it is empty, hold what the definition declares.
+  std::vector<std::optional<std::uint64_t>> scalars;
 };
 
 /// Arguments for a launch where there is no caller's data: what TunedKernel::Warmup makes of a shape. Inputs hold what
@@ -32,10 +33,10 @@ class TUNEONCE_API WarmupInputs {
   enum class Use {
     kSearch,  ///< Something will be measured on them.
     kShapes,  ///< Nothing will: inputs without a declared fill hold zeros.
-    kPlaces,  ///< Nothing will be launched: tensors have an address each, aligned and apart, and no memory.
+    kKey,     ///< Nothing will be launched either: there is no memory, and tensors have addresses that nobody reads.
   };
 
-  /// Waits for the stream, but for kPlaces, which does not use it. Errors: InvalidArgument, naming the parameter, for
+  /// Waits for the stream, but for kKey, which does not use it. Errors: InvalidArgument, naming the parameter, for
   /// what does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of
   /// integers or truth values without a declared fill; ResourceExhausted.
   static Result<WarmupInputs> Create(const KernelDefinition& definition, const InputShape& shape, StreamView stream,
@@ -48,6 +49,8 @@ class TUNEONCE_API WarmupInputs {
 
  private:
   WarmupInputs() = default;
+  /// A tensor's place where it needs none: aligned like memory, and apart from the others.
+  void AddPlace(TensorView view);
   Status AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
                    StreamView stream, Use use);
 
@@ -55,7 +58,6 @@ class TUNEONCE_API WarmupInputs {
   std::vector<TensorView> views_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> buffers_;
-  std::uintptr_t next_place_ = std::uintptr_t{1} << 20;  // kPlaces: where the next tensor lies.
   std::vector<std::vector<char>> host_;                  // What is copied from, until Create has waited.
   std::vector<Argument> arguments_;
 };

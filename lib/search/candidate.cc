@@ -55,7 +55,7 @@ Result<Candidate> MakeCandidate(const std::shared_ptr<const KernelDefinition>& d
   candidate.variant = &variant;
   if (candidate.is_callable()) return candidate;
   TUNEONCE_ASSIGN_OR_RETURN(candidate.source, CallUser("the source function" + where, [&] {
-                              return variant.source(config, definition->DecidedByKey(call.problem));
+                              return variant.MakeSource(config, definition->DecidedByKey(call.problem));
                             }));
   TUNEONCE_ASSIGN_OR_RETURN(candidate.hints, CallUser("the hints function" + where, [&] {
                               return variant.hints ? variant.hints(config) : Hints::OfConfig(config);

@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "cuda/driver_api.h"
 #include "cuda/event.h"
+#include "definition/compiler_option.h"
 #include "launch/assumption.h"
 #include "measure/guarded_timer.h"
 #include "measure/roofline.h"
@@ -51,8 +52,8 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 }
 
 Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<Config>& baseline, const Target& target,
-                               StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
-                               TrialMemory memory) {
+                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
+                                TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
   if (InsideTrial())
     return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
@@ -70,7 +71,7 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<C
   SearchEngine engine(kernel, target, baseline, guarded, runner, stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
-                                            [&] { return engine.Run(std::move(planned)); });
+                                              [&] { return engine.Run(std::move(planned)); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
   (void)trial_stream.view().Synchronize();
@@ -107,8 +108,8 @@ struct ArgumentList {
   BoundCall call;
 };
 
-Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target,
-                             const Variant& variant) {
+Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const Target& target, const Variant& variant,
+                             const SearchSpace& space) {
   std::vector<Parameter> parameters;
   for (const TrialArgument& argument : arguments) {
     std::string name = absl::StrCat("argument ", parameters.size() + 1);
@@ -123,6 +124,7 @@ Result<ArgumentList> Declare(const std::vector<TrialArgument>& arguments, const 
   }
   KernelDefinition definition("exhaustive_search");
   definition.Parameters(parameters).AddVariant(variant);
+  if (!space.OptionsThatChangeResults().empty()) definition.Space(space);  // It wants a tolerance of each output.
   TUNEONCE_RETURN_IF_ERROR(definition.Validate());
   ArgumentList list;
   list.definition = std::make_shared<const KernelDefinition>(std::move(definition));
@@ -163,7 +165,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
       TUNEONCE_ASSIGN_OR_RETURN(arguments[i], CallUser("args_fn at config {" + configs[i].ToString() + "}",
                                                        [&] { return args_fn(configs[i]); }));
     }
-    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant));
+    TUNEONCE_ASSIGN_OR_RETURN(ArgumentList list, Declare(arguments[i], target, variant, space));
     candidate.definition = std::move(list.definition);
     candidate.call = list.call;
     if (variant.launcher) candidate.variant = &candidate.definition->variants().front();
@@ -174,9 +176,8 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch(kernel, space.BaselineOn(target), target, stream, std::move(planned), options,
-                                      std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space.BaselineOn(target), target, stream,
+                                                             std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -245,6 +246,7 @@ Result<TuningResult> exhaustive_search(const SearchSpace& space, CUstream stream
         std::string at = " at config {" + config.ToString() + "}";
         TUNEONCE_ASSIGN_OR_RETURN(candidate->geometry, CallUser("grid_fn" + at, [&] { return grid_fn(config); }));
         TUNEONCE_ASSIGN_OR_RETURN(candidate->source, CallUser("kernel_fn" + at, [&] { return kernel_fn(config); }));
+        AddAxisOptions(config, &candidate->source);
         TUNEONCE_ASSIGN_OR_RETURN(candidate->hints, CallUser("hints_fn" + at, [&] {
                                     return hints_fn ? hints_fn(config) : Hints::OfConfig(config);
                                   }));

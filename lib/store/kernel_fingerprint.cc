@@ -18,7 +18,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
     if (variant->launcher) continue;
     for (const Config& config : configs) {
       TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function" + of_kernel,
-                                                              [&] { return variant->source(config, problem); }));
+                                                              [&] { return variant->MakeSource(config, problem); }));
       TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function" + of_kernel, [&] {
                                   return variant->hints ? variant->hints(config) : Hints::OfConfig(config);
                                 }));

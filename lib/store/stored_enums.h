@@ -23,6 +23,7 @@ struct StoredValue {
 inline constexpr StoredValue<AxisKind> kStoredAxisKinds[] = {
     {AxisKind::kStructural, 1, "structural"},
     {AxisKind::kHint, 2, "hint"},
+    {AxisKind::kOption, 3, "option"},
 };
 
 inline constexpr StoredValue<TunedInputs> kStoredInputs[] = {

@@ -88,6 +88,19 @@ TUNEONCE_CPU_KERNEL(gather);)")
   EXPECT_EQ(result.exit_code, 0) << result.output;
   ProcessResult records = RunCli({"records", "list", "--json", "--store", folder->path() + "/cache/store.db"});
   EXPECT_NE(records.output.find("\"fill\""), std::string::npos) << records.output;
+  // The same by the one option for all names.
+  arguments = tune(R"(, "warmup": {"uniform": [0, "N"]})", "");
+  arguments.insert(arguments.end(), {"--shape", "twice=1", "--shape", "x=float32"});
+  result = RunCli(arguments);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const auto& [setting, message] : {std::pair("twice=2", "scalar 'twice': 2 is neither 0 nor 1"),
+                                         std::pair("x=flot", "--shape x=flot: there is no such dtype"),
+                                         std::pair("x=int8", "the bundle says that it is float32"),
+                                         std::pair("z=1", "no dim, scalar or tensor 'z'; it has: N, x, index, y")}) {
+    std::vector<std::string> wrong = tune(R"(, "warmup": 1)", R"(, "warmup": true)");
+    wrong.insert(wrong.end(), {"--shape", setting});
+    ExpectOneLineError(wrong, message);
+  }
 }
 
 TEST(CliTest, ABundleOfTheUsersOwnFolderIsFoundByNameAndTunedOnASmallerShapeOnTheCpuDevice) {
@@ -236,6 +249,12 @@ TEST(CliTest, DoctorSaysWhatIsThere) {
   ProcessResult text = RunCli({"doctor"});
   EXPECT_EQ(text.exit_code, 0) << text.output;
   EXPECT_NE(text.output.find("[ok]      device cpu:0"), std::string::npos) << text.output;
+  ProcessResult elsewhere = RunCli({"doctor"}, "TUNEONCE_CUDA_INCLUDE=/no/include");
+  EXPECT_NE(elsewhere.output.find("[missing] CUDA headers: the CUDA toolkit's headers were not found; looked for "
+                                  "cuda_fp16.h in /no/include: install"),
+            std::string::npos)
+      << elsewhere.output;
+  EXPECT_EQ(elsewhere.exit_code, 0) << "what needs none of them can tune";
   ProcessResult json = RunCli({"doctor", "--json"});
   EXPECT_EQ(json.exit_code, 0);
   EXPECT_TRUE(nlohmann::json::parse(json.output)["ok"].get<bool>());
@@ -298,6 +317,34 @@ TEST(CompileTest, CompilesPtxToACubin) {
   EXPECT_GT(json["registers"], 0);
   EXPECT_EQ(json["image_bytes"], ReadFile(out)->size());
   ExpectOneLineError({"compile", ptx, "--target", "sm_90", "--hint", "occupancy=2"}, "--hint applies to .tileir files");
+}
+
+TEST(CompileTest, CudaCppTakesMacrosFoldersAStandardAndAnInstance) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  std::string file = *folder->WriteFile("k.cu",
+                                        "#include <cuda_fp16.h>\n#include \"beside.h\"\n#include <scale.h>\n"
+                                        "template <int N, Number T> __global__ void k(T* x) { x[0] = N * SCALE; }\n");
+  ASSERT_TRUE(folder->WriteFile("beside.h", "template <class T> concept Number = sizeof(T) > 0;\n").ok());
+  std::vector<std::string> command = {"compile", file, "--target", "sm_90", "--symbol", "k<TILE, float>",
+                                      "--json",  "-D", "TILE=64",  "-DTWO", "--std",    "c++20"};
+  ProcessResult missing = RunCli(command);
+  if (missing.output.find("scale.h") == std::string::npos) {
+    GTEST_SKIP() << "NVRTC OR ITS HEADERS ARE NOT INSTALLED: " << missing.output;
+  }
+  ExpectOneLine(missing, file + "(3): the header \"scale.h\" was not found; looked in ");
+  std::string include = folder->path() + "/include";
+  ASSERT_EQ(mkdir(include.c_str(), 0700), 0);
+  ASSERT_TRUE(WriteFile(include + "/scale.h", "#define SCALE (TWO + 1)\n").ok());
+  command.insert(command.end(), {"-I", include});
+  ProcessResult result = RunCli(command);
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(nlohmann::json::parse(result.output)["kernel"], "_Z1kILi64EfEvPT0_");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "-D", "1X"}, "cannot define the macro '1X'");
+  ExpectOneLineError({"compile", file, "--target", "sm_90", "-I", "/no/folder"}, "-I /no/folder: there is no such");
+  for (const char* option : {"-D", "-I", "--std"}) {
+    ExpectOneLineError({"compile", Fixture("matmul.tileir"), "--target", "sm_90", option, "/"},
+                       std::string(option) + " applies to .cu files only");
+  }
 }
 
 TEST(CompileTest, BadInputIsOneClearLine) {

@@ -14,6 +14,7 @@
 #include "testing/tools.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce {
 namespace {
@@ -131,40 +132,96 @@ TEST_F(StaleHeaderTest, HarmlessOptionsAreKept) {
   EXPECT_TRUE(from_cache);
 }
 
-/// NVRTC lists no headers: what includes one is compiled each time.
-TEST_F(StaleHeaderTest, NvrtcSourcesThatIncludeAreNotKept) {
-  Target h100;
-  h100.capability_major = 9;
+/// NVRTC lists no headers, but its time trace does: artifacts are kept whatever they include.
+TEST_F(StaleHeaderTest, NvrtcSourcesAreKeptUntilAHeaderChanges) {
   NvrtcToolchain nvrtc(testing::Tools());
-  struct Case {
+  const std::string header = folder_ + "/value.h";
+  struct Way {
     std::string before;
     std::vector<std::string> options;
-    bool kept;
   };
-  const Case cases[] = {
-      {"#define VALUE 1", {}, true},
-      {"#define VALUE 1", {"-I" + folder_}, true},
-      {"#include \"value.h\"", {"-I" + folder_}, false},
-      {"# inc\\\nlude <value.h>", {"-I" + folder_}, false},
-      {"#include \"" + folder_ + "/value.h\"", {}, false},
-      {"", {"-include=" + folder_ + "/value.h"}, false},
+  const Way ways[] = {
+      {"#include \"value.h\"", {"-I" + folder_}},
+      {"# inc\\\nlude <value.h>", {"-I" + folder_}},
+      {"#include <outer.h>", {"-I" + folder_}},
+      {"#include \"" + header + "\"", {}},
+      {"#include HEADER", {"-DHEADER=\"" + header + "\""}},
+      {"", {"-include=" + header}},
+      {"#include <cuda_fp16.h>\n#include <value.h>", {"-I" + folder_}},
   };
-  WriteHeader("#define VALUE 1\n");
-  for (const Case& each : cases) {
-    SCOPED_TRACE(each.before);
+  WriteHeader("#include \"value.h\"\n", "outer.h");
+  for (const Way& way : ways) {
+    SCOPED_TRACE(way.before);
     KernelSource source =
-        KernelSource::CudaCpp(each.before + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
-    source.options = each.options;
+        KernelSource::CudaCpp(way.before + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
+    source.options = way.options;
     bool from_cache = true;
-    Result<Artifact> first = CompileCached(nvrtc, cache_, source, Hints(), h100, WaitLimits(), &from_cache);
-    if (first.status().code() == StatusCode::kUnavailable) {
-      GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << first.status().message();
-    }
-    ASSERT_OK(first);
-    EXPECT_EQ(first->key != Fingerprint(), each.kept);
-    EXPECT_OK(CompileCached(nvrtc, cache_, source, Hints(), h100, WaitLimits(), &from_cache));
-    EXPECT_EQ(from_cache, each.kept);
+    auto compile = [&] {
+      Result<Artifact> artifact =
+          CompileCached(nvrtc, cache_, source, Hints(), testing::Sm(90), WaitLimits(), &from_cache);
+      return artifact.ok() ? artifact->code_fingerprint : Fingerprint();
+    };
+    WriteHeader("#define VALUE 1\n");
+    Fingerprint one = compile();
+    if (one == Fingerprint()) GTEST_SKIP() << "NVRTC OR ITS HEADERS ARE NOT INSTALLED";
+    if (!nvrtc.Compile(source, Hints(), testing::Sm(90))->cacheable) GTEST_SKIP() << "NVRTC IS OLDER THAN 13";
+    EXPECT_EQ(compile(), one);
+    EXPECT_TRUE(from_cache) << "nothing has changed";
+    WriteHeader("#define VALUE 2\n");
+    Fingerprint two = compile();
+    EXPECT_NE(two, one) << "a stale artifact";
+    EXPECT_FALSE(from_cache);
+    EXPECT_EQ(compile(), two);
+    EXPECT_TRUE(from_cache) << "the new one is kept";
   }
+}
+
+TEST_F(StaleHeaderTest, NvrtcSourcesWhoseFilesNobodyKnowsAreNotKept) {
+  NvrtcToolchain nvrtc(testing::Tools());
+  WriteHeader("#define VALUE 1\n");
+  for (const char* before : {"#if __has_include(\"other.h\")\n#endif\n#include \"value.h\"",
+                             "#if __has_inc\\\nlude(\"other.h\")\n#endif\n#include \"value.h\""}) {
+    KernelSource source =
+        KernelSource::CudaCpp(std::string(before) + "\nextern \"C\" __global__ void k(int* y) { *y = VALUE; }", "k");
+    source.Include(folder_);
+    Result<Artifact> artifact = nvrtc.Compile(source, Hints(), testing::Sm(90));
+    if (artifact.status().code() == StatusCode::kUnavailable) {
+      GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
+    }
+    ASSERT_OK(artifact);
+    EXPECT_FALSE(artifact->cacheable) << before;
+  }
+}
+
+/// What a process kept, the next one finds, CUB's headers among it; and the text at another place is another thing,
+/// since its folder is where headers are looked for.
+TEST_F(StaleHeaderTest, NvrtcArtifactsOutliveTheProcessWithTheirHeaders) {
+  SqliteStoreOptions options;
+  ASSERT_EQ(mkdir((folder_ + "/store").c_str(), 0700), 0);
+  options.path = folder_ + "/store/store.db";
+  WriteHeader("#define VALUE 1\n");
+  WriteHeader("#include <cub/warp/warp_reduce.cuh>\n#include \"value.h\"\n__global__ void k(int* y) { *y = VALUE; }\n",
+              "k.cu");
+  bool from_cache = true;
+  auto compile = [&](const std::string& file) {  // With tools and a store of its own, as another process has them.
+    Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+    EXPECT_OK(store);
+    NvrtcToolchain nvrtc(testing::ToolsOf(Environment::Read()));
+    return CompileCached(nvrtc, *(*store)->artifacts(), KernelSource::FromFile(SourceKind::kCudaCpp, file, "k"),
+                         Hints(), testing::Sm(90), WaitLimits(), &from_cache);
+  };
+  Result<Artifact> first = compile(folder_ + "/k.cu");
+  if (!first.ok()) GTEST_SKIP() << "NVRTC OR CUB IS NOT INSTALLED: " << first.status().message();
+  EXPECT_FALSE(from_cache);
+  if (!first->cacheable) GTEST_SKIP() << "NVRTC IS OLDER THAN 13";
+  EXPECT_GT(first->dependencies.size(), 50u);
+  EXPECT_EQ(compile(folder_ + "/k.cu")->code_fingerprint, first->code_fingerprint);
+  EXPECT_TRUE(from_cache);
+  ASSERT_EQ(mkdir((folder_ + "/other").c_str(), 0700), 0);
+  ASSERT_OK(WriteFile(folder_ + "/other/k.cu", *ReadFile(folder_ + "/k.cu")));
+  ASSERT_OK(WriteFile(folder_ + "/other/value.h", "#define VALUE 2\n"));
+  EXPECT_NE(compile(folder_ + "/other/k.cu")->code_fingerprint, first->code_fingerprint);
+  EXPECT_FALSE(from_cache);
 }
 
 }  // namespace

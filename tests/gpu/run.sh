@@ -72,6 +72,7 @@ step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
 popd > /dev/null
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
+step "CUDA C++ with CUB and compiler options" "$bin/cuda_cpp_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
 # Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then

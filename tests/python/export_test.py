@@ -83,12 +83,13 @@ def test_a_declaration_says_all_that_a_manifest_can():
                     scalar("causal", "bool", warmup=True), derived("tiles", ceil_div("N", "TILE")),
                     workspace("scratch", product("M", 2), "float32"), descriptor("map", "x", [1, 4], swizzle="32B")],
         grid=blocks(product(least(product(num_sms(), 2), ceil_div("M", "TILE")), ceil_div("N", "TILE"))),
-        axes={"TILE": [64, 128]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4, unordered=True,
-        baseline=[{"config": {"TILE": 128}, "targets": {"min_capability": 100}}, {"config": {"TILE": 64}}],
-        stand_in={"TILE": 64}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
+        axes={"TILE": [64, 128]}, option_axes={"opt-level": [2, 3]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4,
+        baseline=[{"config": {"TILE": 128, "opt-level": 3}, "targets": {"min_capability": 100}},
+                  {"config": {"TILE": 64, "opt-level": 3}}],
+        unordered=True, stand_in={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
         guards=[{"scalar": "causal", "is": True}, {"term": add("M", "N"), "at_most": greatest("M", 1 << 20)}],
         tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
-        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-O1"]})
+        example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]})
     with tempfile.TemporaryDirectory() as out:
         pathlib.Path(out, "k.cc").write_text(
             "static void k(const tuneonce_block&, const float*, float*, bool, int, float*, tuneonce_tensor_map) {}\n"
@@ -96,7 +97,9 @@ def test_a_declaration_says_all_that_a_manifest_can():
         cpu = declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))
         manifest = declaration.manifest("k", [cpu])
         assert set(manifest) == set(schema["properties"]), set(manifest) ^ set(schema["properties"])
-        assert manifest["variants"][0]["options"] == ["-O1"]
+        assert manifest["variants"][0]["options"] == ["-g"]
+        assert manifest["axes"][-1] == {"name": "opt-level", "kind": "option", "values": [2, 3]}
+        assert manifest["configs"] == [{"TILE": t, "opt-level": o} for t in (64, 128) for o in (2, 3)]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
         Bundle(pathlib.Path(out))
 

@@ -132,6 +132,38 @@ def test_warmup_and_seal():
     expect(ValueError, "dim 'N'", lambda: kernel.warmup([{"M": 8}]))
     expect(tuneonce.Error, "dim M is -1", lambda: kernel.warmup([(-1, 64)]))
     kernel.warmup([(0, 64)])
+    expect(ValueError, "'Mm' is none of the kernel's: it has dims M, N, tensors x, y",
+           lambda: kernel.warmup([{"M": 8, "N": 64, "Mm": 8}]))
+
+
+def test_a_shape_names_scalars_and_dtypes():
+    kernel = kernel_of("rms_norm")
+    kernel.warmup([{"M": np.int32(4), "N": 8, "eps": 1e-3, "x": "float16"}], dtypes={"w": "float16"})
+    assert kernel.counters()["tunes"] == 1
+    expect(ValueError, "unknown dtype 'flot'", lambda: kernel.warmup([{"M": 4, "N": 8, "x": "flot"}]))
+    expect(ValueError, "'x' is a tensor, which takes a dtype, not 3", lambda: kernel.warmup([{"M": 4, "N": 8, "x": 3}]))
+    expect(ValueError, "scalar 'eps' cannot be float16",
+           lambda: kernel.warmup([{"M": 4, "N": 8, "eps": "float16"}]))
+    expect(ValueError, "dim M is 4.0", lambda: kernel.warmup([{"M": 4.0, "N": 8}]))
+
+
+def test_warmup_all():
+    norm, soft = kernel_of("rms_norm"), kernel_of("softmax")
+    told = []
+    warmed = tuneonce.warmup_all([(norm, [{"M": 4, "N": 8}]), (soft, [(8, 64), {"M": 8}])], deadline=3600,
+                                 on_progress=lambda key, *numbers: told.append((key["state"], *numbers[:2])))
+    assert [key["state"] for key in warmed] == ["tuned", "tuned", "failed"], warmed
+    assert warmed[1]["kernel"] is soft and warmed[1]["shapes"] == [0] and warmed[1]["complete"], warmed[1]
+    assert "no value for the dim 'N'" in warmed[2]["error"] and warmed[0]["error"] is None, warmed
+    assert sorted(told) == [("failed", 1, 3), ("tuned", 2, 3), ("tuned", 3, 3)], told
+    x, y = soft_arguments(8, 64)
+    soft(x, y)
+    assert soft.counters()["hits"] == 1
+    assert tuneonce.warmup_all({soft: [(8, 64)]})[0]["state"] == "resident"
+    assert tuneonce.warmup_all({norm: [(9, 8)]}, deadline=0)[0]["state"] == "not_reached"
+    assert tuneonce.warmup_all([]) == []
+    expect(TypeError, "pairs", lambda: tuneonce.warmup_all([(3, [(8, 64)])]))
+    expect(ValueError, "seconds from 0 on", lambda: tuneonce.warmup_all([(soft, [])], deadline=-1))
 
 
 def test_warmup_with_a_calls_arguments():
@@ -550,8 +582,13 @@ def test_modes():
     counters = in_background.counters()
     assert counters["tunes"] == 0 and counters["stand_ins"] == 3 and counters["waiting_keys"] == 1, counters
     assert not in_background.is_tuned(x, y)
+    assert counters["kept_inputs_bytes"] >= x.nbytes and counters["inputs_not_kept"] == 0, counters
     in_background.at_safe_point()
     counters = in_background.counters()
+    assert counters["kept_inputs_bytes"] == 0, counters
+    frugal = kernel_of("softmax", mode="tune_in_background", kept_inputs_bytes=0)
+    frugal(x, y)
+    assert frugal.counters()["inputs_not_kept"] == 1, frugal.counters()
     assert counters["tunes"] == 1 and counters["waiting_keys"] == 0 and in_background.is_tuned(x, y), counters
     in_background(x, y)
     assert in_background.counters()["stand_ins"] == 3

@@ -251,7 +251,7 @@ TEST_F(ChoiceTest, AnAssumptionThatDoesNotHoldNamesTheTensor) {
 TEST_F(ChoiceTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   TunedKernel kernel = Create(Mode::kTune);
   DeviceBuffer x = Floats({1, 2});
-  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "names the dim 'M'");
+  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "'M' is none of the kernel's");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), TunedKernel::Shape()), StatusCode::kInvalidArgument, "the dim 'N'");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), View(x)), StatusCode::kInvalidArgument, "argument");
   Result<Choice> nothing = kernel.ChoiceOf(stream_->get(), {{"N", 0}});

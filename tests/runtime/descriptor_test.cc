@@ -121,8 +121,8 @@ TEST_F(DescriptorTest, AGraphHoldsTheMapOfItsTensorWhateverIsLaunchedBesides) {
   DeviceBuffer a = Floats(std::vector<float>(180, 3)), b = Floats(std::vector<float>(180, 5));
   DeviceBuffer y = Floats(std::vector<float>(180, 0));
   auto view = [](const DeviceBuffer& of) { return TensorView::Contiguous(of.data(), DType::kFloat32, {9, 20}); };
-  Result<GraphExec> graph = GraphExec::Capture(
-      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, view(a), view(y)); });
+  Result<GraphExec> graph =
+      GraphExec::Capture(stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, view(a), view(y)); });
   ASSERT_OK(graph);
   ExpectTwice(kernel, view(b), 9, 20, 5);
   EXPECT_EQ(Read(y), std::vector<float>(180, 0)) << "a capture runs nothing";
@@ -246,6 +246,16 @@ TEST(TensorMapCacheTest, AReaderNeverGetsHalfOfAMapNorAnothersWhileOthersWrite) 
   EXPECT_TRUE(cache.Find(0, view(64), &map));
   EXPECT_FALSE(cache.Find(0, TensorView::Contiguous(reinterpret_cast<void*>(64), DType::kFloat32, {4, 5}), &map));
   EXPECT_FALSE(cache.Find(0, TensorView::Contiguous(reinterpret_cast<void*>(64), DType::kInt32, {4, 4}), &map));
+}
+
+TEST_F(DescriptorTest, AWarmUpByShapeMakesAKernelReadyThatTakesATensorMap) {
+  TunedKernel kernel =
+      *TunedKernelOn::Create(*Device::Get(*counting_, 0), Definition(TensorMap{{rows_, columns_}}), policy_);
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"M", 8}, {"N", 16}}}}});
+  ASSERT_OK(warmed);
+  EXPECT_EQ((*warmed)[0].state, WarmedKey::State::kTuned) << (*warmed)[0].status.ToString();
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"M", 16}, {"N", 16}}}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
 }
 
 }  // namespace

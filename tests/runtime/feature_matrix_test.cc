@@ -75,10 +75,11 @@ class FeatureMatrixTest : public testing::MatrixTest {
   void Warmup(const MatrixCall& call, bool by_shape) {
     Arguments arguments(*this, stream(), call);
     const StatusCode code = oracle_.Warmup(call);
-    TunedKernel::Shape shape({{"N", call.n}}, {});
+    TunedKernel::Shape shape{{"N", call.n}};
     if (case_.key() == KeyKind::kDType) {
       DType dtype = arguments.x_view.dtype;
-      shape.dtypes = {{"x", dtype}, {"y", dtype}};
+      shape.values.emplace_back("x", dtype);
+      shape.values.emplace_back("y", dtype);
     }
     Status warmed = by_shape ? tuned_->Warmup(stream().get(), {shape})
                              : tuned_->WarmupArguments(stream().get(), arguments.list.data(), arguments.list.size());

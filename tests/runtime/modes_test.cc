@@ -205,7 +205,7 @@ TEST_F(ModesTest, InTheBackgroundAKeyWaitsForASafePointAndItsLaunchesAreHits) {
   EXPECT_EQ(kernel.counters().waiting_keys, 0);
   ASSERT_OK(Launch(kernel));
   EXPECT_EQ(kernel.counters().stand_ins, 3);
-  EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kFill) << "the launch's tensors are gone by then";
+  EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kCaller) << "copies of the launch's tensors";
   ASSERT_OK(kernel.AtSafePoint(stream_->get()));
   EXPECT_EQ(kernel.counters().tunes, 1);
 }
@@ -244,6 +244,7 @@ TEST_F(ModesTest, WhatCannotBeTunedAtASafePointIsSaidOnceAndGoesOnWithItsStandIn
                         "TUNEONCE_CPU_KERNEL(copy);",
                         "copy");
                   }).Grid(Grid::Fixed(1)));
+  policy_.kept_inputs_bytes = 0;
   TunedKernel kernel = Create(Mode::kTuneInBackground, definition);
   DeviceBuffer x = Floats({1}), y = Floats({0});
   TensorView from = TensorView::Contiguous(x.data(), DType::kInt32, {1});

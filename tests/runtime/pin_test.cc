@@ -181,9 +181,9 @@ TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
       {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "and 1.5 is none of their type"},
       {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks constraint 'fits'"},
       {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks target filter 'no 512 here'"},
-      {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "a shape names the dim 'M'"},
+      {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "'M' is none of the kernel's"},
       {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "nothing is launched for a shape of 0"},
-      {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "dim N is -1"},
+      {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "N"},
   };
   for (const Case& c : cases) {
     EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, c.part);

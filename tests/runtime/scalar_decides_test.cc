@@ -241,5 +241,77 @@ TEST_F(ScalarDecidesTest, ASourceMayReadAScalarThatTheKeyNamesAndNoOther) {
   }
 }
 
+TEST_F(ScalarDecidesTest, AWarmUpSaysAScalarsValueByNameAndItDecidesKeyGridDerivedValueAndWorkspace) {
+  KernelDefinition definition = Definition();
+  definition.Key(KeyOf("N"), ValueOf("length"));
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", 192}}, {{"length", 64}, {"N", 100}}}));
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  kernel.Seal();
+  EXPECT_EQ(Run(kernel, 192), Expected(3, 192));
+  EXPECT_EQ(Run(kernel, 64), Expected(1, 64));
+  EXPECT_TRUE(kernel.sealed_misses().empty());
+  EXPECT_EQ(Run(kernel, 128), Expected(2, 128));
+  EXPECT_EQ(kernel.sealed_misses().size(), 1u) << "the declared value was not warmed: another was named";
+}
+
+TEST_F(ScalarDecidesTest, AScalarThatIsNamedNeedsNoDeclarationAndDecidesAGuard) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {64, 16});
+  space.SetBaselines({{{tile, 64}}, {{tile, 16}}});
+  space.AddGuard("short calls take small tiles", [=](const Config& c, const Problem& problem) {
+    return (c[tile] == 16) == (problem.scalar<std::int32_t>(2) < 64);
+  });
+  KernelDefinition definition("count");
+  definition
+      .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<std::int32_t>("length"),
+                   Derived("step", CeilDiv("N", CeilDiv("length", tile))),
+                   Workspace("scratch", 4 * CeilDiv("length", tile)), DimValue("N")})
+      .Space(space)
+      .Key(KeyOf("N"), ValueOf("length"))
+      .Grid(Grid::Fixed(CeilDiv("length", tile)))
+      .AddVariant(HostCpp(kCount, "count"));
+  TunedKernel kernel = Create(definition);
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}}}), StatusCode::kInvalidArgument,
+               "parameter 'length' (int32 scalar) has no values to warm up with: declare some by ForWarmup, in a "
+               "manifest by \"warmup\", name it in the shape");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", 1.5}}}), StatusCode::kInvalidArgument,
+               "scalar 'length' cannot be 1.5: it is a int32");
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), {{{"N", 100}, {"length", std::int64_t{1} << 31}}}),
+               StatusCode::kInvalidArgument, "scalar 'length' cannot be 2147483648");
+  Result<std::vector<WarmedKey>> warmed =
+      WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}, {"length", 48}}, {{"N", 100}, {"length", 128}}}}});
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+  kernel.Seal();
+  EXPECT_EQ(Run(kernel, 48), Expected(3, 48)) << "tiles of 16";
+  EXPECT_EQ(Run(kernel, 128), Expected(2, 128)) << "tiles of 64";
+  EXPECT_TRUE(kernel.sealed_misses().empty());
+}
+
+TEST_F(ScalarDecidesTest, WholeNumbersOfAShapeReachTheKernelToTheLastBit) {
+  const std::int64_t value = (std::int64_t{1} << 53) + 1;
+  KernelDefinition definition("wide");
+  definition
+      .Parameters({Out("y", kFloat32, {"N"}), Scalar<std::int64_t>("wide"), Scalar<std::uint64_t>("natural"),
+                   Scalar<bool>("flag"), Scalar<float>("factor"), DimValue("N")})
+      .Key(KeyOf("N"), ValueOf("wide"), ValueOf("natural"), ValueOf("flag"), ValueOf("factor"))
+      .Space(space_)
+      .Grid(Grid::Fixed(1))
+      .AddVariant(HostCpp("static void wide(const tuneonce_block&, float* y, long, unsigned long, bool, float, int n) {"
+                          "  for (int i = 0; i < n; ++i) y[i] = 1;\n}\nTUNEONCE_CPU_KERNEL(wide);",
+                          "wide"));
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(kernel.Warmup(stream_->get(),
+                          {{{"N", 2}, {"wide", value}, {"natural", value}, {"flag", true}, {"factor", 0.1f}}}));
+  DeviceBuffer y = Floats({0, 0});
+  EXPECT_TRUE(*kernel.IsTuned(View(y), value, static_cast<std::uint64_t>(value), true, 0.1f));
+  EXPECT_FALSE(*kernel.IsTuned(View(y), value - 1, static_cast<std::uint64_t>(value), true, 0.1f));
+  EXPECT_ERROR(
+      kernel.Warmup(stream_->get(), {{{"N", 2}, {"wide", 1}, {"natural", -1}, {"flag", 2}, {"factor", 1e300}}}),
+      StatusCode::kInvalidArgument,
+      "scalar 'natural' cannot be -1: it is a uint64; scalar 'flag' cannot be 2: it is a bool; scalar 'factor' cannot");
+}
+
 }  // namespace
 }  // namespace tuneonce

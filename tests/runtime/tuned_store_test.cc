@@ -48,9 +48,7 @@ class TunedStoreTest : public testing::CpuDeviceTest {
     std::vector<std::string> warnings;
   };
 
-  TunedStoreTest() : folder_(*testing::MakeFolder()) {
-    policy_.observer = observer_;
-  }
+  TunedStoreTest() : folder_(*testing::MakeFolder()) { policy_.observer = observer_; }
   TunedKernel Create() {
     Result<TunedKernel> kernel = TunedKernel::Create(scale_.Definition(), policy_);
     EXPECT_OK(kernel);
@@ -104,18 +102,17 @@ KernelDefinition PrintsAlike() {
   KernelDefinition definition("prints_alike");
   definition.Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(space)
-      .AddVariant(
-          Variant([alpha](const Config& config, const Problem&) {
-            bool is_first = config[alpha] == 0.12345671;
-            return KernelSource::HostCpp(testing::kScaleSource, "scale")
-                .Define("TILE", std::int64_t{is_first ? 256 : 64})
-                .Define("WORK", std::int64_t{is_first ? 100 : 1});
-          }).Grid([alpha](const Config& config, const Problem& problem) {
-            Geometry geometry;
-            std::int64_t tile = config[alpha] == 0.12345671 ? 256 : 64;
-            geometry.grid.x = (problem.dims[Dim{0}] + tile - 1) / tile;
-            return geometry;
-          }));
+      .AddVariant(Variant([alpha](const Config& config, const Problem&) {
+                    bool is_first = config[alpha] == 0.12345671;
+                    return KernelSource::HostCpp(testing::kScaleSource, "scale")
+                        .Define("TILE", std::int64_t{is_first ? 256 : 64})
+                        .Define("WORK", std::int64_t{is_first ? 100 : 1});
+                  }).Grid([alpha](const Config& config, const Problem& problem) {
+        Geometry geometry;
+        std::int64_t tile = config[alpha] == 0.12345671 ? 256 : 64;
+        geometry.grid.x = (problem.dims[Dim{0}] + tile - 1) / tile;
+        return geometry;
+      }));
   return definition;
 }
 
@@ -375,14 +372,18 @@ TEST_F(TunedStoreTest, WarmupSaysWhatIsWrongWithAShape) {
     TunedKernel::Shape shape;
     std::string message;
   } kCases[] = {
-      {{{"N", 1}, {"M", 2}}, "a shape names the dim 'M'; the kernel has: N"},
-      {{{"N", 1}, {"N", 1}}, "a shape names the dim 'N' twice"},
-      {{}, "a shape has no value for the dim 'N'"},
+      {{{"N", 1}, {"M", 2}},
+       "kernel 'scale', warm-up: a shape: 'M' is none of the kernel's: it has dims N, scalars factor, tensors x, y"},
+      {{{"N", 1}, {"N", 1}}, "a shape: 'N' is given twice"},
+      {{}, "a shape: no value for the dim 'N'"},
+      {{{"M", 1}, {"w", kInt8}, {"factor", kFloat32}, {"x", 3}, {"x", kInt8}},
+       "a shape: scalar 'factor' cannot be float32: it is a float32; 'x' is a tensor, which takes a dtype, not 3; 'x' "
+       "is "
+       "given twice; no value for the dim 'N'; 'M', 'w' are none of the kernel's"},
       {{{"N", -1}}, "dim N is -1"},
-      {{{{"N", 8}}, {{"x", kInt8}}}, "parameter 'x' needs a dtype, which must be float32"},
-      {{{{"N", 8}}, {{"w", kInt8}}}, "a shape names the tensor 'w'; the kernel has: x, y"},
-      {{{{"N", 8}}, {{"factor", kFloat32}}}, "a shape names the tensor 'factor'; the kernel has: x, y"},
-      {{{{"N", 8}}, {{"x", kFloat32}, {"x", kFloat32}}}, "a shape names the tensor 'x' twice"},
+      {{{"N", 1.5}}, "dim N is 1.5"},
+      {{{"N", kFloat32}}, "dim N is float32"},
+      {{{"N", 8}, {"x", kInt8}}, "parameter 'x' needs a dtype, which must be float32"},
   };
   for (const auto& [shape, message] : kCases) {
     EXPECT_ERROR(kernel.Warmup(stream_->get(), {shape}), StatusCode::kInvalidArgument, message);

@@ -358,6 +358,23 @@ Status KernelCaller::ChoiceOf(CUstream stream, const TunedKernel::Shape& shape, 
   });
 }
 
+Result<std::vector<WarmedKey>> KernelCaller::WarmupAll(const std::vector<KernelCaller*>& callers, CUstream stream,
+                                                       const std::vector<KernelShapes>& list,
+                                                       const WarmupAllOptions& options) {
+  KernelCaller& first = *callers.front();
+  for (const KernelCaller* caller : callers) {
+    bool is_same = &caller->device_.api() == &first.device_.api() && caller->device_.index() == first.device_.index();
+    if (!is_same) return InvalidArgumentError("the kernels are for several devices: warm up those of each by a call");
+  }
+  Result<std::vector<WarmedKey>> warmed = std::vector<WarmedKey>();
+  Status status = first.OnDevice(stream, [&](CUstream where) {
+    warmed = tuneonce::WarmupAll(where, list, options);
+    return warmed.status();
+  });
+  if (!status.ok()) return status;
+  return warmed;
+}
+
 Status KernelCaller::AtSafePoint(CUstream stream) {
   return OnDevice(stream, [&](CUstream where) { return kernel_.AtSafePoint(where); });
 }

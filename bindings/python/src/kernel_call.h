@@ -34,6 +34,11 @@ class KernelCaller {
   /// To be called without the GIL. Where a signal's handler raised meanwhile, its exception is set afterwards.
   Status Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                 const std::function<void(std::size_t, const Status&)>& on_done);
+  /// tuneonce::WarmupAll of kernels for one device, likewise. `list` names theirs, in order; it is not empty. Errors:
+  /// InvalidArgument where the devices differ.
+  static Result<std::vector<WarmedKey>> WarmupAll(const std::vector<KernelCaller*>& callers, CUstream stream,
+                                                  const std::vector<KernelShapes>& list,
+                                                  const WarmupAllOptions& options);
   /// TunedKernel::AtSafePoint, likewise.
   Status AtSafePoint(CUstream stream);
   /// TunedKernel::Retune, of a shape; likewise.

@@ -13,6 +13,7 @@
 #include "report/records_json.h"
 #include "store/default_store.h"
 #include "tuned_kernel_type.h"
+#include "warmup_all.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/grid.h"
 #include "tuneonce/report.h"
@@ -84,6 +85,7 @@ PYBIND11_MODULE(_tuneonce, module) {
         return example;
       });
   AddTunedKernel(module);
+  AddWarmupAll(module);
   AddCallableSearch(module);
   module.def("_doctor_json", [] {
     py::gil_scoped_release release;

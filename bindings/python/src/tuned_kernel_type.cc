@@ -20,6 +20,7 @@
 #include "tuneonce/search_options.h"
 #include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
+#include "warmup_all.h"
 
 namespace tuneonce::python {
 namespace {
@@ -131,8 +132,9 @@ std::unique_ptr<KernelCaller> MakeCaller(const py::object& bundle, const std::st
                                          const py::object& store, const std::string& mode,
                                          const std::optional<std::string>& timer, bool warm,
                                          const std::string& on_tune_error, const std::string& weakest_match,
-                                         const std::string& shared_choice, bool quiet) {
+                                         const std::string& shared_choice, bool quiet, std::size_t kept_inputs_bytes) {
   AutotunePolicy policy;
+  policy.kept_inputs_bytes = kept_inputs_bytes;
   policy.on_tune_error = OnTuneErrorNamed(on_tune_error);
   policy.mode = ModeNamed(mode);
   if (all_disabled == true) policy.mode = AutotunePolicy::Mode::kBaselineOnly;
@@ -170,16 +172,17 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
       auto function = [](const py::object& bundle, const std::string& device, const py::object& store,
                          const std::string& mode, const std::optional<std::string>& timer, bool warm,
                          const std::string& on_tune_error, const std::string& weakest_match,
-                         const std::string& shared_choice, bool quiet) {
-        return py::capsule(
-            MakeCaller(bundle, device, store, mode, timer, warm, on_tune_error, weakest_match, shared_choice, quiet)
-                .release());
+                         const std::string& shared_choice, bool quiet, std::size_t kept_inputs_bytes) {
+        return py::capsule(MakeCaller(bundle, device, store, mode, timer, warm, on_tune_error, weakest_match,
+                                      shared_choice, quiet, kept_inputs_bytes)
+                               .release());
       };
       return new py::object(py::cpp_function(
           function, py::name("TunedKernel"), py::arg("bundle"), py::arg("device") = "cuda", py::kw_only(),
           py::arg("store") = py::none(), py::arg("mode") = "tune", py::arg("timer") = py::none(),
           py::arg("warm") = false, py::arg("on_tune_error") = "use_baseline", py::arg("weakest_match") = "exact",
-          py::arg("shared_choice") = "", py::arg("quiet") = true));
+          py::arg("shared_choice") = "", py::arg("quiet") = true,
+          py::arg("kept_inputs_bytes") = AutotunePolicy().kept_inputs_bytes));
     }();
     py::object capsule = py::reinterpret_steal<py::object>(PyObject_Call(make->ptr(), arguments, keywords));
     if (!capsule) throw py::error_already_set();
@@ -210,33 +213,6 @@ PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) 
   return tuned < 0 ? nullptr : PyBool_FromLong(tuned);
 }
 
-TunedKernel::Shape ShapeOf(const KernelDefinition& definition, const py::handle& given) {
-  TunedKernel::Shape shape;
-  if (py::isinstance<py::dict>(given)) {
-    for (const auto& [name, value] : given.cast<std::map<std::string, std::int64_t>>()) {
-      shape.dims.emplace_back(name, value);
-    }
-    return shape;
-  }
-  auto in_order = given.cast<py::sequence>();
-  if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
-  for (const std::string& dim : definition.dims()) {
-    shape.dims.emplace_back(dim, in_order[shape.dims.size()].cast<std::int64_t>());
-  }
-  return shape;
-}
-
-TunedKernel::Shape::DTypes DTypesOf(PyObject* dtypes) {
-  TunedKernel::Shape::DTypes types;
-  if (dtypes == Py_None) return types;
-  for (const auto& [name, text] : py::cast<std::map<std::string, std::string>>(py::handle(dtypes))) {
-    std::optional<DType> type = DTypeNamed(text);
-    if (!type) throw py::value_error("unknown dtype '" + text + "'");
-    types.emplace_back(name, *type);
-  }
-  return types;
-}
-
 /// Runs `run` without the GIL. Throws its error, or what a signal's handler raised meanwhile.
 template <typename Function>
 void WithoutGil(const Function& run) {
@@ -258,12 +234,7 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
   }
   return Guarded([&]() -> py::object {
     const KernelDefinition& definition = CallerOf(self).kernel().definition();
-    TunedKernel::Shape::DTypes types = DTypesOf(dtypes);
-    std::vector<TunedKernel::Shape> list;
-    for (py::handle each : py::reinterpret_borrow<py::iterable>(shapes)) {
-      list.push_back(ShapeOf(definition, each));
-      list.back().dtypes = types;
-    }
+    std::vector<TunedKernel::Shape> list = ReadShapes(definition, shapes, dtypes);
     std::function<void(std::size_t, const Status&)> callback;
     if (on_done != Py_None) {
       callback = [&](std::size_t done, const Status& outcome) {
@@ -292,11 +263,11 @@ PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
   });
 }
 
-/// One shape, with the dtypes of tensors that the bundle leaves open.
+/// One shape, as ReadShapes takes it.
 TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) {
-  TunedKernel::Shape shape = ShapeOf(CallerOf(self).kernel().definition(), given);
-  shape.dtypes = DTypesOf(dtypes);
-  return shape;
+  py::list one;
+  one.append(py::handle(given));
+  return ReadShapes(CallerOf(self).kernel().definition(), one, dtypes).front();
 }
 
 PyObject* ChoiceOf(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
@@ -393,6 +364,8 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["busy_elsewhere"] = counters.busy_elsewhere;
     result["waiting_keys"] = counters.waiting_keys;
     result["pinned_keys"] = counters.pinned_keys;
+    result["kept_inputs_bytes"] = counters.kept_inputs_bytes;
+    result["inputs_not_kept"] = counters.inputs_not_kept;
     result["loaded_kernels"] = counters.loaded_kernels;
     result["resident_entries"] = counters.resident_entries;
     result["tuning_seconds"] = counters.tuning_seconds;
@@ -413,10 +386,10 @@ PyMethodDef methods[] = {
     {"is_tuned", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(IsTuned)), METH_FASTCALL,
      "is_tuned(*args) -> bool\n\nTrue if a call with such arguments would launch at once, without a search."},
     {"warmup", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Warmup)), METH_VARARGS | METH_KEYWORDS,
-     "warmup(shapes, dtypes=None, stream=None, on_done=None)\n\nTunes or loads ahead: `shapes` are dicts {dim: extent} "
-     "or "
-     "sequences in the order of `dims`; `dtypes` {tensor: dtype} for tensors that the bundle leaves open; "
-     "`on_done(number_done, error_or_None)` after each. Tensors and scalars hold what the bundle declares."},
+     "warmup(shapes, dtypes=None, stream=None, on_done=None)\n\nTunes or loads ahead: `shapes` are dicts by name of "
+     "dims' extents, and where the bundle leaves them open of scalars' values and tensors' dtypes ('float16'); or "
+     "sequences of extents in the order of `dims`. `dtypes` {tensor: dtype} is for all shapes; "
+     "`on_done(number_done, error_or_None)` after each. Tensors and other scalars hold what the bundle declares."},
     {"warmup_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(WarmupWith)), METH_FASTCALL | METH_KEYWORDS,
      "warmup_with(*args, stream=None)\n\nTunes or loads ahead for such a call, on its arguments, without launching: "
      "for "
@@ -455,7 +428,7 @@ PyMemberDef members[] = {
 
 constexpr char kDoc[] =
     "TunedKernel(bundle, device='cuda', *, store=None, mode='tune', timer=None, warm=False, "
-    "on_tune_error='use_baseline', weakest_match='exact', shared_choice='', quiet=True)\n\n"
+    "on_tune_error='use_baseline', weakest_match='exact', shared_choice='', quiet=True, kept_inputs_bytes=...)\n\n"
     "A kernel that tunes itself once per key and then launches at the cost of a plain launch.\n\n"
     "bundle: a Bundle or its folder. store: a file, 'memory', or None for the user's default store. Call it with the "
     "tensors and scalars of the bundle, in order, and optionally stream=: by default the framework's current stream.";
@@ -470,6 +443,8 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                        {0, nullptr}};
 PyType_Spec spec = {"tuneonce.TunedKernel", sizeof(TunedKernelObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+
+PyTypeObject* kernel_type = nullptr;
 
 }  // namespace
 
@@ -503,9 +478,15 @@ Bundle LoadBundle(const py::object& folder_or_name) {
   return ValueOrThrow(Bundle::Load(folder));
 }
 
+KernelCaller* FindCaller(py::handle object) {
+  bool is_kernel = kernel_type != nullptr && PyObject_TypeCheck(object.ptr(), kernel_type) != 0;
+  return is_kernel ? &CallerOf(object.ptr()) : nullptr;
+}
+
 void AddTunedKernel(py::module_& module) {
   PyObject* type = PyType_FromSpec(&spec);
   if (type == nullptr) throw py::error_already_set();
+  kernel_type = reinterpret_cast<PyTypeObject*>(type);  // The module keeps it.
   module.add_object("TunedKernel", py::reinterpret_steal<py::object>(type));
 }
 

@@ -15,6 +15,10 @@ namespace tuneonce::python {
 /// (vectorcall: no argument tuple, no dictionary).
 void AddTunedKernel(pybind11::module_& module);
 
+class KernelCaller;
+/// What a TunedKernel of Python's calls; null if the object is none.
+KernelCaller* FindCaller(pybind11::handle object);
+
 /// The bundle that Python names: a text as Bundle::Load takes it, a path (os.PathLike) as a folder, never as a name.
 /// Throws.
 Bundle LoadBundle(const pybind11::object& folder_or_name);

@@ -9,7 +9,7 @@ import importlib
 from typing import Any
 
 _SEARCH = ("Hints", "SearchSpace", "Success", "Failure", "TuningResult", "exhaustive_search")
-_NATIVE = ("Bundle", "TunedKernel", "disable_autotune", "Error", "CancelledError", "InvalidArgumentError",
+_NATIVE = ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "Error", "CancelledError", "InvalidArgumentError",
            "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError", "FailedPreconditionError",
            "UnimplementedError", "InternalError", "UnavailableError")
 __all__ = ["Choice", "doctor", "load", "records", *_SEARCH, *_NATIVE]

@@ -125,6 +125,8 @@ class Declaration:
     hint_axes: axes that are compiler hints (occupancy, num_ctas, num_worker_warps); Triton: num_warps, num_stages, num_ctas,
         maxnreg. None is a hint that is not set. A kernel under @triton.autotune needs no axes: its configs are taken, the
         first is the baseline.
+    option_axes: axes that are options of the variants' compilers (maxrregcount, opt-level, ftz), always in all combinations
+        unless the configs name them. One that may change results needs a tolerance (docs/bundles.md).
     constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
         other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
         are left out (None), and options that are the same for all configs.
@@ -148,6 +150,7 @@ class Declaration:
     grid: Dict[str, Any]
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[Optional[int]]] = dataclasses.field(default_factory=dict)
+    option_axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     configs: Optional[Iterable[Any]] = None
     baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
@@ -205,7 +208,8 @@ class Declaration:
         self.stand_in = plain(self.stand_in)
         if self.configs is not None:
             self.configs = config_list.plain(self.configs)
-            self.axes = self.axes or config_list.axes_of(self.configs, hints=False)
+            named = {n: v for n, v in config_list.axes_of(self.configs, hints=False).items() if n not in self.option_axes}
+            self.axes = self.axes or named
             self.hint_axes = {**config_list.axes_of(self.configs, hints=True), **self.hint_axes}
         self.hint_axes = {n: [config_list.hint_value(n, v) for v in values] for n, values in self.hint_axes.items()}
 
@@ -234,9 +238,9 @@ class Declaration:
         return [{n: v for n, v in c.items() if n != "backend"} for c in configs if c["backend"] == backend]
 
     def all_configs(self, backend: Optional[str] = None) -> List[Dict[str, Any]]:
-        """All configs: those listed, or all structural ones, with every combination of the hint axes that they do not name."""
+        """All configs: those listed, or all structural ones, with every combination of the hint and option axes that they do not name."""
         coupled = self.configs[0] if self.configs else {}
-        free = {n: v for n, v in self.hint_axes.items() if n not in coupled}
+        free = {n: v for n, v in {**self.hint_axes, **self.option_axes}.items() if n not in coupled}
         hints = [dict(zip(free, values)) for values in itertools.product(*free.values())]
         return [{**config, **hint} for config in self._listed(backend) for hint in hints]
 
@@ -299,6 +303,7 @@ class Declaration:
     def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
         axes = [{"name": n, "values": list(v)} for n, v in self.axes.items()]
         axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items()]
+        axes += [{"name": n, "kind": "option", "values": list(v)} for n, v in self.option_axes.items()]
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
             result["key"] = self.key

@@ -63,7 +63,7 @@ def _check_dtypes(declaration: Any) -> None:
 
 def check_axes(declaration: Any) -> None:
     """Raises DeclarationError for axes that are no lists of values, and for configs that are not made of them."""
-    axes = {**declaration.axes, **declaration.hint_axes}
+    axes = {**declaration.axes, **declaration.hint_axes, **declaration.option_axes}
     for name, values in axes.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise DeclarationError(f"axis '{name}' has {values!r}; a list of values is expected, and a constant is no axis: "
@@ -71,7 +71,9 @@ def check_axes(declaration: Any) -> None:
         if any(v is None for v in values):
             raise DeclarationError(f"axis '{name}' has the value None; only a hint can be not set")
     if declaration.configs is not None:
-        config_list.check_complete(declaration.configs, axes if _has_hints(declaration) else declaration.axes)
+        named = [n for n in declaration.option_axes if n in declaration.configs[0]]
+        hints = declaration.hint_axes if _has_hints(declaration) else {}
+        config_list.check_complete(declaration.configs, {**declaration.axes, **hints, **{n: axes[n] for n in named}})
     for config in declaration.single_configs():
         for name in axes:
             if name not in config:

@@ -1,0 +1,152 @@
+#include "warmup_all.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "kernel_call.h"
+#include "python_status.h"
+#include "tuned_kernel_type.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+TunedKernel::Shape::Value ReadValue(const std::string& name, py::handle given) {
+  if (py::isinstance<py::str>(given)) {
+    std::optional<DType> dtype = DTypeNamed(given.cast<std::string>());
+    if (!dtype) throw py::value_error("'" + name + "': unknown dtype '" + given.cast<std::string>() + "'");
+    return *dtype;
+  }
+  if (py::isinstance<py::bool_>(given)) return given.cast<bool>();
+  if (PyIndex_Check(given.ptr()) != 0) return given.cast<std::int64_t>();  // numpy's integers too.
+  return given.cast<double>();
+}
+
+TunedKernel::Shape ReadShape(const KernelDefinition& definition, py::handle given) {
+  TunedKernel::Shape shape;
+  if (py::isinstance<py::dict>(given)) {
+    for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(given)) {
+      auto name = key.cast<std::string>();
+      shape.values.emplace_back(name, ReadValue(name, value));
+    }
+    return shape;
+  }
+  auto in_order = given.cast<py::sequence>();
+  if (in_order.size() != definition.dims().size()) throw py::value_error("a shape has one value per dim");
+  for (const std::string& dim : definition.dims()) {
+    shape.values.emplace_back(dim, in_order[shape.values.size()].cast<std::int64_t>());
+  }
+  return shape;
+}
+
+const char* StateText(WarmedKey::State state) {
+  switch (state) {
+    case WarmedKey::State::kResident:
+      return "resident";
+    case WarmedKey::State::kFromStore:
+      return "from_store";
+    case WarmedKey::State::kTuned:
+      return "tuned";
+    case WarmedKey::State::kStandIn:
+      return "stand_in";
+    case WarmedKey::State::kFailed:
+      return "failed";
+    case WarmedKey::State::kNotReached:
+      break;
+  }
+  return "not_reached";
+}
+
+py::dict DictOf(const WarmedKey& key, const std::vector<py::object>& kernels) {
+  py::dict dict;
+  dict["kernel"] = kernels[key.kernel];
+  dict["key"] = key.key;
+  dict["shapes"] = key.shapes;
+  dict["state"] = StateText(key.state);
+  dict["complete"] = key.is_complete;
+  dict["error"] = key.status.ok() ? py::object(py::none()) : py::object(py::str(key.status.message()));
+  return dict;
+}
+
+/// Seconds as a deadline; none for None. Throws.
+std::optional<int> DeadlineMs(const std::optional<double>& seconds) {
+  if (!seconds) return std::nullopt;
+  if (!(*seconds >= 0)) throw py::value_error("a deadline is a number of seconds from 0 on, or None");
+  return static_cast<int>(std::min(std::ceil(*seconds * 1e3), double{std::numeric_limits<int>::max()}));
+}
+
+py::list WarmupAllOf(const py::object& given, const std::optional<double>& deadline, const py::object& stream,
+                     const py::object& on_progress) {
+  std::vector<py::object> kernels;
+  std::vector<KernelCaller*> callers;
+  std::vector<KernelShapes> list;
+  py::object pairs = py::hasattr(given, "items") ? given.attr("items")() : given;
+  for (py::handle pair : py::reinterpret_borrow<py::iterable>(pairs)) {
+    auto [kernel, shapes] = pair.cast<std::pair<py::object, py::object>>();
+    KernelCaller* caller = FindCaller(kernel);
+    if (caller == nullptr) throw py::type_error("warmup_all takes pairs (TunedKernel, shapes)");
+    list.push_back({&caller->kernel(), ReadShapes(caller->kernel().definition(), shapes, py::none())});
+    kernels.push_back(std::move(kernel));
+    callers.push_back(caller);
+  }
+  if (list.empty()) return py::list();
+  WarmupAllOptions options;
+  options.deadline_ms = DeadlineMs(deadline);
+  if (!on_progress.is_none()) {
+    options.on_progress = [&](const WarmupProgress& progress) {
+      py::gil_scoped_acquire gil;
+      if (PyErr_Occurred() != nullptr) return;  // A signal's handler raised: that ends the warm-up.
+      on_progress(DictOf(progress.key, kernels), progress.done, progress.total, progress.seconds_left);
+    };
+  }
+  CUstream where = StreamOf(stream);
+  Result<std::vector<WarmedKey>> warmed = std::vector<WarmedKey>();
+  {
+    py::gil_scoped_release release;
+    warmed = KernelCaller::WarmupAll(callers, where, list, options);
+  }
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  py::list all;
+  for (const WarmedKey& key : ValueOrThrow(std::move(warmed))) all.append(DictOf(key, kernels));
+  return all;
+}
+
+}  // namespace
+
+std::vector<TunedKernel::Shape> ReadShapes(const KernelDefinition& definition, py::handle shapes, py::handle dtypes) {
+  std::vector<TunedKernel::Shape> list;
+  for (py::handle each : py::reinterpret_borrow<py::iterable>(shapes)) {
+    list.push_back(ReadShape(definition, each));
+    if (dtypes.is_none()) continue;
+    for (const auto& [name, text] : dtypes.cast<std::map<std::string, std::string>>()) {
+      auto is_it = [&, &tensor = name](const auto& value) { return value.first == tensor; };
+      TunedKernel::Shape::Values& values = list.back().values;
+      if (std::any_of(values.begin(), values.end(), is_it)) continue;  // The shape says it itself.
+      values.emplace_back(name, ReadValue(name, py::str(text)));
+    }
+  }
+  return list;
+}
+
+void AddWarmupAll(py::module_& module) {
+  module.def(
+      "warmup_all", WarmupAllOf, py::arg("kernels"), py::arg("deadline") = py::none(), py::arg("stream") = py::none(),
+      py::arg("on_progress") = py::none(),
+      "Warms up many kernels in one call: `kernels` are pairs (kernel, shapes), or a dict of them, on one "
+      "device. What is stored is loaded, the rest tuned in order; compiles overlap. `deadline`: seconds for all, "
+      "or None. Returns for each key a dict: kernel, key, shapes (places in the kernel's list), state ('tuned', "
+      "'from_store', 'resident', 'stand_in', 'failed', 'not_reached'), complete, error (a text or None). "
+      "`on_progress(key, done, total, seconds_left)` is called after each. What fails stops nothing else.");
+}
+
+}  // namespace tuneonce::python

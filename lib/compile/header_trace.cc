@@ -1,0 +1,71 @@
+#include "compile/header_trace.h"
+
+#include <string_view>
+#include <utility>
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+constexpr std::string_view kEvent = "Processing Header File";
+constexpr std::string_view kBuiltIn = "__nv_nvrtc_builtin_header.h";
+
+/// The JSON string whose opening quote is at `*at`; moves behind its closing one. Nothing for one that does not end, or
+/// with an escape that no path needs.
+std::optional<std::string> ReadString(std::string_view text, std::size_t* at) {
+  std::string value;
+  for (std::size_t i = *at + 1; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"') {
+      *at = i + 1;
+      return value;
+    }
+    if (c == '\\') {
+      c = ++i < text.size() ? text[i] : '\0';
+      if (c != '"' && c != '\\' && c != '/') return std::nullopt;
+    }
+    value += c;
+  }
+  return std::nullopt;
+}
+
+/// The value of the string member `key` of the object that is `event`'s text; nothing if there is none.
+std::optional<std::string> Member(std::string_view event, std::string_view key) {
+  std::optional<std::string> last;  // String before the one that is read.
+  for (std::size_t at = event.find('"'); at != std::string_view::npos; at = event.find('"', at)) {
+    std::size_t before = at;
+    std::optional<std::string> text = ReadString(event, &at);
+    if (!text) return std::nullopt;
+    std::size_t colon = event.find_last_not_of(" \t\r\n", before - 1);
+    if (last == key && before > 0 && event[colon] == ':') return text;
+    last = std::move(text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> HeadersInTrace(const std::string& trace) {
+  if (trace.find("\"traceEvents\"") == std::string::npos) return std::nullopt;
+  std::vector<std::string> headers;
+  bool has_built_in = false;
+  const std::string name = "\"" + std::string(kEvent) + "\"";
+  for (std::size_t at = trace.find(name); at != std::string::npos; at = trace.find(name, at + 1)) {
+    // An event is {"args": {"detail": PATH}, ..., "name": EVENT, ...}: of one level, and "args" comes first.
+    std::size_t begin = trace.rfind("{\"args\"", at);
+    if (begin == std::string::npos) return std::nullopt;
+    std::string_view event = std::string_view(trace).substr(begin, at + name.size() - begin);
+    std::optional<std::string> detail = Member(event, "detail");
+    if (!detail || Member(event, "name") != kEvent) return std::nullopt;
+    if (*detail == kBuiltIn) {
+      has_built_in = true;
+    } else {
+      headers.push_back(*std::move(detail));
+    }
+  }
+  if (!has_built_in) return std::nullopt;
+  return headers;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

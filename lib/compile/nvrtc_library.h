@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_LIB_COMPILE_NVRTC_LIBRARY_H_
+#define TUNEONCE_LIB_COMPILE_NVRTC_LIBRARY_H_
+
+#include <cstddef>
+#include <string>
+
+#include "base/environment.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// NVRTC's functions, as its documentation declares them (nvrtc.h is not part of what a minimal build needs).
+struct NvrtcLibrary {
+  using Program = struct _nvrtcProgram*;  // NOLINT: NVRTC's name.
+
+  std::string path;    ///< As it was asked for.
+  std::string folder;  ///< In which the file lies, without links.
+  int (*Version)(int* major, int* minor);
+  const char* (*GetErrorString)(int result);
+  int (*CreateProgram)(Program*, const char* source, const char* name, int num_headers, const char* const* headers,
+                       const char* const* names);
+  int (*DestroyProgram)(Program*);
+  int (*AddNameExpression)(Program, const char* expression);
+  int (*GetLoweredName)(Program, const char* expression, const char** name);
+  int (*CompileProgram)(Program, int num_options, const char* const* options);
+  int (*GetProgramLogSize)(Program, std::size_t*);
+  int (*GetProgramLog)(Program, char*);
+  int (*GetCUBINSize)(Program, std::size_t*);
+  int (*GetCUBIN)(Program, char*);
+
+  static constexpr int kInvalidOption = 5;     ///< NVRTC_ERROR_INVALID_OPTION.
+  static constexpr int kCompilation = 6;       ///< NVRTC_ERROR_COMPILATION: its log says why.
+  static constexpr int kTraceNotWritten = 17;  ///< NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED.
+
+  /// `Environment::nvrtc`, else libnvrtc.so.13 and .12 from `Environment::cuda_home`/lib64, from where the loader
+  /// looks, and from /usr/local/cuda/lib64. Loaded once for the whole process, for ever. Errors: Unavailable.
+  static Result<const NvrtcLibrary*> Load(const Environment& environment);
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_COMPILE_NVRTC_LIBRARY_H_

@@ -1,0 +1,107 @@
+#include "definition/compiler_option.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using Type = CompilerOption::Type;
+
+/// An opt-level decides whether sums of products are contracted, too. The host's compiler is told -ffp-contract=off
+/// before all else (HostToolchain), so that its opt-level is no such one; one word for all of them is.
+constexpr CompilerOption kOptions[] = {
+    {"maxrregcount", Type::kNumber, false, "--maxrregcount=", "--maxrregcount=", "", ""},
+    {"ftz", Type::kTruth, true, "--ftz=", "", "", ""},
+    {"prec-div", Type::kTruth, true, "--prec-div=", "", "", ""},
+    {"prec-sqrt", Type::kTruth, true, "--prec-sqrt=", "", "", ""},
+    {"fmad", Type::kTruth, true, "--fmad=", "--fmad=", "", "-ffp-contract="},
+    {"use_fast_math", Type::kTruth, true, "--use_fast_math", "", "", "-ffast-math"},
+    {"extra-device-vectorization", Type::kTruth, false, "--extra-device-vectorization", "", "", ""},
+    {"allow-expensive-optimizations", Type::kTruth, false, "", "--allow-expensive-optimizations=", "", ""},
+    {"opt-level", Type::kNumber, true, "", "--opt-level=", "--opt-level=", "-O"},
+    {"def-load-cache", Type::kWord, false, "--ptxas-options=--def-load-cache=", "--def-load-cache=", "", ""},
+    {"def-store-cache", Type::kWord, false, "--ptxas-options=--def-store-cache=", "--def-store-cache=", "", ""},
+    {"unroll-loops", Type::kTruth, false, "", "", "", "-funroll-loops"},
+};
+
+std::string_view SpelledFor(SourceKind kind, const CompilerOption& option) {
+  switch (kind) {
+    case SourceKind::kCudaCpp:
+      return option.cuda_cpp;
+    case SourceKind::kPtx:
+      return option.ptx;
+    case SourceKind::kTileIr:
+      return option.tile_ir;
+    case SourceKind::kHostCpp:
+      return option.host_cpp;
+    case SourceKind::kCubin:
+      break;
+  }
+  return "";
+}
+
+/// The option with its value, or "" where it is not set: --ftz=true, -ffp-contract=fast, --use_fast_math.
+std::string Spell(std::string_view spelled, const AxisValue& value) {
+  const bool* truth = std::get_if<bool>(&value);
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number != nullptr && *number == 0 && spelled != "-O" && spelled != "--opt-level=") return "";
+  if (truth == nullptr) return absl::StrCat(std::string(spelled), AxisValueString(value));
+  if (spelled == "-ffp-contract=") return absl::StrCat(std::string(spelled), *truth ? "fast" : "off");
+  if (spelled.back() == '=') return absl::StrCat(std::string(spelled), *truth ? "true" : "false");
+  return *truth ? std::string(spelled) : "";
+}
+
+}  // namespace
+
+Result<const CompilerOption*> FindCompilerOption(std::string_view name) {
+  auto found = std::find_if(std::begin(kOptions), std::end(kOptions),
+                            [&](const CompilerOption& option) { return option.name == name; });
+  if (found != std::end(kOptions)) return &*found;
+  return InvalidArgumentError(absl::StrCat(
+      "the compiler option '", std::string(name), "' is none that can be an axis; those are: ",
+      absl::StrJoin(kOptions, ", ", [](std::string* out, const CompilerOption& option) { out->append(option.name); })));
+}
+
+Status CheckOptionValue(const CompilerOption& option, const AxisValue& value) {
+  const char* takes = "false and true";
+  bool fits = std::holds_alternative<bool>(value);
+  if (option.type == Type::kNumber) {
+    takes = "whole numbers from 0 to 65535";
+    const auto* number = std::get_if<std::int64_t>(&value);
+    fits = number != nullptr && *number >= 0 && *number <= 65535;
+  } else if (option.type == Type::kWord) {
+    takes = "words of letters";
+    const auto* word = std::get_if<std::string>(&value);
+    fits = word != nullptr && !word->empty() && std::all_of(word->begin(), word->end(), absl::ascii_isalpha);
+  }
+  if (fits) return Status();
+  return InvalidArgumentError(absl::StrCat("the compiler option '", std::string(option.name), "' takes ", takes,
+                                           ", and not ", AxisValueString(value)));
+}
+
+bool TakesOption(SourceKind kind, const CompilerOption& option) { return !SpelledFor(kind, option).empty(); }
+
+void AddAxisOptions(const Config& config, KernelSource* source) {
+  for (std::size_t i = 0; i < config.values().size(); ++i) {
+    if (config.Kind(i) != AxisKind::kOption) continue;
+    Result<const CompilerOption*> option = FindCompilerOption(config.AxisName(i));
+    if (!option.ok() || !TakesOption(source->kind, **option)) continue;
+    std::string_view spelled = SpelledFor(source->kind, **option);
+    auto is_it = [&](const std::string& given) { return std::string_view(given).substr(0, spelled.size()) == spelled; };
+    if (std::any_of(source->options.begin(), source->options.end(), is_it)) {
+      source->NoteMistake(absl::StrCat("the option '", std::string(spelled),
+                                       "' is among the source's options, and an axis: give it once"));
+    }
+    std::string text = Spell(spelled, config.values()[i]);
+    if (!text.empty()) source->options.push_back(std::move(text));
+  }
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,92 @@
+// What stands in for a choice, and what a key compiles: the parts of Chooser that measure nothing.
+#include <utility>
+
+#include "base/callback.h"
+#include "base/environment.h"
+#include "runtime/chooser.h"
+#include "search/candidate.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+Result<Config> Chooser::StandInConfig(const Residency::DeviceState& device, const BoundCall& call) {
+  const SearchSpace& space = to_.definition->space();
+  // Also says what is wrong with the space, if anything is.
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(device));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Fitting(*whole, device.target, call.problem));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+  if (baseline) return *baseline;
+  Config config = space.stand_in() ? *space.stand_in() : configs.front();
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));  // The stand-in's.
+  return config;
+}
+
+Result<std::vector<CompileJob>> Chooser::CompileJobs(TuningCall& at_hand, TuningCall& at_bound) {
+  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, to_.residency.CurrentDevice());
+  at_hand.SetTarget(device->target);
+  at_bound.SetTarget(device->target);
+  const bool enable_tile = to_.policy.search.runtime->environment().enable_tile;
+  std::vector<CompileJob> jobs;
+  auto add = [&](const Config& config, const BoundCall& call) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(to_.definition, config, call, enable_tile));
+    if (!planned.needs_compiling()) return Status();
+    jobs.push_back(CompileJobOf(planned));
+    jobs.back().cache = to_.policy.search.compile.cache;
+    return Status();
+  };
+  TUNEONCE_ASSIGN_OR_RETURN(Config stand_in, StandInConfig(*device, at_hand.call()));
+  TUNEONCE_RETURN_IF_ERROR(add(stand_in, at_hand.call()));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<Config>* whole, to_.residency.ConfigsOn(*device));
+  const Problem& problem = at_bound.call().problem;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
+                            to_.definition->space().Fitting(*whole, device->target, problem));
+  for (const Config& config : configs) TUNEONCE_RETURN_IF_ERROR(add(config, at_bound.call()));
+  return jobs;
+}
+
+Result<const HitTable::Entry*> Chooser::LoadStandIn(const BoundCall& bound, const ResidentKey& key,
+                                                    const TuneLimits* limits) {
+  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, to_.residency.CurrentDevice());
+  BoundCall call = bound;
+  call.problem.target = device->target;
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, StandInConfig(*device, call));
+  std::shared_ptr<const LoadedKernel> loaded = LoadStoredStandIn(*device, config, call);
+  if (loaded == nullptr) {
+    bool is_over = limits != nullptr && IsInterrupted(limits->is_over);
+    TUNEONCE_ASSIGN_OR_RETURN(loaded,
+                              loader_.Compile(config, call, "", may_compile() && !is_over, InterruptOf(limits)));
+  }
+  return to_.residency.Publish(*device, key, call, config, std::move(loaded));
+}
+
+std::shared_ptr<const LoadedKernel> Chooser::LoadStoredStandIn(const Residency::DeviceState& device,
+                                                               const Config& config, const BoundCall& call) {
+  // Another kernel's code is not this one's; and without artifacts nothing is to be had.
+  if (!to_.policy.shared_choice.empty() || to_.policy.store->artifacts() == nullptr) return nullptr;
+  Result<KeyInStore> in_store = Identify(device, call);
+  if (!in_store.ok()) return nullptr;
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store->key);
+  auto code_in = [&](const TuningRecord& record) -> std::shared_ptr<const LoadedKernel> {
+    if (record.baseline && config.IsSame(record.baseline->config)) {
+      return loader_.LoadStored(record.baseline->artifact, record.baseline->variant, config, call);
+    }
+    return config.IsSame(record.config) ? loader_.LoadStored(record.artifact, record.variant, config, call) : nullptr;
+  };
+  // What another driver's search compiled is this kernel's code all the same; what another device's did need not run.
+  if (lookup.ok() && lookup->record && lookup->match <= RecordMatch::kOtherDriver) {
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(*lookup->record)) return loaded;
+  }
+  if (may_compile()) return nullptr;
+  Result<std::vector<TuningRecord>> records = to_.policy.store->List();
+  if (!records.ok()) return nullptr;
+  for (TuningRecord& record : *records) {
+    record.key.key_words = in_store->key.key_words;  // The fingerprint is of the sources.
+    if (MatchKeys(record.key, in_store->key) > RecordMatch::kOtherDriver) continue;
+    if (std::shared_ptr<const LoadedKernel> loaded = code_in(record)) return loaded;
+  }
+  return nullptr;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,35 @@
+#include "runtime/compile_ahead.h"
+
+#include <iterator>
+#include <utility>
+
+namespace tuneonce {
+inline namespace v0 {
+
+void CompileAhead::Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs) {
+  if (jobs.empty()) return;
+  Jobs& of_runtime = jobs_[runtime];
+  of_runtime.stand_ins.push_back(std::move(jobs.front()));
+  std::move(std::next(jobs.begin()), jobs.end(), std::back_inserter(of_runtime.candidates));
+}
+
+void CompileAhead::Start(const Target& target, const CompileOptions& options) {
+  for (auto& [runtime, of_runtime] : jobs_) {
+    std::vector<CompileJob> all = std::move(of_runtime.stand_ins);
+    std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
+    CompileOptions of_pool = options;
+    of_pool.cache = &runtime->artifacts();  // Each job names its own.
+    pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
+                        CompilePool::Order::kAsGiven);
+  }
+}
+
+void CompileAhead::Wait() {
+  for (CompilePool& pool : pools_) {
+    while (pool.Next()) {
+    }
+  }
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,211 @@
+#include "runtime/kept_inputs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "cuda/cuda_status.h"
+#include "cuda/event.h"
+#include "cuda/relaxed_driver.h"
+#include "tuneonce/context.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Of a tensor of 8-byte integers so many are looked at: a table of pointers begins with one.
+constexpr std::size_t kMostLookedAt = 4096;
+
+/// No index into a tensor is so large as a rule, and no address of a device so small or larger.
+bool MayBeAddress(std::uint64_t word) { return word >= (std::uint64_t{1} << 32) && word < (std::uint64_t{1} << 57); }
+
+/// Cheaper than one for timing, and all that ordering takes.
+Result<Event> OrderingEvent(const DriverApi& api) { return Event::Create(api, Event::Timing::kDisabled); }
+
+/// What is put into `later` from now on waits for what `earlier` holds.
+Status Order(StreamView earlier, StreamView later, const Event& event) {
+  TUNEONCE_RETURN_IF_ERROR(event.Record(earlier.get()));
+  return later.Wait(event);
+}
+
+Status OrderByNewEvent(StreamView earlier, StreamView later) {
+  TUNEONCE_ASSIGN_OR_RETURN(Event event, OrderingEvent(earlier.api()));
+  return Order(earlier, later, event);
+}
+
+Result<unsigned long long> CurrentContextId(const DriverApi& api) {
+  RelaxedDriver driver(api);
+  unsigned long long id = 0;
+  TUNEONCE_CUDA_RETURN_IF_ERROR(api, driver, CtxGetId(nullptr, &id));
+  return id;
+}
+
+/// Handles of a context that is gone: the driver must not see them again.
+template <typename Handle>
+void Abandon(Handle handle) {
+  static auto* const mutex = new Mutex;
+  static auto* const abandoned = new std::vector<Handle>;
+  MutexLock lock(*mutex);
+  abandoned->push_back(std::move(handle));
+}
+
+}  // namespace
+
+struct KeptInputs::Place {
+  Place(ContextView its_context, unsigned long long its_id, Stream its_stream)
+      : context(its_context), id(its_id), stream(std::move(its_stream)) {}
+  ~Place() {
+    WithContext([&](bool is_alive) {
+      if (!is_alive) Abandon(*std::move(stream));
+      stream.reset();
+    });
+  }
+
+  /// Runs `act` with the context current, if it is alive still, and tells it.
+  template <typename Act>
+  void WithContext(const Act& act) const {
+    ScopedContext current(context);
+    Result<unsigned long long> current_id = current.status().ok() ? CurrentContextId(context.api()) : current.status();
+    act(current_id.ok() && *current_id == id);  // Another context may have got the address of one that is gone.
+  }
+
+  const ContextView context;
+  const unsigned long long id;
+  std::optional<Stream> stream;  // Always there until the end.
+  std::atomic<std::size_t> used{0};
+};
+
+KeptInputs::KeptInputs(std::shared_ptr<Place> place, std::size_t bytes) : place_(std::move(place)), bytes_(bytes) {}
+
+KeptInputs::~KeptInputs() {
+  place_->WithContext([&](bool is_alive) {
+    if (!is_alive) Abandon(std::move(buffers_));
+    buffers_.clear();
+  });
+  place_->used -= bytes_;
+}
+
+CUdeviceptr KeptInputs::CopyOf(std::size_t range) const {
+  return ranges_[range].is_read ? buffers_[range].get() + ranges_[range].skipped() : 0;
+}
+
+Result<bool> KeptInputs::MayHoldAddresses(StreamView stream) const {
+  for (std::size_t i = 0; i < ranges_.size(); ++i) {
+    if (!ranges_[i].is_read) continue;
+    for (std::size_t parameter : ranges_[i].parameters) {
+      const TensorView& tensor = views_[parameter];
+      if (tensor.dtype != DType::kInt64 && tensor.dtype != DType::kUInt64) continue;
+      std::size_t bytes = std::min(tensor.bytes, kMostLookedAt * sizeof(std::uint64_t));
+      CUdeviceptr copy = CopyOf(i) + (reinterpret_cast<CUdeviceptr>(tensor.data) - ranges_[i].begin);
+      TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> host, ReadDeviceMemory(stream, copy, bytes));
+      for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes; at += sizeof(std::uint64_t)) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, host.data() + at, sizeof(word));
+        if (MayBeAddress(word)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+Status KeptInputs::BeginUse(StreamView stream) const {
+  TUNEONCE_ASSIGN_OR_RETURN(unsigned long long id, CurrentContextId(stream.api()));
+  if (id != place_->id) return FailedPreconditionError("the launch's inputs were kept in another context");
+  TUNEONCE_RETURN_IF_ERROR(OrderByNewEvent(place_->stream->view(), stream));
+  TUNEONCE_ASSIGN_OR_RETURN(bool may_hold_addresses, MayHoldAddresses(stream));
+  return may_hold_addresses ? FailedPreconditionError("an input may hold addresses of what was not kept") : Status();
+}
+
+Status KeptInputs::EndUse(StreamView stream) const { return OrderByNewEvent(stream, place_->stream->view()); }
+
+namespace {
+
+/// Errors: InvalidArgument for memory of unknown size.
+Result<std::vector<KeptInputs::Range>> RangesOf(const KernelDefinition& definition, const BoundCall& call) {
+  using Range = KeptInputs::Range;
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
+    if (tensor == nullptr) continue;
+    if (parameter.dims.empty()) return InvalidArgumentError("'" + parameter.name + "' is raw memory");
+    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
+    ranges.push_back(Range{begin, begin + tensor->bytes, parameter.access != Access::kOut, {i}});
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  std::vector<Range> merged;
+  for (Range& range : ranges) {
+    if (merged.empty() || range.begin >= merged.back().end) {
+      merged.push_back(std::move(range));
+      continue;
+    }
+    merged.back().end = std::max(merged.back().end, range.end);
+    merged.back().is_read |= range.is_read;
+    merged.back().parameters.push_back(range.parameters.front());
+  }
+  return merged;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<KeptInputs::Place>> InputKeeper::PlaceHere(const DriverApi& api) {
+  TUNEONCE_ASSIGN_OR_RETURN(ContextView context, ContextView::Current(api));
+  TUNEONCE_ASSIGN_OR_RETURN(unsigned long long id, CurrentContextId(api));
+  MutexLock lock(mutex_);
+  std::shared_ptr<KeptInputs::Place>& place = places_[id];
+  if (place == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api));
+    place = std::make_shared<KeptInputs::Place>(context, id, std::move(stream));
+  }
+  return place;
+}
+
+Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, const BoundCall& call) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<KeptInputs::Range> ranges, RangesOf(definition_, call));
+  std::size_t bytes = 0;
+  for (const KeptInputs::Range& range : ranges) bytes += range.is_read ? range.skipped() + range.bytes() : 0;
+  if (bytes > budget_bytes_) return ResourceExhaustedError(absl::StrCat(bytes, " bytes are more than may be kept"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<KeptInputs::Place> place, PlaceHere(stream.api()));
+  std::size_t before = place->used.fetch_add(bytes);
+  auto kept = std::make_shared<KeptInputs>(place, bytes);  // Gives `bytes` back, whatever happens.
+  if (before + bytes > budget_bytes_) {
+    return ResourceExhaustedError(absl::StrCat(bytes, " bytes more than the ", before, " kept already are too many"));
+  }
+  const StreamView ours = place->stream->view();
+  for (const KeptInputs::Range& range : ranges) {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer,
+                              DeviceBuffer::Allocate(ours, range.is_read ? range.skipped() + range.bytes() : 0));
+    kept->buffers_.push_back(std::move(buffer));
+  }
+  kept->views_.resize(definition_.parameters().size());
+  for (std::size_t i = 0; i < kept->views_.size(); ++i) {
+    if (const TensorView* tensor = call.FindTensor(definition_.parameters(), i)) kept->views_[i] = *tensor;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Event ready, OrderingEvent(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(Event copied, OrderingEvent(stream.api()));
+  TUNEONCE_RETURN_IF_ERROR(Order(stream, ours, ready));
+  Status status;
+  for (std::size_t i = 0; i < ranges.size() && status.ok(); ++i) {
+    const KeptInputs::Range& range = ranges[i];
+    if (range.is_read) status = kept->buffers_[i].CopyFromDevice(range.begin, range.bytes(), range.skipped());
+  }
+  // Also where one failed: those before it may still read.
+  Status ordered = Order(ours, stream, copied);
+  TUNEONCE_RETURN_IF_ERROR(status);
+  TUNEONCE_RETURN_IF_ERROR(ordered);
+  kept->ranges_ = std::move(ranges);
+  return std::shared_ptr<const KeptInputs>(std::move(kept));
+}
+
+std::int64_t InputKeeper::bytes() const {
+  MutexLock lock(mutex_);
+  std::size_t sum = 0;
+  for (const auto& [id, place] : places_) sum += place == nullptr ? 0 : place->used.load();
+  return static_cast<std::int64_t>(sum);
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,116 @@
+// MissPolicy's safe points: keys that wait for one, what they are tuned on then, and what is dropped.
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "runtime/context_status.h"
+#include "runtime/miss_policy.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+std::shared_ptr<const KeptInputs> MissPolicy::KeepInputs(CUstream stream, const BoundCall& call,
+                                                         const ResidentKey& key) {
+  if (!may_search() || waiting_.Has(key)) return nullptr;
+  Result<std::shared_ptr<const KeptInputs>> kept = keeper_.Keep(StreamView(to_.api, stream), call);
+  if (kept.ok()) return *std::move(kept);
+  ++to_.counters.inputs_not_kept;
+  return nullptr;
+}
+
+void MissPolicy::Wait(const BoundCall& call, const ResidentKey& key, std::shared_ptr<const KeptInputs> inputs) {
+  WaitingKeys::Waiting waiting{key, {call.problem.dims, {}, {}}, to_.announcer.KeyText(call), std::move(inputs)};
+  const std::vector<Parameter>& parameters = to_.definition->parameters();
+  waiting.shape.scalars.resize(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind == ParameterKind::kTensor) waiting.shape.dtypes.push_back(call.problem.dtypes[i]);
+    if (parameters[i].kind != ParameterKind::kScalar) continue;
+    std::memcpy(&waiting.shape.scalars[i].emplace(0), call.problem.values[i], DTypeBytes(parameters[i].dtype));
+  }
+  if (waiting_.Add(std::move(waiting))) MakeStandInKnown(call, key);
+}
+
+void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key) {
+  BoundCall call = bound;
+  ResidentKey stand_in_key;
+  Result<const HitTable::Entry*> stand_in = to_.residency.FindStandIn(call, &stand_in_key);
+  if (stand_in.ok() && *stand_in != nullptr) to_.residency.PublishProvisional(key, **stand_in);
+  if (!sealed_) return;
+  // Seal came since this launch looked, and may have been done before the key was there.
+  waiting_.Remove(key);
+  to_.residency.DropProvisional(key);
+}
+
+Status MissPolicy::LetWait(const BoundCall& call) {
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.KeyOf(call, ResidentKey::kTuned, &key));
+  bool may_wait = to_.policy.mode == AutotunePolicy::Mode::kTuneInBackground ||
+                  to_.policy.mode == AutotunePolicy::Mode::kStoredOnly;
+  if (may_wait && !sealed_ && !to_.residency.HasChoice(key)) Wait(call, key, nullptr);
+  return Status();
+}
+
+void MissPolicy::DropOldest() {
+  // What was dropped waits no more: its next launch is a miss, and keeps its own inputs.
+  for (const ResidentKey& dropped : to_.residency.Evict(to_.policy.max_resident_keys)) waiting_.Remove(dropped);
+}
+
+Result<TuningCall> MissPolicy::CallOf(CUstream stream, const WaitingKeys::Waiting& waiting) {
+  const StreamView where(to_.api, stream);
+  if (waiting.inputs != nullptr) {
+    Result<TuningCall> on_kept = TuningCall::OnKept(*to_.definition, to_.binder, waiting.shape, waiting.inputs, where);
+    if (on_kept.ok() || on_kept.status().sticky()) return on_kept;
+    waiting_.ReleaseInputs(waiting.key);
+  }
+  WarmupInputs::Use use = may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  return TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, where, use);
+}
+
+Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting) {
+  Result<TuningCall> call = CallOf(stream, waiting);
+  if (!call.ok()) {  // What the definition does not declare, or memory.
+    NoteFailure(FlightOf(waiting.key), waiting.text, {call.status()});
+    return call.status();
+  }
+  bool waited = false;
+  TuneOutcome outcome = MakeResident({stream, *call}, waiting.key, kOfASafePoint, &waited);
+  if (call->inputs() == TunedInputs::kCaller) {
+    TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
+    // What may pass is tried on them again; but what they take may be the memory that was missing.
+    bool may_serve = IsTransient(outcome.status.code()) && outcome.status.code() != StatusCode::kResourceExhausted;
+    if (!may_serve) waiting_.ReleaseInputs(waiting.key);
+  }
+  return outcome.is_elsewhere || outcome.is_not_stored ? Status() : outcome.status;
+}
+
+Status MissPolicy::AtSafePoint(CUstream stream) {
+  Status first_failure;
+  if (waiting_.size() != 0 && !sealed_) {
+    const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
+    TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
+    std::vector<WaitingKeys::Waiting> due =
+        waiting_.Due([&](const TuneOnce::Key& key) { return key.front() == device_word && !failed_.Find(key, now); });
+    for (WaitingKeys::Waiting& waiting : due) {
+      Status chosen = ChooseWaiting(stream, waiting);
+      waiting.inputs.reset();  // The next key's search may need the memory.
+      if (first_failure.ok()) first_failure = chosen;
+      if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
+    }
+  }
+  DropOldest();
+  return first_failure;
+}
+
+Status MissPolicy::CheckSafe(CUstream stream, const char* what, const char* advice) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutsideTrial());
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (!capturing) return Status();
+  return FailedPreconditionError(absl::StrCat("kernel '", to_.definition->name(), "', ", what,
+                                              ": the stream is capturing: ", advice, " before the capture"));
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,269 @@
+#include "runtime/warmup_run.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "runtime/warmup_shape.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+std::chrono::milliseconds ShareOf(std::chrono::steady_clock::duration left, std::size_t keys) {
+  constexpr std::chrono::milliseconds kMost(std::numeric_limits<int>::max());
+  auto share = std::chrono::duration_cast<std::chrono::milliseconds>(left) / static_cast<std::int64_t>(keys);
+  return std::clamp(share, std::chrono::milliseconds(0), kMost);
+}
+
+WarmupRun::WarmupRun(CUstream stream, const WarmupAllOptions& options)
+    : stream_(stream),
+      options_(options),
+      end_(options.deadline_ms ? start_ + std::chrono::milliseconds(std::max(0, *options.deadline_ms))
+                               : Clock::time_point::max()) {}
+
+bool WarmupRun::IsOver() const {
+  bool is_cancelled = options_.cancelled != nullptr && options_.cancelled->load();
+  return is_cancelled || !fatal_.ok() || Clock::now() >= end_;
+}
+
+bool WarmupRun::IsOverFor(const TunedKernel::Impl& impl) const {
+  const SearchOptions& search = impl.policy.search;
+  bool is_cancelled = search.cancelled != nullptr && search.cancelled->load();
+  return is_cancelled || IsOver() || IsInterrupted(search.interrupted);
+}
+
+void WarmupRun::End(Entry& entry, State state, Status status) {
+  if (!fatal_.ok() && status.ok() && state == State::kNotReached) status = fatal_;
+  if (status.sticky() && fatal_.ok()) fatal_ = status;
+  if (state == State::kNotReached && status.ok()) status = DeadlineExceededError("it was not reached");
+  entry.warmed.state = state;
+  entry.warmed.status = std::move(status);
+  entry.is_done = true;
+}
+
+Status WarmupRun::Add(std::size_t place, const KernelShapes& kernel) {
+  if (kernel.kernel == nullptr) return InvalidArgumentError(absl::StrCat("kernel ", place, " of a warm-up is null"));
+  Result<TunedKernel::Impl*> impl = kernel.kernel->Bound();
+  if (!impl.ok() && impl.status().code() == StatusCode::kFailedPrecondition) return impl.status();
+  if (impl.ok()) TUNEONCE_RETURN_IF_ERROR((*impl)->misses.CheckSafe(stream_, "warm-up", "warm up"));
+  for (std::size_t i = 0; i < kernel.shapes.size(); ++i) {
+    if (impl.ok()) {
+      AddShape(place, **impl, i, kernel.shapes[i]);
+      continue;
+    }
+    entries_.emplace_back().warmed.kernel = place;
+    entries_.back().warmed.shapes = {i};
+    End(entries_.back(), State::kFailed, impl.status());
+  }
+  return Status();
+}
+
+Result<TuningCall> WarmupRun::CallWithoutMemory(const Entry& entry, const InputShape& shape) const {
+  TunedKernel::Impl& impl = *entry.impl;
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                            TuningCall::OnFills(*impl.definition, impl.binder, shape, StreamView(impl.api, stream_),
+                                                WarmupInputs::Use::kKey));
+  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, impl.residency.CurrentDevice());
+  call.SetTarget(device->target);
+  return call;
+}
+
+void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t index,
+                         const TunedKernel::Shape& shape) {
+  Entry entry;
+  entry.impl = &impl;
+  entry.warmed.kernel = place;
+  entry.warmed.shapes = {index};
+  bool is_empty = false;
+  ResidentKey key;
+  Status read = impl.Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(InputShape inputs, ReadShape(*impl.definition, shape));
+    TUNEONCE_ASSIGN_OR_RETURN(is_empty, IsEmptyAt(*impl.definition, inputs.dims));
+    if (is_empty) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(entry.call, CallWithoutMemory(entry, inputs));
+    TUNEONCE_RETURN_IF_ERROR(impl.residency.KeyOf(entry.call->call(), ResidentKey::kTuned, &key));
+    entry.warmed.key = impl.announcer.KeyText(entry.call->call());
+    entry.shapes.push_back(std::move(inputs));
+    return Status();
+  });
+  if (!read.ok()) End(entry, State::kFailed, read.WithPrefix("kernel '" + impl.definition->name() + "', warm-up"));
+  if (is_empty) End(entry, State::kResident);
+  if (!entry.is_done) {
+    auto [it, is_new] = by_key_.try_emplace({place, FlightOf(key)}, nullptr);
+    if (!is_new) {  // Its stand-in may be another.
+      it->second->warmed.shapes.push_back(index);
+      it->second->shapes.push_back(std::move(entry.shapes.front()));
+      return;
+    }
+    entries_.push_back(std::move(entry));
+    it->second = &entries_.back();
+    return;
+  }
+  entries_.push_back(std::move(entry));
+}
+
+void WarmupRun::Serve(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.impl;
+  ResidentKey key;
+  if (Status keyed = impl.residency.KeyOf(entry.call->call(), ResidentKey::kTuned, &key); !keyed.ok()) {
+    return End(entry, State::kFailed, std::move(keyed));
+  }
+  if (impl.residency.HasChoice(key)) return End(entry, State::kResident);
+  if (impl.is_baseline_only || impl.misses.is_sealed()) return End(entry, State::kStandIn);
+  TuneOutcome served = impl.misses.WarmChoice({stream_, *entry.call}, MissPolicy::kOfALookUp);
+  if (served.status.ok()) return End(entry, State::kFromStore);
+  if (!served.is_not_stored) return End(entry, State::kFailed, std::move(served.status));
+  if (!impl.misses.may_search()) End(entry, State::kStandIn);
+}
+
+Status WarmupRun::PlanCompiles(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.impl;
+  if (const std::string& shared = impl.policy.shared_choice; !shared.empty()) {
+    std::vector<std::uint64_t> words(impl.binder.num_key_words());
+    impl.binder.KeyWords(entry.call->call(), words.data());
+    // The key that decides for all compiles its candidates; the others one config, when that is known.
+    if (!shared_.try_emplace({shared, std::move(words)}, &entry).second) return Status();
+  }
+  InputShape at_bound = entry.shapes.front();
+  if (impl.policy.tune_at_bucket_bound) at_bound.dims = entry.call->BoundOf(*impl.definition);
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall bound_call, CallWithoutMemory(entry, at_bound));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompileJob> jobs, impl.chooser.CompileJobs(*entry.call, bound_call));
+  ahead_.Add(impl.policy.search.runtime, std::move(jobs));
+  return Status();
+}
+
+void WarmupRun::CompileTheRest() {
+  const TunedKernel::Impl* first = nullptr;
+  const Target* target = nullptr;
+  for (Entry& entry : entries_) {
+    if (entry.is_done || IsOverFor(*entry.impl)) continue;
+    // What is wrong with a plan the search says.
+    Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
+    if (!planned.ok() || first != nullptr) continue;
+    first = entry.impl;
+    target = &entry.call->call().problem.target;
+  }
+  if (first == nullptr || IsOver()) return;
+  CompileOptions options = first->policy.search.compile;
+  options.interrupted = [this, first] { return IsOverFor(*first); };
+  const bool waits = first->api.is_cpu_device();
+  // Where nothing is measured meanwhile, half of the time is left for measuring.
+  const auto most = ShareOf(TimeLeft(), waits ? 2 : 1).count();
+  if (options_.deadline_ms) options.total_timeout_ms = static_cast<int>(std::max<std::int64_t>(1, most));
+  ahead_.Start(*target, options);
+  if (waits) ahead_.Wait();
+}
+
+Status WarmupRun::LoadStandIns(Entry& entry) {
+  Status first;
+  const TuneLimits limits{end_, {}, [&] { return IsOverFor(*entry.impl); }};
+  for (const InputShape& shape : entry.shapes) {
+    Status loaded = entry.impl->Guarded([&]() -> Status {
+      TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallWithoutMemory(entry, shape));
+      return entry.impl->misses.WarmStandIn(call.call(), &limits);
+    });
+    if (first.ok()) first = std::move(loaded);
+  }
+  return first;
+}
+
+void WarmupRun::Tune(Entry& entry, bool may_wait) {
+  TunedKernel::Impl& impl = *entry.impl;
+  const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
+  TuneLimits limits{end_, ShareOf(TimeLeft(), static_cast<std::size_t>(left)), [&] { return IsOverFor(impl); }};
+  TuneOutcome outcome;
+  outcome.status = impl.Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                              TuningCall::OnFills(*impl.definition, impl.binder, entry.shapes.front(),
+                                                  StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
+    outcome =
+        impl.misses.WarmChoice({stream_, call, &limits}, may_wait ? MissPolicy::kOfAWarmUp : MissPolicy::kOfOneOfMany);
+    return outcome.status;
+  });
+  if (outcome.is_elsewhere && !may_wait) return;  // It comes last.
+  StatusCode code = outcome.status.code();
+  bool is_cut_short = code == StatusCode::kCancelled || code == StatusCode::kDeadlineExceeded;
+  if (is_cut_short) return End(entry, State::kNotReached, std::move(outcome.status));
+  if (!outcome.status.ok()) return End(entry, State::kFailed, std::move(outcome.status));
+  entry.warmed.is_complete = outcome.is_complete;
+  End(entry, outcome.from == TuneOutcome::From::kSearch  ? State::kTuned
+             : outcome.from == TuneOutcome::From::kStore ? State::kFromStore
+                                                         : State::kResident);
+}
+
+void WarmupRun::TuneTheRest(bool may_wait) {
+  for (Entry& entry : entries_) {
+    if (entry.is_done || IsOverFor(*entry.impl)) continue;
+    if (!burst_ && entry.impl->policy.search.timer == nullptr) {  // One claim of CUPTI for all.
+      burst_.emplace(entry.impl->policy.search.runtime->cupti(), entry.impl->api);
+    }
+    Tune(entry, may_wait);
+    if (entry.is_done) Finish(entry);
+  }
+}
+
+void WarmupRun::Finish(Entry& entry) {
+  WarmedKey& warmed = entry.warmed;
+  if (entry.call && fatal_.ok()) {
+    Status loaded = LoadStandIns(entry);
+    const bool is_reached = warmed.state != State::kNotReached;
+    if (!loaded.ok() && !is_reached) warmed.status = warmed.status.WithPrefix("its stand-in is not loaded either");
+    const bool has_choice = warmed.state != State::kStandIn && is_reached;
+    if (!has_choice) (void)entry.impl->Guarded([&] { return entry.impl->misses.LetWait(entry.call->call()); });
+    if (!loaded.ok() && warmed.status.ok()) End(entry, State::kFailed, std::move(loaded));
+  }
+  ++num_done_;
+  if (!options_.on_progress) return;
+  const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
+  double left = seconds(Clock::now() - start_) / static_cast<double>(num_done_) *
+                static_cast<double>(entries_.size() - num_done_);
+  if (options_.deadline_ms) left = std::clamp(seconds(TimeLeft()), 0.0, left);
+  CallbackScope scope;
+  try {
+    options_.on_progress(WarmupProgress{warmed, num_done_, entries_.size(), left});
+  } catch (...) {  // A display must not end a warm-up.
+  }
+}
+
+std::vector<WarmedKey> WarmupRun::Run() {
+  for (Entry& entry : entries_) {
+    if (entry.is_done) continue;
+    Status threw = entry.impl->Guarded([&] { return Serve(entry), Status(); });
+    if (!threw.ok()) End(entry, State::kFailed, std::move(threw));
+  }
+  CompileTheRest();
+  // A stand-in that cannot be had yet the search may make: Finish says so.
+  for (Entry& entry : entries_) {
+    if (!entry.is_done && !IsOverFor(*entry.impl)) (void)LoadStandIns(entry);
+  }
+  for (Entry& entry : entries_) {
+    if (entry.is_done) Finish(entry);
+  }
+  TuneTheRest(/*may_wait=*/false);
+  TuneTheRest(/*may_wait=*/true);
+  for (Entry& entry : entries_) {
+    if (entry.is_done) continue;
+    End(entry, State::kNotReached, Status());
+    Finish(entry);
+  }
+  std::vector<WarmedKey> all;
+  for (Entry& entry : entries_) {
+    if (entry.impl != nullptr) entry.impl->misses.DropOldest();
+    all.push_back(std::move(entry.warmed));
+  }
+  return all;
+}
+
+Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<KernelShapes>& kernels,
+                                         const WarmupAllOptions& options) {
+  if (InsideCallback()) return FailedPreconditionError("WarmupAll was called from inside a callback of this library");
+  WarmupRun run(stream, options);
+  for (std::size_t i = 0; i < kernels.size(); ++i) TUNEONCE_RETURN_IF_ERROR(run.Add(i, kernels[i]));
+  return run.Run();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

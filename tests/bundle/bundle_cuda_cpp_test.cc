@@ -1,0 +1,162 @@
+// What a manifest says of CUDA C++: instances of templates, headers that travel with the bundle, folders; compiled by
+// NVRTC for a GPU that is not here.
+#include <filesystem>
+#include <fstream>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "bundle/manifest.h"
+#include "compile/nvrtc_toolchain.h"
+#include "testing/device_test.h"
+#include "testing/targets.h"
+#include "testing/tools.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::Sm;
+
+class BundleCudaCppTest : public ::testing::Test {
+ protected:
+  BundleCudaCppTest() {
+    std::filesystem::create_directory(folder_.path() + "/include");
+    Write("k.cu",
+          "#include <my/scale.h>\n#include <far.h>\n"
+          "namespace ns { template <int TILE, typename T> __global__ void twice(const T* x, T* y, int n) {\n"
+          "  int i = blockIdx.x * TILE + threadIdx.x; if (i < n) y[i] = x[i] * SCALE + FAR; } }\n");
+    Write("scale.h", "#define SCALE 2\n");
+    Write("include/far.h", "#define FAR 0\n");
+  }
+  void Write(const std::string& name, const std::string& text) { std::ofstream(folder_.path() + "/" + name) << text; }
+  /// The good manifest with `from` replaced by `to`.
+  Result<Bundle> LoadWith(const std::string& from = "", const std::string& to = "") {
+    std::string manifest = kManifest;
+    std::size_t at = manifest.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    Write("manifest.json", manifest.replace(at, from.size(), to));
+    return Bundle::Load(folder_.path());
+  }
+  static KernelSource SourceOf(const Bundle& bundle) {
+    const KernelDefinition& definition = bundle.definition();
+    Problem problem;
+    problem.dtypes.fill(DType::kFloat64);
+    return definition.variants()[0].MakeSource(definition.space().Enumerate(Sm(90))->front(), problem);
+  }
+
+  static constexpr char kManifest[] = R"({
+  "tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["N"],
+  "parameters": [
+    {"name": "x", "kind": "tensor", "access": "in", "dims": ["N"]},
+    {"name": "y", "kind": "tensor", "access": "out", "same_dtype_as": "x", "dims": ["N"]},
+    {"kind": "dim", "dim": "N"}],
+  "axes": [{"name": "TILE", "values": [64, 128]}, {"name": "maxrregcount", "kind": "option", "values": [32, 64]}],
+  "variants": [
+    {"name": "cuda", "source": "cuda_cpp", "symbol": "ns::twice<TILE, T>", "defines": ["TILE"],
+     "types": {"T": {"dtype_of": "x"}}, "headers": {"my/scale.h": "scale.h"}, "options": ["-Iinclude", "--fmad=true"],
+     "grid": {"pattern": "one_d", "tiles": [["N", "TILE"]]}, "block": ["TILE"],
+     "artifacts": [{"file": "k.cu"}]}
+  ]
+})";
+  TemporaryFolder folder_ = *testing::MakeFolder();
+};
+
+TEST_F(BundleCudaCppTest, AnInstanceOfATemplateWithItsHeadersCompiles) {
+  Result<Bundle> bundle = LoadWith();
+  ASSERT_OK(bundle);
+  KernelSource source = SourceOf(*bundle);
+  EXPECT_EQ(source.file, "k.cu");
+  EXPECT_EQ(source.defines, (std::vector<std::string>{"TILE=64", "T=double"}));
+  EXPECT_EQ(source.options, (std::vector<std::string>{"-I" + RealPath(folder_.path()) + "/include", "--fmad=true",
+                                                      "--maxrregcount=32"}));
+  Result<Artifact> artifact = NvrtcToolchain(testing::Tools()).Compile(source, Hints(), Sm(90));
+  if (artifact.status().code() == StatusCode::kUnavailable) {
+    GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
+  }
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->symbol, "_ZN2ns5twiceILi64EdEEvPKT0_PS1_i");
+  ASSERT_EQ(artifact->dependencies.size(), 1u);
+  EXPECT_EQ(artifact->dependencies[0].path, RealPath(folder_.path()) + "/include/far.h");
+  Write("scale.h", "#define SCALE 3\n");
+  Result<Bundle> changed = LoadWith();
+  ASSERT_OK(changed);
+  EXPECT_NE(SourceOf(*changed).Fingerprint(), source.Fingerprint()) << "a header is part of what is tuned";
+  Write("k.cu", *ReadFile(folder_.path() + "/k.cu") + "\n\nint a = b;\n");
+  EXPECT_ERROR(NvrtcToolchain(testing::Tools()).Compile(SourceOf(*LoadWith()), Hints(), Sm(90)),
+               StatusCode::kInvalidArgument, "k.cu(7): error: identifier \"b\" is undefined");
+}
+
+TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
+  Write("two.h", std::string("zero byte ") + '\0');
+  std::filesystem::create_symlink("/etc/passwd", folder_.path() + "/link.h");
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* message;
+  };
+  const Case cases[] = {
+      {"ns::twice<TILE, T>", "ns::once<TILE, T>",
+       ":12: variants[0].artifacts[0]: it has no kernel 'ns::once<TILE, T>'"},
+      {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is no kernel's name"},
+      {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is no kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
+      {"ns::twice<TILE, T>", "twice<1>; int x", "is no kernel's name"},
+      {"ns::twice<TILE, T>", "twice<1\\n>", "is no kernel's name"},
+      {"\"scale.h\"", "\"../scale.h\"", "lies outside the bundle"},
+      {"\"scale.h\"", "\"/etc/passwd\"", "lies outside the bundle"},
+      {"\"scale.h\"", "\"link.h\"", "lies outside the bundle"},
+      {"\"scale.h\"", "\"two.h\"", "it has a zero byte"},
+      {"\"scale.h\"", "7", ":10: variants[0].headers.my/scale.h: expected a string"},
+      {"{\"my/scale.h\": \"scale.h\"}", "[\"scale.h\"]", ":10: variants[0].headers: expected an object"},
+      {"my/scale.h", "my\\nscale.h", "control characters"},
+      {"my/scale.h", "", "a header's name is empty"},
+  };
+  for (const Case& each : cases) {
+    // Without a folder of headers, in which the kernel could be.
+    std::string manifest = kManifest;
+    manifest.replace(manifest.find("\"-Iinclude\", "), 13, "");
+    std::size_t at = manifest.find(each.from);
+    ASSERT_NE(at, std::string::npos) << each.from;
+    Write("manifest.json", manifest.replace(at, std::string(each.from).size(), each.to));
+    SCOPED_TRACE(each.to);
+    EXPECT_ERROR(Bundle::Load(folder_.path()), StatusCode::kInvalidArgument, each.message);
+  }
+  EXPECT_ERROR(LoadWith("\"scale.h\"", "\"none.h\""), StatusCode::kNotFound,
+               ":10: variants[0].headers.my/scale.h: the header 'none.h' is not there");
+  EXPECT_ERROR(LoadWith("\"cuda_cpp\"", "\"cubin\""), StatusCode::kInvalidArgument, "nothing compiles a cubin");
+  for (const std::string kind : {"\"host_cpp\"", "\"ptx\""}) {
+    std::string manifest = kManifest;
+    const std::string options = ", \"options\": [\"-Iinclude\", \"--fmad=true\"]";
+    manifest.replace(manifest.find(options), options.size(), "");
+    manifest.replace(manifest.find("\"cuda_cpp\""), 10, kind);
+    Write("manifest.json", manifest);
+    EXPECT_ERROR(Bundle::Load(folder_.path()), StatusCode::kInvalidArgument,
+                 "variants[0].headers: only cuda_cpp sources have headers by name");
+  }
+}
+
+TEST_F(BundleCudaCppTest, HeadersTravelInAProgramToo) {
+  Write("k.cu",
+        "#include \"scale.h\"\n__global__ void twice(const double* x, double* y, int n) { y[n] = SCALE * x[n]; }\n");
+  std::string manifest = kManifest;
+  for (auto [from, to] :
+       {std::pair("ns::twice<TILE, T>", "twice"), {"my/scale.h", "scale.h"}, {"\"-Iinclude\", ", ""}}) {
+    manifest.replace(manifest.find(from), std::string(from).size(), to);
+  }
+  std::vector<std::pair<std::string, std::string>> texts = {
+      {"manifest.json", manifest}, {"k.cu", *ReadFile(folder_.path() + "/k.cu")}, {"scale.h", "#define SCALE 2\n"}};
+  std::vector<EmbeddedFile> files;
+  for (const auto& [name, text] : texts) {
+    files.push_back({name.c_str(), reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  }
+  Result<Bundle> bundle = Bundle::Load(EmbeddedBundle{"twice", files.data(), files.size()});
+  ASSERT_OK(bundle);
+  Result<Artifact> artifact = NvrtcToolchain(testing::Tools()).Compile(SourceOf(*bundle), Hints(), Sm(90));
+  if (artifact.status().code() == StatusCode::kUnavailable) {
+    GTEST_SKIP() << "NVRTC IS NOT INSTALLED: " << artifact.status().message();
+  }
+  ASSERT_OK(artifact);
+  EXPECT_EQ(artifact->symbol, "_Z5twicePKdPdi");
+}
+
+}  // namespace
+}  // namespace tuneonce

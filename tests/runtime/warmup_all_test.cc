@@ -1,0 +1,496 @@
+// WarmupAll: many kernels and shapes in one call.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+
+#include "compile/host_toolchain.h"
+#include "cuda/fault_injection.h"
+#include "cuda/graph.h"
+#include "runtime/compile_ahead.h"
+#include "runtime/tuned_kernel_on.h"
+#include "runtime/warmup_run.h"
+#include "testing/busy_store.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
+#include "testing/tuned_scale_test.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+using Mode = AutotunePolicy::Mode;
+using State = WarmedKey::State;
+
+/// The host's compiler, which notes what it compiles, and hangs where it is told to, until it is given up.
+class WatchedToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return host_.Version(); }
+  std::string Description() const override { return "watched"; }
+
+  std::vector<std::string> compiled() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return compiled_;
+  }
+  std::string hangs_at;  ///< A define's value: "TILE=256".
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    std::string defines;
+    for (const std::string& define : source.defines) defines += define + " ";
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      compiled_.push_back(defines);
+    }
+    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+    while (!hangs_at.empty() && defines.find(hangs_at) != std::string::npos) {
+      if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("given up");
+      if (std::chrono::steady_clock::now() >= end) return DeadlineExceededError("it hangs");
+      std::this_thread::yield();
+    }
+    return host_.Compile(source, hints, target, limits);
+  }
+
+  HostToolchain host_{testing::Tools()};
+  mutable std::mutex mutex_;
+  mutable std::vector<std::string> compiled_;
+};
+
+class WarmupAllTest : public testing::TunedScaleTest {
+ protected:
+  struct Listener : AutotuneObserver {
+    void OnTuneBegin(const std::string& kernel, const std::string& key) override {
+      std::lock_guard<std::mutex> lock(mutex);
+      begun.push_back(kernel + " " + key);
+      if (on_begin) on_begin();
+    }
+    void OnTuneFailed(const std::string&, const std::string&, const Status&) override { ++failed; }
+    void OnWarning(const std::string&) override {}
+    std::mutex mutex;
+    std::vector<std::string> begun;
+    std::function<void()> on_begin;
+    std::atomic<int> failed{0};
+  };
+
+  WarmupAllTest() {
+    RuntimeOptions options;
+    options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
+    policy_.search.runtime = testing::MakeRuntime(std::move(options));
+    policy_.observer = observer_;
+  }
+  static std::string StateText(State state) {
+    switch (state) {
+      case State::kResident:
+        return "resident";
+      case State::kFromStore:
+        return "stored";
+      case State::kTuned:
+        return "tuned";
+      case State::kStandIn:
+        return "stand-in";
+      case State::kFailed:
+        return "failed";
+      case State::kNotReached:
+        break;
+    }
+    return "not reached";
+  }
+  /// "tuned, stored, ...", of a call that must be possible.
+  std::string Warm(const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options = {}) {
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), kernels, options);
+    EXPECT_OK(warmed);
+    std::string states;
+    if (warmed.ok()) last_ = *warmed;
+    for (const WarmedKey& key : last_) {
+      states += (states.empty() ? "" : ", ") + StateText(key.state);
+      bool has_status = key.state == State::kFailed || key.state == State::kNotReached;
+      EXPECT_EQ(key.status.ok(), !has_status) << key.status.ToString();
+    }
+    return states;
+  }
+  static WarmupAllOptions Deadline(int ms) {
+    WarmupAllOptions options;
+    options.deadline_ms = ms;
+    return options;
+  }
+  /// A definition of the same source under another name: its records are its own.
+  KernelDefinition Bucketed(const std::string& name = "bucketed") {
+    KernelDefinition definition = scale_.Definition(name);
+    definition.Key(KeyOf("N").NextPow2());
+    return definition;
+  }
+  KernelDefinition Broken() {
+    KernelDefinition definition("broken");
+    definition.Parameters(scale_.Definition().parameters())
+        .Space(scale_.space)
+        .AddVariant(Variant([](const Config&, const Problem&) {
+                      return KernelSource::HostCpp("this is no C++", "broken");
+                    }).Grid(Grid::Fixed(1)));
+    return definition;
+  }
+
+  std::shared_ptr<WatchedToolchain> compiler_ = std::make_shared<WatchedToolchain>();
+  std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
+  std::vector<WarmedKey> last_;
+};
+
+TEST_F(WarmupAllTest, ManyKernelsAreTunedInOrderThenServedFromTheStoreThenResident) {
+  TunedKernel a = Create(scale_.Definition("a")), b = Create(scale_.Definition("b"));
+  EXPECT_EQ(Warm({{&a, {{{"N", 1000}}, {{"N", 2000}}}}, {&b, {{{"N", 500}}}}}), "tuned, tuned, tuned");
+  EXPECT_EQ(observer_->begun,
+            (std::vector<std::string>{"a N=1000, x:float32, y:float32", "a N=2000, x:float32, y:float32",
+                                      "b N=500, x:float32, y:float32"}));
+  EXPECT_EQ(last_[1].kernel, 0u);
+  EXPECT_EQ(last_[1].shapes, std::vector<std::size_t>{1});
+  EXPECT_EQ(last_[2].kernel, 1u);
+  EXPECT_EQ(last_[2].key, "N=500, x:float32, y:float32");
+  EXPECT_TRUE(last_[2].is_complete);
+  Launch(a, 2000);
+  Launch(b, 500);
+  EXPECT_EQ(a.counters().hits + b.counters().hits, 2);
+  EXPECT_EQ(Warm({{&b, {{{"N", 500}}}}, {&a, {{{"N", 1000}}}}}), "resident, resident");
+  TunedKernel later = Create(scale_.Definition("a"));
+  EXPECT_EQ(Warm({{&later, {{{"N", 1000}}, {{"N", 3000}}, {{"N", 2000}}}}}), "stored, tuned, stored");
+  EXPECT_EQ(later.counters().tunes, 1);
+  EXPECT_EQ(later.counters().resident_entries, 6) << "choices and stand-ins";
+}
+
+TEST_F(WarmupAllTest, ShapesOfABucketAreOneKeyAndItIsTunedAtItsBound) {
+  TunedKernel kernel = Create(Bucketed());
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 3000}}, {{"N", 100}}, {{"N", 2500}}}}}), "tuned, tuned");
+  EXPECT_EQ(last_[0].shapes, (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(last_[0].key, "N<=4096, x:float32, y:float32");
+  EXPECT_EQ((*policy_.store->List())[0].tuned_at + " " + (*policy_.store->List())[1].tuned_at, "N=4096 N=128");
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 4000}}}}, {&kernel, {{{"N", 4001}}}}}), "resident, resident");
+}
+
+TEST_F(WarmupAllTest, ErrorsOfOneKeyStopNoOthers) {
+  TunedKernel broken = Create(Broken()), good = Create();
+  EXPECT_EQ(Warm({{&broken, {{{"N", 8}}}}, {&good, {{{"M", 8}}, {{"N", 0}}, {{"N", 9}}}}}),
+            "failed, failed, resident, tuned");
+  EXPECT_NE(last_[0].status.message().find("broken.cc:1:1"), std::string::npos) << last_[0].status.ToString();
+  EXPECT_NE(last_[1].status.message().find("'M' is none of the kernel's"), std::string::npos);
+  EXPECT_EQ(last_[1].key, "");
+  EXPECT_EQ(observer_->failed, 1);
+}
+
+TEST_F(WarmupAllTest, WhatIsWrongWithTheCallIsItsError) {
+  TunedKernel kernel = Create();
+  EXPECT_ERROR(WarmupAll(stream_->get(), {{&kernel, {}}, {nullptr, {}}}), StatusCode::kInvalidArgument,
+               "kernel 1 of a warm-up is null");
+  Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
+    EXPECT_ERROR(WarmupAll(stream, {{&kernel, {{{"N", 1}}}}}), StatusCode::kFailedPrecondition,
+                 "warm up before the capture");
+    return Status();
+  });
+  EXPECT_OK(graph);
+  std::thread([&] {
+    EXPECT_ERROR(WarmupAll(nullptr, {{&kernel, {{{"N", 1}}}}}), StatusCode::kFailedPrecondition,
+                 "no current CUDA context");
+  }).join();
+  WarmupAllOptions options;
+  options.on_progress = [&](const WarmupProgress&) {
+    EXPECT_ERROR(WarmupAll(stream_->get(), {}), StatusCode::kFailedPrecondition, "inside a callback");
+    throw std::runtime_error("a display that fails");
+  };
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}}}}, options), "tuned");
+  EXPECT_EQ(Warm({}), "");
+}
+
+TEST_F(WarmupAllTest, AtDeadline0WhatIsStoredIsLoadedAndNothingCompiledOrMeasured) {
+  TunedKernel maker = Create();
+  EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
+  const std::size_t compiled = compiler_->compiled().size();
+  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
+    policy_.mode = mode;
+    TunedKernel kernel = Create(), other = Create(Bucketed(mode == Mode::kTune ? "one" : "two"));
+    EXPECT_EQ(Warm({{&other, {{{"N", 9}}}}, {&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(0)),
+              mode == Mode::kTune ? "not reached, stored, not reached" : "not reached, stored, not reached");
+    EXPECT_EQ(compiler_->compiled().size(), compiled);
+    EXPECT_EQ(kernel.counters().tunes + other.counters().tunes, 0);
+    EXPECT_EQ(kernel.counters().waiting_keys, mode == Mode::kTune ? 0 : 1) << "as the mode says";
+    EXPECT_EQ(policy_.store->List()->size(), 1u);
+    EXPECT_EQ(observer_->failed, 0) << "nothing was found out about what was not reached";
+    Launch(kernel, 2000);
+    EXPECT_EQ(kernel.counters().tunes, mode == Mode::kTune ? 1 : 0);
+    EXPECT_EQ(kernel.counters().stand_ins, mode == Mode::kTune ? 0 : 1);
+    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    EXPECT_EQ(kernel.counters().tunes, 1);
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel again = Create();
+    ASSERT_OK(again.Warmup(stream_->get(), {{{"N", 1000}}}));
+  }
+}
+
+TEST_F(WarmupAllTest, ASearchThatUsesUpItsShareIsNoCompleteOneAndALaterKeyHasItsTurn) {
+  compiler_->hangs_at = "TILE=256";  // Of the first kernel alone: the other has no such config.
+  SearchSpace small;
+  IntAxis tile = small.AddAxis("TILE", {64});
+  IntAxis work = small.AddAxis("WORK", {100, 1});
+  KernelDefinition quick("quick");
+  quick.Parameters(scale_.Definition().parameters())
+      .Space(small)
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(testing::kScaleSource, "scale")
+                        .Define("TILE", c[tile])
+                        .Define("WORK", c[work]);
+                  }).Grid(Grid::OneD({"N", tile})));
+  TunedKernel hangs = Create(), other = Create(quick);
+  EXPECT_EQ(Warm({{&other, {{{"N", 5}}}}}), "tuned");  // What does not hang is compiled: no compiler is waited for.
+  EXPECT_EQ(Warm({{&hangs, {{{"N", 1000}}}}, {&other, {{{"N", 1000}}}}}, Deadline(4000)), "tuned, tuned");
+  EXPECT_FALSE(last_[0].is_complete);
+  EXPECT_TRUE(last_[1].is_complete);
+  const std::vector<TuningRecord> records = *policy_.store->List();
+  ASSERT_EQ(records.size(), 3u);
+  for (const TuningRecord& record : records) {
+    EXPECT_EQ(record.is_complete, record.key.kernel == "quick") << record.key.kernel;
+  }
+  TunedKernel again = Create();
+  compiler_->hangs_at = "";
+  EXPECT_EQ(Warm({{&again, {{{"N", 1000}}}}}), "tuned") << "what was cut short is no choice";
+  const std::vector<TuningRecord> after = *policy_.store->List();
+  EXPECT_TRUE(std::all_of(after.begin(), after.end(), [](const TuningRecord& record) { return record.is_complete; }));
+}
+
+TEST_F(WarmupAllTest, WhatRunsAtTheDeadlineIsGivenUpAndNothingOfItIsStored) {
+  compiler_->hangs_at = "TILE=";  // Everything.
+  TunedKernel kernel = Create();
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1000}}, {{"N", 2000}}}}}, Deadline(200)), "not reached, not reached");
+  EXPECT_TRUE(policy_.store->List()->empty());
+  EXPECT_EQ(observer_->failed, 0);
+  EXPECT_NE(last_[0].status.message().find("its stand-in is not loaded either"), std::string::npos)
+      << last_[0].status.ToString();
+  compiler_->hangs_at = "";
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().tunes, 1 + kernel.counters().stand_ins) << "no pause: its launch tunes";
+}
+
+TEST_F(WarmupAllTest, CancellingLeavesWhatWasDoneAndReachesNothingMore) {
+  TunedKernel kernel = Create();
+  std::atomic<bool> cancelled{false};
+  std::vector<std::string> told;
+  WarmupAllOptions options;
+  options.cancelled = &cancelled;
+  options.on_progress = [&](const WarmupProgress& progress) {
+    told.push_back(progress.key.key + " " + StateText(progress.key.state) + " " + std::to_string(progress.done) + "/" +
+                   std::to_string(progress.total));
+    EXPECT_GE(progress.seconds_left, 0);
+    cancelled = true;
+  };
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}, {{"N", 3}}}}}, options), "tuned, not reached, not reached");
+  EXPECT_EQ(told, (std::vector<std::string>{"N=1, x:float32, y:float32 tuned 1/3",
+                                            "N=2, x:float32, y:float32 not reached 2/3",
+                                            "N=3, x:float32, y:float32 not reached 3/3"}));
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+  DeviceBuffer x = Floats({1, 2});
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(x), 2.0f); });
+  EXPECT_OK(graph);  // What was not reached has its stand-in.
+}
+
+TEST_F(WarmupAllTest, AKeyThatAnotherProcessTunesComesLastAndIsWaitedForWhileThereIsTime) {
+  auto store = std::make_shared<testing::BusyStore>();
+  store->theirs = "N=1,";
+  policy_.store = store;
+  policy_.longest_wait_ms = 0;
+  TunedKernel kernel = Create();
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "not reached, tuned");
+  EXPECT_NE(last_[0].status.message().find("another process tunes this key"), std::string::npos);
+  policy_.longest_wait_ms = 600000;
+  policy_.store = store;
+  TunedKernel waits = Create(scale_.Definition("waits"));
+  WarmupAllOptions options;
+  options.on_progress = [&](const WarmupProgress&) { store->is_theirs = false; };  // They died.
+  EXPECT_EQ(Warm({{&waits, {{{"N", 1}}, {{"N", 2}}}}}, options), "tuned, tuned");
+  EXPECT_EQ(observer_->begun.back(), "waits N=1, x:float32, y:float32");
+  store->is_theirs = true;
+  TunedKernel limited = Create(scale_.Definition("limited"));
+  EXPECT_EQ(Warm({{&limited, {{{"N", 1}}}}}, Deadline(500)), "not reached") << "not longest_wait_ms";
+}
+
+TEST_F(WarmupAllTest, ModesAndSealDecideWhatIsMadeReady) {
+  TunedKernel maker = Create();
+  EXPECT_EQ(Warm({{&maker, {{{"N", 1000}}}}}), "tuned");
+  const std::vector<TunedKernel::Shape> shapes = {{{"N", 1000}}, {{"N", 2000}}};
+  struct Case {
+    Mode mode;
+    bool is_sealed;
+    const char* states;
+    std::int64_t waiting;
+  };
+  for (const Case& c :
+       {Case{Mode::kTune, false, "stored, tuned", 0}, Case{Mode::kTune, true, "stand-in, stand-in", 0},
+        Case{Mode::kTuneInBackground, false, "stored, tuned", 0}, Case{Mode::kStoredOnly, false, "stored, stand-in", 1},
+        Case{Mode::kStoredOnly, true, "stand-in, stand-in", 0},
+        Case{Mode::kBaselineOnly, false, "stand-in, stand-in", 0}}) {
+    auto store = std::make_shared<MemoryStore>();
+    ASSERT_OK(store->Put((*policy_.store->List())[0]));
+    std::shared_ptr<RecordStore> kept = std::exchange(policy_.store, store);
+    policy_.mode = c.mode;
+    TunedKernel kernel = Create();
+    if (c.is_sealed) kernel.Seal();
+    EXPECT_EQ(Warm({{&kernel, shapes}}), c.states);
+    EXPECT_EQ(kernel.counters().waiting_keys, c.waiting);
+    DeviceBuffer x = Floats(std::vector<float>(2000, 1));
+    Result<GraphExec> graph = GraphExec::Capture(
+        stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(x), 2.0f); });
+    EXPECT_OK(graph);
+    policy_.store = kept;
+  }
+}
+
+TEST_F(WarmupAllTest, KernelsThatShareAChoiceAreTunedOnceAndTheOtherCompilesThatAlone) {
+  policy_.shared_choice = "both";
+  TunedKernel forward = Create(scale_.Definition("forward")), backward = Create(scale_.Definition("backward"));
+  EXPECT_EQ(Warm({{&forward, {{{"N", 1000}}}}, {&backward, {{{"N", 1000}}}}}), "tuned, stored");
+  EXPECT_EQ(backward.counters().tunes, 0);
+}
+
+TEST_F(WarmupAllTest, AStoreThatIsFullLosesNoChoice) {
+  auto store = std::make_shared<testing::BusyStore>();
+  store->is_theirs = false;
+  store->is_full = true;
+  policy_.store = store;
+  TunedKernel kernel = Create();
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "tuned, tuned");
+  Launch(kernel, 2);
+  EXPECT_EQ(kernel.counters().hits, 1);
+}
+
+TEST_F(WarmupAllTest, OnTheCpuDeviceAllIsCompiledOnceBeforeAnythingIsMeasured) {
+  TunedKernel a = Create(), b = Create(Bucketed());
+  std::size_t at_begin = 0;
+  observer_->on_begin = [&] {
+    if (at_begin == 0) at_begin = compiler_->compiled().size();
+  };
+  EXPECT_EQ(Warm({{&a, {{{"N", 1000}}, {{"N", 2000}}}}, {&b, {{{"N", 1000}}}}}), "tuned, tuned, tuned");
+  // Kernels of the same source share their code.
+  EXPECT_EQ(at_begin, 4u);
+  EXPECT_EQ(compiler_->compiled().size(), 4u);
+}
+
+TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndStandInsComeFirst) {
+  RuntimeOptions options;
+  options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
+  options.compile_workers = 1;
+  std::shared_ptr<Runtime> runtime = testing::MakeRuntime(std::move(options));
+  auto job = [](int number) {
+    CompileJob made;
+    made.alternatives = {{KernelSource::HostCpp("int x;", "x").Define("JOB", number), {}}};
+    made.cost = -number;
+    return made;
+  };
+  CompileAhead ahead;
+  ahead.Add(runtime, {job(1), job(11), job(12)});
+  ahead.Add(runtime, {});
+  ahead.Add(runtime, {job(2), job(21)});
+  ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
+  ahead.Wait();
+  std::vector<std::string> numbers;
+  for (const std::string& defines : compiler_->compiled()) numbers.push_back(defines);
+  ASSERT_EQ(numbers.size(), 5u);
+  const char* const kExpected[] = {"JOB=1 ", "JOB=2 ", "JOB=11 ", "JOB=12 ", "JOB=21 "};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NE(numbers[i].find(kExpected[i]), std::string::npos) << numbers[i];
+}
+
+TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
+  CompileAhead ahead;
+  std::vector<CompileJob> jobs;
+  const Target target = Target::Of(*device_->Identity());
+  const std::vector<Config> configs = *scale_.space.Enumerate(target);
+  for (const Config& config : configs) {
+    jobs.emplace_back();
+    jobs.back().alternatives = {{scale_.Source()(config, Problem()), {}}};
+  }
+  ahead.Add(policy_.search.runtime, std::move(jobs));
+  ahead.Start(target, CompileOptions());
+  TunedKernel kernel = Create();  // As on a GPU: it does not wait for all of it.
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+  ahead.Wait();
+  EXPECT_EQ(compiler_->compiled().size(), configs.size());
+}
+
+TEST_F(WarmupAllTest, AKeyWhoseTensorsFindNoMemoryFailsAndTheNextIsTuned) {
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  TunedKernel kernel = *TunedKernelOn::Create(*Device::Get((*faults)->api(), 0), scale_.Definition(), policy_);
+  ASSERT_OK((*faults)->Plan({"MemAllocAsync", 1, CUDA_ERROR_OUT_OF_MEMORY, 0}));
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}, {{"N", 2}}}}}), "failed, tuned");
+  EXPECT_EQ(last_[0].status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(Warm({{&kernel, {{{"N", 1}}}}}), "tuned") << "it is tried again";
+}
+
+TEST(WarmupShareTest, TheTimeLeftIsSharedOutEvenly) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(ShareOf(milliseconds(900), 3), milliseconds(300));
+  EXPECT_EQ(ShareOf(milliseconds(900), 1), milliseconds(900));
+  EXPECT_EQ(ShareOf(milliseconds(-5), 2), milliseconds(0));
+  EXPECT_EQ(ShareOf(std::chrono::hours(24 * 365 * 200), 1), milliseconds(2147483647)) << "fits an int";
+}
+
+TEST_F(WarmupAllTest, ThreadsThatWarmTheSameKeysTuneEachOnce) {
+  TunedKernel a = Create(scale_.Definition("a")), b = Create(scale_.Definition("b"));
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      ScopedContext current(context_->view());
+      Stream stream = *Stream::Create(api());
+      std::vector<KernelShapes> kernels = {{&a, {{{"N", 10}}, {{"N", 20}}}}, {&b, {{{"N", 10}}}}};
+      if (t == 1) std::swap(kernels[0], kernels[1]);
+      Result<std::vector<WarmedKey>> warmed = WarmupAll(stream.get(), kernels);
+      EXPECT_OK(warmed);
+      for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(a.counters().tunes, 2);
+  EXPECT_EQ(b.counters().tunes, 1);
+}
+
+TEST(WarmupAllOnTwoDevicesTest, EachDeviceIsWarmedByACallInItsContext) {
+  std::shared_ptr<Runtime> runtime = testing::RuntimeIn({{"TUNEONCE_CPU_DEVICES", "2"}});
+  AutotunePolicy policy;
+  policy.search.runtime = runtime;
+  policy.search.max_rounds = 1;
+  policy.store = std::make_shared<MemoryStore>();
+  std::vector<Device> devices;
+  for (const char* name : {"cpu:0", "cpu:1"}) {
+    Result<Device> device = runtime->OpenDevice(name);
+    ASSERT_OK(device);
+    devices.push_back(*device);
+  }
+  TunedKernel kernel = *TunedKernelOn::Create(devices[0], testing::ScaleKernel().Definition(), policy);
+  std::atomic<int> searched{0};
+  std::vector<std::thread> threads;
+  for (const Device& device : devices) {
+    threads.emplace_back([&] {
+      Context context = *Context::RetainPrimary(device);
+      ScopedContext current(context.view());
+      Stream stream = *Stream::Create(device.api());
+      Result<std::vector<WarmedKey>> warmed = WarmupAll(stream.get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}});
+      ASSERT_OK(warmed);
+      for (const WarmedKey& key : *warmed) {
+        EXPECT_OK(key.status);
+        searched += key.state == State::kTuned ? 1 : 0;
+      }
+      DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), 400);
+      EXPECT_TRUE(*kernel.IsTuned(View(x), View(x), 2.0f));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  // They are of one kind, so that one's record may have served the other.
+  EXPECT_EQ(kernel.counters().tunes, searched);
+  EXPECT_EQ(kernel.counters().tunes + kernel.counters().stored_hits, 4);
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,38 @@
+#ifndef TUNEONCE_TESTS_TESTING_BUSY_STORE_H_
+#define TUNEONCE_TESTS_TESTING_BUSY_STORE_H_
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "store/memory_store.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce::testing {
+
+/// A store in memory, some of whose keys another process tunes.
+class BusyStore final : public RecordStore {
+ public:
+  Result<RecordLookup> Lookup(const TuningKey& key) const override { return store_.Lookup(key); }
+  Status Put(const TuningRecord& record) override {
+    return is_full ? ResourceExhaustedError("the disk is full") : store_.Put(record);
+  }
+  Result<std::vector<TuningRecord>> List() const override { return store_.List(); }
+  Status Remove(const TuningKey& key) override { return store_.Remove(key); }
+  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits&) override {
+    bool is_meant = theirs.empty() || key.key_text.find(theirs) != std::string::npos;
+    if (is_theirs && is_meant) return DeadlineExceededError("theirs");
+    return TuningLease();
+  }
+
+  std::string theirs;  ///< Keys with this in their text; empty: all.
+  std::atomic<bool> is_theirs{true};
+  std::atomic<bool> is_full{false};
+
+ private:
+  MemoryStore store_;
+};
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_BUSY_STORE_H_
