@@ -274,7 +274,9 @@ bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_stor
       record.reason = ChoiceReason::kImported;
       Remember(record, in_store.device, call);
       Result<std::shared_ptr<const LoadedKernel>> loaded =
-          is_it(result.best) ? searched->best : loader_.Compile(it->config, call, it->variant, /*may_compile=*/true, InterruptOf(request.limits));
+          is_it(result.best)
+              ? searched->best
+              : loader_.Compile(it->config, call, it->variant, /*may_compile=*/true, InterruptOf(request.limits));
       if (loaded.ok()) {
         to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
                                     DecisionOf(record, Choice::From::kImported));

@@ -42,8 +42,9 @@ Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const Tuned
       there.ok() && there->match == RecordMatch::kExact) {
     record = *std::move(there->record);  // With the baseline's code, and what the candidates took.
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<const LoadedKernel> loaded,
-                            loader_.Compile(config, call, "", may_compile(), to_.policy.search.interrupted, &record.artifact));
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::shared_ptr<const LoadedKernel> loaded,
+      loader_.Compile(config, call, "", may_compile(), to_.policy.search.interrupted, &record.artifact));
   record.key = in_store.key;
   record.config = config;
   record.variant = loaded->variant->name;

@@ -53,8 +53,7 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 }  // namespace
 
 Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call, const std::string& preferred,
-                                    bool may_compile,
-                                    const std::function<bool()>& interrupted) const {
+                                    bool may_compile, const std::function<bool()>& interrupted) const {
   TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned,
                             PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
