@@ -40,7 +40,10 @@ class WriteOnlyStore final : public RecordStore {
 
   Result<RecordLookup> Lookup(const TuningKey&) const override { return RecordLookup(); }
   Status Put(const TuningRecord& record) override {
-    Status status = store_->Put(record);
+    Result<RecordLookup> there = store_->Lookup(record.key);
+    bool is_pinned = there.ok() && there->match == RecordMatch::kExact && there->record->is_pinned;
+    Status status = is_pinned ? FailedPreconditionError("its key is pinned in the store: Unpin it, or prune the record")
+                              : store_->Put(record);
     MutexLock lock(mutex_);
     if (!status.ok()) failure_ = status.WithPrefix("what was tuned is not kept");
     return Status();

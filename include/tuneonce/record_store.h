@@ -22,6 +22,11 @@ TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wan
 struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
+  bool is_shipped = false;             ///< It lies in a store under the user's (MakeLayeredStore).
+
+  /// Takes `found`, if that fits better than what is here; of two that fit alike one that was measured goes before one
+  /// that was imported.
+  TUNEONCE_API void Improve(RecordLookup found);
 };
 
 /// The right to tune one key, until it is destroyed. May be held and released on different threads.
@@ -33,8 +38,8 @@ class TUNEONCE_API RecordStore {
   RecordStore();
   virtual ~RecordStore();
 
-  /// The best fitting record: of the same device and driver, else device, else any device. What cannot be read back
-  /// whole counts as missing. Errors: the store cannot be read.
+  /// The best fitting record: of the same device and driver, else device, else any device (RecordLookup::Improve). What
+  /// cannot be read back whole counts as missing. Errors: the store cannot be read.
   virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
   /// Adds a record, in place of one with exactly the same key. OK means that the record is there for every later
   /// Lookup, also of other processes, and after this process is killed. Errors: it is not kept; nothing else is lost.

@@ -123,6 +123,11 @@ class TUNEONCE_API SearchSpace {
   /// Of `configs`, which Enumerate listed for `target`: those that it lists for the problem too. Errors: as Enumerate.
   Result<std::vector<Config>> Fitting(std::vector<Config> configs, const Target& target, const Problem& problem) const;
 
+  /// The config of these values, one for each axis by name. They need not be among those that the axes list;
+  /// constraints and target filters must hold. Guards are not asked. Errors: InvalidArgument, naming the axis or what
+  /// does not hold.
+  Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
+
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
   /// The hot path's form of CheckGuards.

@@ -26,6 +26,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 struct EmbeddedBundle;
+struct TuningRecord;
 
 /// What a TunedKernel did, since its Create.
 struct Counters {
@@ -44,9 +45,55 @@ struct Counters {
   std::int64_t capture_misses = 0;    ///< Of those and of errors: misses on a capturing stream.
   std::int64_t busy_elsewhere = 0;    ///< Launches that did not tune since another process tuned their key.
   std::int64_t waiting_keys = 0;      ///< Keys that wait for a safe point now.
+  std::int64_t pinned_keys = 0;       ///< Keys that run a pinned config now.
   /// Device memory that copies of waiting keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
   std::int64_t kept_inputs_bytes = 0;
   std::int64_t inputs_not_kept = 0;  ///< Misses in kTuneInBackground whose inputs could not be kept.
+};
+
+/// What a launch would run, and why: TunedKernel::ChoiceOf. Plain data.
+struct Choice {
+  enum class Runs {
+    kNothing,  ///< An extent is 0: there is nothing to launch.
+    kChoice,   ///< The key's choice.
+    kStandIn,  ///< What stands in for it.
+    kSearch,   ///< A search, then what it finds: which config that is, nobody knows yet.
+  };
+  /// The first thing that decides, in the order in which a launch asks.
+  enum class Because {
+    kEmpty,       ///< Of kNothing.
+    kResident,    ///< Of kChoice: it is loaded; the launch is a hit.
+    kStored,      ///< Of kChoice: a record of the store serves the key; the launch loads it.
+    kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
+    kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
+    kAssumption,  ///< The choice's code is not for these tensors: `detail` names the first that does not suit.
+    kWaits,       ///< The key waits for a safe point.
+    kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
+    kCapture,     ///< The stream captures, and the choice is not loaded.
+    kSealed,      ///< Seal was called, and the choice is not loaded.
+    kMode,        ///< AutotunePolicy::Mode::kBaselineOnly.
+  };
+  /// Where the choice is from.
+  enum class From {
+    kNowhere,   ///< There is none; what runs was not chosen.
+    kSearch,    ///< A search of this process.
+    kStore,     ///< A record in the user's store.
+    kShipped,   ///< A record in a store under the user's.
+    kPinned,    ///< TunedKernel::Pin, in this process or in the store.
+    kImported,  ///< A decision from elsewhere, in the store.
+  };
+
+  Runs runs = Runs::kNothing;
+  Because because = Because::kEmpty;
+  From from = From::kNowhere;
+  RecordMatch match = {};        ///< How the record fitted, where the choice is of the store.
+  std::optional<Config> config;  ///< What would run; empty for kNothing and kSearch.
+  std::string variant;           ///< What builds it; empty where that shows only when it is compiled.
+  std::string key;               ///< "M<=128, x:float16".
+  std::string detail;            ///< For people; may be empty.
+  /// What is known of the choice (tuning_record.h): how fast it is and how sure, whether the search was complete, when
+  /// and where it was made. Without the other candidates where the choice is resident. Null if there is none.
+  std::shared_ptr<const TuningRecord> record;
 };
 
 /// A kernel that tunes itself once per key and then launches at the cost of a plain cuLaunchKernelEx.
@@ -60,7 +107,7 @@ struct Counters {
 /// the CPU device's or the CUDA driver. A further context of a device needs no tuning: at a kernel's first launch there
 /// the driver loads it, behind what runs in that context.
 ///
-/// Move-only. Thread rule: Launch, IsTuned and counters from any thread at once. Destroying it unloads its kernels:
+/// Move-only. Thread rule: Launch, IsTuned, ChoiceOf, Pin, counters from any thread. Destroying it unloads its kernels:
 /// REQUIRES that no launch of it is under way and that no graph captured from it will be instantiated again.
 class TUNEONCE_API TunedKernel {
  public:
@@ -109,6 +156,18 @@ class TUNEONCE_API TunedKernel {
   }
   Result<bool> IsTunedArguments(const Argument* arguments, std::size_t count) const;
 
+  /// What the next such launch would run, why, and from where. Nothing is launched, tuned, compiled or loaded; the
+  /// store is asked where a launch would ask it. Another thread's or process's search may end meanwhile. Errors: those
+  /// of arguments; where a launch would be an error, that one (a capture with nothing loaded, say); FailedPrecondition
+  /// without a context.
+  template <typename... Arguments,
+            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
+  Result<Choice> ChoiceOf(CUstream stream, const Arguments&... arguments) const {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return ChoiceOfArguments(stream, packed.data(), packed.size());
+  }
+  Result<Choice> ChoiceOfArguments(CUstream stream, const Argument* arguments, std::size_t count) const;
+
   /// One shape to be ready for, without the tensors, by names: all that decides a key, and what a trial needs. Each dim
   /// has a value; a scalar has one where the launches' is another than the definition declares (ForWarmup), or it
   /// declares none; a tensor a dtype where the definition leaves that open.
@@ -153,6 +212,44 @@ class TUNEONCE_API TunedKernel {
     return WarmupArguments(stream, packed.data(), packed.size());
   }
   Status WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count);
+
+  /// ChoiceOf for a shape: of contiguous, aligned tensors that do not overlap, and the scalars that the definition
+  /// declares for warm-ups. Errors: those of a shape, too.
+  Result<Choice> ChoiceOf(CUstream stream, const Shape& shape) const;
+
+  /// Searches for the shape's key again although it has a choice, and puts what is found in its place: here, where
+  /// launches run the old choice until then and its code retires (ReleaseRetired), and in the store. On tensors that
+  /// hold what the definition declares, as Warmup. Errors: as Warmup's, after which the old choice stays;
+  /// FailedPrecondition in a mode that does not search, after Seal, and for a pinned key.
+  Status Retune(CUstream stream, const Shape& shape);
+  /// The same on the arguments of a launch, which are not launched on.
+  template <typename... Arguments,
+            typename = std::enable_if_t<(std::is_convertible_v<const Arguments&, Argument> && ...)>>
+  Status Retune(CUstream stream, const Arguments&... arguments) {
+    const std::array<Argument, sizeof...(Arguments)> packed = {Argument(arguments)...};
+    return RetuneArguments(stream, packed.data(), packed.size());
+  }
+  Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
+
+  /// A value for each axis, by name: {{"TILE", 64}, {"occupancy", 2}}.
+  using NamedConfig = std::vector<std::pair<std::string, AxisValue>>;
+  /// How long a pin lasts.
+  enum class PinFor {
+    kProcess,  ///< Until Unpin, or as long as this object.
+    kStore,    ///< The store remembers it, too: later processes serve it like any record, and no search replaces it. Of
+               ///< configs that the axes list, since a store brings none of its own.
+  };
+  /// From now on the shape's key, on the current context's device, runs this config: one that the host has chosen. It
+  /// is compiled and loaded now, and takes the place of what the key ran by one pointer, so that launches on other
+  /// threads run the one or the other. A bucket is pinned whole. A launch that the config's guards do not hold for, or
+  /// its code does not suit, runs the stand-in. A pin outlasts Seal and max_resident_keys; it may be made after Seal.
+  /// The values need not be among those that the axes list, but constraints, target filters, and the guards at this
+  /// shape must hold. Errors: InvalidArgument, naming what does not fit; FailedPrecondition, naming the guard, and
+  /// without a context; the compiler's; for kStore, the store's, after which the pin holds in this process. In
+  /// kStoredOnly nothing is compiled: its code must be stored.
+  Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long = PinFor::kProcess);
+  /// Undoes Pin, in the store too: the key's next launch is a miss. Errors: NotFound, if it is not pinned; the store's.
+  Status Unpin(const Shape& shape);
 
   /// A safe point: what must not disturb anything else is done now. Keys that wait for one are tuned on what the launch
   /// that met them read (AutotunePolicy::kept_inputs_bytes), else on tensors that hold what the definition declares

@@ -52,6 +52,8 @@ enum class ChoiceReason {
   kTieSmallerWorkspace,  ///< Others were as fast; it needs less memory.
   kTieEarliest,          ///< Others were as fast; it is the first of them in the space's order.
   kBaselineByMargin,     ///< The baseline: something was faster, but not by the margin.
+  kPinned,               ///< A person or a host said so (TunedKernel::Pin).
+  kImported,             ///< Decided elsewhere (`tuneonce records import --decisions`).
 };
 
 /// What became of one candidate of a search.
@@ -98,6 +100,12 @@ struct LethalCandidate {
   std::string reason;
 };
 
+/// One row of an imported table: for this extent, this config.
+struct ImportedRow {
+  std::int64_t at = 0;
+  Config config;
+};
+
 /// What the device was doing while it measured, as far as it is known.
 struct DeviceConditions {
   std::optional<std::int64_t> sm_clock_mhz;
@@ -107,8 +115,8 @@ struct DeviceConditions {
   std::string mig_profile;                        ///< "1g.18gb"; empty for a whole device.
 };
 
-/// What is remembered of a search: for this key, this config. A value. Its configs belong to no space: they are found
-/// in one by Config::IsSame.
+/// What is remembered of a search, or was decided otherwise (`reason`): for this key, this config. A value. Its configs
+/// belong to no space: they are found in one by Config::IsSame.
 struct TuningRecord {
   TuningKey key;
   Config config;        ///< The winner.
@@ -143,6 +151,14 @@ struct TuningRecord {
   std::string toolchain;          ///< What compiled the winner, with its version.
   std::int64_t unix_seconds = 0;  ///< When.
   DeviceConditions conditions;
+
+  /// An imported table: the row serves whose extent is the nearest to what the key has of this dim, whatever that is;
+  /// the record's own word of it is 0. Empty: the record is of its key alone.
+  std::string nearest_dim;
+  std::vector<ImportedRow> rows;  ///< Of two that are as near the first serves.
+
+  /// Decided elsewhere. What names no driver (0) has not run here yet.
+  bool is_imported() const { return reason == ChoiceReason::kImported; }
 };
 
 /// A record as bytes with a version and a checksum, for stores.

@@ -187,6 +187,10 @@ Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::strin
   return reader.Take();
 }
 
+std::string ManifestNode::Place() const {
+  return OneLine(absl::StrCat(*file_, ":", line_, path_.empty() ? "" : ": ", path_));
+}
+
 Status ManifestNode::Error(std::string_view what) const {
   std::string place = absl::StrCat(*file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ");
   return InvalidArgumentError(OneLine(place.append(what.data(), what.size())));

@@ -16,7 +16,7 @@ inline namespace v0 {
 
 /// A value of a JSON document that knows its line, so that an error can name it. Reading goes through the getters,
 /// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
-class ManifestNode {
+class TUNEONCE_API ManifestNode {
  public:
   enum class Kind { kNull, kTruth, kInt, kDouble, kString, kArray, kObject };
 
@@ -30,6 +30,8 @@ class ManifestNode {
   static Result<ManifestNode> Parse(std::string_view text, const std::string& file);
 
   Kind kind() const { return kind_; }
+  /// Where it stands: "manifest.json:12: axes[0].name".
+  std::string Place() const;
   /// "manifest.json:12: axes[0].name: `what`", InvalidArgument: one line, without control characters, since names in a
   /// document can hold them.
   Status Error(std::string_view what) const;

@@ -264,6 +264,39 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
   return Config(axes_, std::move(all));
 }
 
+Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values,
+                                        const Target& target) const {
+  TUNEONCE_RETURN_IF_ERROR(status_);
+  const std::vector<AxisDefinition>& axes = axes_->axes;
+  std::vector<std::optional<AxisValue>> by_axis(axes.size());
+  for (const auto& [name, value] : values) {
+    auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisDefinition& each) { return each.name == name; });
+    if (axis == axes.end()) {
+      std::string names = absl::StrJoin(
+          axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
+      return InvalidArgumentError(absl::StrCat("there is no axis '", name, "'; the space has: ", names));
+    }
+    std::optional<AxisValue>& slot = by_axis[static_cast<std::size_t>(axis - axes.begin())];
+    if (slot) return InvalidArgumentError(absl::StrCat("the axis ", name, " has two values"));
+    slot = value;
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    bool is_double_axis = std::holds_alternative<double>(axis->values.front());
+    if (whole != nullptr && is_double_axis) slot = static_cast<double>(*whole);
+    if (slot->index() == axis->values.front().index()) continue;
+    return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", JoinValues(axis->values), "}, and ",
+                                             AxisValueString(value), " is none of their type"));
+  }
+  std::vector<AxisValue> all;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!by_axis[i]) return InvalidArgumentError(absl::StrCat("the axis ", axes[i].name, " has no value"));
+    all.push_back(*std::move(by_axis[i]));
+  }
+  Config config(axes_, std::move(all));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
+  if (dropped.empty()) return config;
+  return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} breaks ", dropped, " on ", target.name()));
+}
+
 std::int64_t SearchSpace::NumPoints() const {
   std::int64_t points = 1;
   for (const AxisDefinition& axis : axes_->axes) {

@@ -20,8 +20,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kFormat[] = "tuneonce-records";
-/// Version 1, of before the first release, had its configs as text. Later versions are read for ever.
-constexpr int kVersion = 2;
+/// Version 1, of before the first release, had its configs as text. Later versions are read for ever: version 2 had no
+/// `nearest_dim` and `rows`.
+constexpr int kVersion = 3;
+constexpr int kOldestVersion = 2;
 /// Deeper than any record is: what is nested deeper is no file of ours.
 constexpr int kMaxDepth = 16;
 
@@ -303,8 +305,9 @@ Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
   if (!json.is_object() || json.value("format", Json()) != kFormat) {
     return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));
   }
-  if (Json version = json.value("version", Json()); version != kVersion) {
-    bool is_older = version.is_number_integer() && version < kVersion;
+  const Json version = json.value("version", Json());
+  if (!version.is_number_integer() || version < kOldestVersion || version > kVersion) {
+    bool is_older = version.is_number_integer() && version < kOldestVersion;
     return InvalidArgumentError(absl::StrCat(
         "\"version\" is ", version.dump(), "; this program knows version ", kVersion,
         is_older ? ": tune again, and export that; the older files do not say which config is meant" : ""));
@@ -312,7 +315,11 @@ Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
   auto list = json.find("records");
   if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");
   std::vector<TuningRecord> records;
-  for (const Json& each : *list) {
+  for (Json& each : *list) {
+    if (version < kVersion && each.is_object()) {
+      each.emplace("nearest_dim", "");
+      each.emplace("rows", Json::array());
+    }
     TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, FromJson(each, records.size()));
     records.push_back(std::move(record));
   }

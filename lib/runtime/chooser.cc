@@ -1,7 +1,5 @@
 #include "runtime/chooser.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -25,15 +23,6 @@ inline namespace v0 {
 namespace {
 
 using DeviceState = Residency::DeviceState;
-
-std::int64_t NowUnixSeconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
 
 /// Whether a stored record is kept although a new search ended: a person chose it, or it measured as much.
 bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
@@ -60,7 +49,7 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   Result<KeyInStore> in_store = IdentifyHere(request.call, key);
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
-  const Serving serving = {to_.policy.accept_incomplete, /*may_compile=*/true, request.limits};
+  const Serving serving = ServingOf(/*may_compile=*/true, request.limits);
   TuneOutcome served;
   served.from = TuneOutcome::From::kStore;
   if (ServeFromStore(*in_store, call, key, serving)) return served;
@@ -75,14 +64,29 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
     return served;
   }
-  return SearchAndRemember(request, *std::move(in_store), key);
+  if (ServeChecked(request, *in_store, key)) return served;
+  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
+}
+
+TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait) {
+  Result<KeyInStore> in_store = IdentifyHere(request.call, key);
+  if (!in_store.ok()) return {in_store.status()};
+  Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
+  if (lease.status().code() == StatusCode::kDeadlineExceeded) return {lease.status(), /*is_elsewhere=*/true};
+  if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
+  bool is_pinned_in_store = there.ok() && there->match <= RecordMatch::kOtherDriver && there->record->is_pinned;
+  if (is_pinned_in_store || to_.residency.decisions().IsPinned(key)) {
+    return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
+  }
+  return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead);
 }
 
 TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call, key);
   if (!in_store.ok()) return {in_store.status()};
-  // Where no search may follow, one that was cut short is the best there is.
-  const Serving serving = {to_.policy.accept_incomplete || !may_compile(), /*may_compile=*/false, nullptr};
+  const Serving serving = ServingOf(/*may_compile=*/false, nullptr);
   TuneOutcome outcome;
   outcome.from = TuneOutcome::From::kStore;
   if (ServeFromStore(*in_store, call.call(), key, serving)) return outcome;
@@ -120,37 +124,6 @@ Result<Chooser::KeyInStore> Chooser::Identify(const DeviceState& device, const B
   return in_store;
 }
 
-bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                             Serving serving) {
-  Result<RecordLookup> lookup = to_.policy.store->Lookup(in_store.key);
-  if (!lookup.ok()) {
-    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
-    return false;
-  }
-  if (lookup->match > to_.policy.weakest_match || !lookup->record) return false;
-  if (!lookup->record->is_complete && !lookup->record->is_pinned && !serving.accept_incomplete) return false;
-  const std::vector<Config>& configs = in_store.configs;
-  auto config =
-      std::find_if(configs.begin(), configs.end(), [&](const Config& c) { return c.IsSame(lookup->record->config); });
-  if (config == configs.end()) return false;
-  std::shared_ptr<const LoadedKernel> loaded;
-  // Another device's code need not run here, and another kernel's code is not this one's.
-  if (lookup->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
-    loaded = loader_.LoadStored(lookup->record->artifact, lookup->record->variant, *config, call);
-  if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(
-        *config, call, in_store.left_out, lookup->record->variant, serving.may_compile, InterruptOf(serving.limits));
-    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
-    loaded = *std::move(compiled);
-  }
-  to_.residency.Publish(in_store.device, key, call, *config, std::move(loaded));
-  ++to_.counters.stored_hits;
-  to_.announcer.Tell([&](AutotuneObserver& observer) {
-    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, config->ToString());
-  });
-  return true;
-}
-
 Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const {
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
@@ -175,17 +148,26 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
   }
 }
 
-Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
-                                        TrialMemory memory) {
+Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                        const BoundCall& call, TrialMemory memory) {
+  const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
-                            to_.definition->space().Fitting(in_store.configs, call.problem.target, call.problem));
+                            space.Fitting(in_store.configs, call.problem.target, call.problem));
+  if (only != nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, space.BaselineFor(call.problem));
+    configs.erase(
+        std::remove_if(configs.begin(), configs.end(),
+                       [&](const Config& config) { return !(config == *only) && !(baseline && config == *baseline); }),
+        configs.end());
+  }
   SearchOptions options = to_.policy.search;
   if (request.limits != nullptr) Limit(*request.limits, &options);
   return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, in_store.left_out, options,
                     std::move(memory));
 }
 
-Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on) {
+Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                      MeasuredOn* on) {
   auto make_memory = [&] { return TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes); };
   auto search_at_bound = [&]() -> Result<SearchOutcome> {
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
@@ -196,7 +178,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
       return FailedPreconditionError("some variants suit the shape at hand and not the bucket's bound");
     }
-    return SearchAt(request, in_store, at_bound.call(), memory);
+    return SearchAt(request, in_store, only, at_bound.call(), memory);
   };
   on->dims = request.call.BoundOf(*to_.definition);
   if (to_.policy.tune_at_bucket_bound && !(on->dims == request.call.call().problem.dims)) {
@@ -208,10 +190,11 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   on->dims = request.call.call().problem.dims;
   on->inputs = request.call.inputs();
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
-  return SearchAt(request, in_store, request.call.call(), std::move(memory));
+  return SearchAt(request, in_store, only, request.call.call(), std::move(memory));
 }
 
-TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key) {
+TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                       Residency::Place place) {
   const std::string& kernel = to_.definition->name();
   const std::string key_text = in_store.key.key_text;
   const BoundCall& call = request.call.call();
@@ -219,12 +202,13 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   ProfilerRange range("tune " + kernel + " " + key_text);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
-  Result<SearchOutcome> searched = Search(request, in_store, &measured_on);
+  Result<SearchOutcome> searched = Search(request, in_store, /*only=*/nullptr, &measured_on);
   if (!searched.ok()) {
-    // What a search that was cut short left is better than nothing.
+    // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
-    if (context_lives &&
-        ServeFromStore(in_store, call, key, {/*accept_incomplete=*/true, /*may_compile=*/true, request.limits})) {
+    const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false, request.limits};
+    bool may_serve = context_lives && place == Residency::Place::kIfFree;
+    if (may_serve && ServeFromStore(in_store, call, key, any)) {
       TuneOutcome served;
       served.from = TuneOutcome::From::kStore;
       served.is_complete = false;
@@ -235,14 +219,10 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   const TuningResult& result = searched->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  if (Status published = PublishFound(*searched, in_store.device, call, key); !published.ok()) return {published};
-  TuningRecord record;
-  record.key = std::move(in_store.key);
-  RecordResult(result, &record);
-  record.tuned_at = to_.definition->DimsString(measured_on.dims);
-  record.inputs = measured_on.inputs;
-  record.host = HostName();
-  record.unix_seconds = NowUnixSeconds();
+  TuningRecord record = RecordOf(result, std::move(in_store.key), measured_on);
+  if (Status published = PublishFound(*searched, in_store.device, call, key, place, record); !published.ok()) {
+    return {published};
+  }
   Remember(record);
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
   TuneOutcome outcome;
@@ -251,13 +231,68 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   return outcome;
 }
 
+TuningRecord Chooser::RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const {
+  TuningRecord record;
+  record.key = std::move(key);
+  RecordResult(result, &record);
+  record.tuned_at = to_.definition->DimsString(on.dims);
+  record.inputs = on.inputs;
+  SayWhereAndWhen(&record);
+  return record;
+}
+
 Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& device, const BoundCall& call,
-                             const ResidentKey& key) {
-  to_.residency.Publish(device, key, call, found.result.best.config, found.best);
+                             const ResidentKey& key, Residency::Place place, const TuningRecord& record) {
+  to_.residency.PublishChoice(device, key, call, found.result.best.config, found.best, place,
+                              DecisionOf(record, Choice::From::kSearch));
   if (!found.result.baseline) return Status();
   const ResidentKey stand_in = WithRole(key, ResidentKey::kStandIn);
   to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
   return Status();
+}
+
+bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key) {
+  std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true, request.limits));
+  if (!found || !found->is_unchecked()) return false;
+  const BoundCall& call = request.call.call();
+  auto is_it = [&](const Success& success) { return success.config == found->config; };
+  MeasuredOn on;
+  Result<SearchOutcome> searched = Search(request, in_store, &found->config, &on);
+  std::string why = searched.ok() ? "" : searched.status().message();
+  if (searched.ok()) {
+    const TuningResult& result = searched->result;
+    to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
+    auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
+    // Within the margin by which a choice must beat it, the baseline is no better.
+    double most_us =
+        result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
+    if (it == result.successes.end()) {
+      why = result.failures.empty() ? "it does not run at these dims" : result.failures.front().message;
+    } else if (result.baseline && it->measurement.mean_us > most_us) {
+      why = "it is slower than the baseline";
+    } else {
+      TuningRecord record = RecordOf(result, in_store.key, on);
+      record.config = it->config;
+      record.variant = it->variant;
+      record.measurement = it->measurement;
+      record.artifact = it->artifact;
+      record.reason = ChoiceReason::kImported;
+      Remember(record);
+      Result<std::shared_ptr<const LoadedKernel>> loaded =
+          is_it(result.best) ? searched->best
+                             : loader_.Compile(it->config, call, in_store.left_out, it->variant, /*may_compile=*/true,
+                                               InterruptOf(request.limits));
+      if (loaded.ok()) {
+        to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
+                                    DecisionOf(record, Choice::From::kImported));
+        ++to_.counters.stored_hits;
+        return true;
+      }
+      why = loaded.status().message();
+    }
+  }
+  to_.announcer.Warn(in_store.key.key_text + ": the imported {" + found->config.ToString() + "} is not used: " + why);
+  return false;
 }
 
 void Chooser::Remember(const TuningRecord& record) const {

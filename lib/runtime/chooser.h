@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_record.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -58,6 +61,23 @@ class Chooser {
   TuneOutcome Choose(const TuneRequest& request, const ResidentKey& key, bool may_wait);
   /// The stored choice, with stored code; else is_not_stored.
   TuneOutcome Serve(TuningCall& call, const ResidentKey& key);
+  /// Searches although the key may have a choice, and puts what is found in its place. Errors: FailedPrecondition for a
+  /// pinned key.
+  TuneOutcome ChooseAnew(const TuneRequest& request, const ResidentKey& key, bool may_wait);
+  /// Makes the host's choice resident, in place of what the key runs: TunedKernel::Pin and Unpin.
+  Status Pin(TuningCall& call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
+             TunedKernel::PinFor how_long);
+  Status Unpin(TuningCall& call, const ResidentKey& key);
+  /// What of the store Choose (if `may_compile`) or Serve would take; loads nothing.
+  struct StoredChoice {
+    Config config;
+    std::string variant;
+    Decision decision;
+    bool is_to_check;  ///< Imported, and to be compared with the baseline first.
+  };
+  Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, const ResidentKey& key, bool may_compile);
+  /// What runs if the choice may not.
+  Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
   /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
   /// over nothing is compiled.
   Result<const HitTable::Entry*> LoadStandIn(const BoundCall& call, const ResidentKey& key,
@@ -85,8 +105,27 @@ class Chooser {
   struct Serving {
     bool accept_incomplete;    ///< Also the record of a search that was cut short.
     bool may_compile;          ///< Its code, if that is not stored.
+    bool accept_unchecked;     ///< Also what was imported and did not run here yet.
     const TuneLimits* limits;  ///< May be null.
   };
+  Serving ServingOf(bool may_compile_now, const TuneLimits* limits) const;
+  /// A record that may serve, as far as policy goes.
+  struct Found {
+    TuningRecord record;
+    RecordMatch match;
+    bool is_shipped;
+    Config config;  // Of the space: the record's, or of the row that serves.
+
+    bool is_unchecked() const { return record.is_imported() && match != RecordMatch::kExact; }
+  };
+  /// The key's own record, else what was decreed for the key of all variants, else an imported table's nearest row.
+  std::optional<Found> FindRecord(const KeyInStore& in_store, const Serving& serving) const;
+  std::optional<Found> FindRecordOf(const TuningKey& key, const KeyInStore& in_store, const Serving& serving) const;
+  /// An imported table's nearest row. The record is of the key, which leaves no variant out.
+  std::optional<Found> FindNearest(const TuningKey& key, const KeyInStore& in_store) const;
+  bool MayServe(const RecordLookup& lookup, const Serving& serving) const;
+  /// The space's config that a record names; a record brings none of its own.
+  static std::optional<Config> ConfigOf(const KeyInStore& in_store, const Config& config);
   /// The stored choice made resident, if there is one that policy lets serve.
   bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
@@ -98,18 +137,24 @@ class Chooser {
     TunedInputs inputs = TunedInputs::kUnknown;
   };
   /// Searches at the bucket's bound, or at the shape at hand; `*on` says at which.
-  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, MeasuredOn* on);
-  Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const BoundCall& call,
-                                 TrialMemory memory);
-  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key);
+  /// `only`: null, or the one config that is tried beside the baseline.
+  Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                               MeasuredOn* on);
+  Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                 const BoundCall& call, TrialMemory memory);
+  TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                Residency::Place place);
+  /// A record of what a search found, for the key.
+  TuningRecord RecordOf(const TuningResult& result, TuningKey key, const MeasuredOn& on) const;
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
-                      const ResidentKey& key);
+                      const ResidentKey& key, Residency::Place place, const TuningRecord& record);
+  /// Of an imported decision that did not run here yet: compares it with the baseline, and makes it resident unless it
+  /// is wrong or slower.
+  bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key);
   /// Stores the record, if it may be, and unless what is stored knows more.
   void Remember(const TuningRecord& record) const;
 
-  /// What runs if the choice may not.
-  Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
   /// The code of `config` if a record of the call's key without those variants names it, as winner or baseline, or,
   /// where nothing may be compiled, a record of another key that has the same sources; else null.
   std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,

@@ -52,16 +52,15 @@ ToolchainSet CachedOnly(const ToolchainSet& toolchains) {
 
 }  // namespace
 
-Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
-                                                                VariantSet left_out, const std::string& preferred,
-                                                                bool may_compile,
-                                                                const std::function<bool()>& interrupted) const {
+Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call, VariantSet left_out,
+                                    const std::string& preferred, bool may_compile,
+                                    const std::function<bool()>& interrupted) const {
   const bool enable_tile = policy_.search.runtime->environment().enable_tile;
   TUNEONCE_ASSIGN_OR_RETURN(PlannedConfig planned, PlanConfig(definition_, config, call, enable_tile, left_out));
   if (planned.alternatives.empty()) return FailedPreconditionError(planned.passed_over.front().reason);
   std::stable_partition(planned.alternatives.begin(), planned.alternatives.end(),
                         [&](const Candidate& candidate) { return candidate.variant->name == preferred; });
-  if (!planned.needs_compiling()) return LoadCandidate(api_, planned.alternatives.front());
+  if (!planned.needs_compiling()) return planned.alternatives.front();
   const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
@@ -69,7 +68,7 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
                    {CompileJobOf(planned)}, options);
   CompiledJob compiled = *pool.Next();
-  if (!compiled.artifact.ok() && planned.ends_with_callable()) return LoadCandidate(api_, planned.alternatives.back());
+  if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile) {
     return compiled.artifact.status().WithPrefix(
         "kernel '" + definition_->name() +
@@ -78,25 +77,48 @@ Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& co
   }
   Candidate& candidate = planned.alternatives[compiled.alternative];
   TUNEONCE_ASSIGN_OR_RETURN(candidate.artifact, std::move(compiled.artifact));
+  return candidate;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> CodeLoader::Compile(const Config& config, const BoundCall& call,
+                                                                VariantSet left_out, const std::string& preferred,
+                                                                bool may_compile,
+                                                                const std::function<bool()>& interrupted,
+                                                                Fingerprint* artifact) const {
+  TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, Built(config, call, left_out, preferred, may_compile, interrupted));
+  if (artifact != nullptr) *artifact = candidate.artifact.key;
   return LoadCandidate(api_, candidate);
 }
 
 std::shared_ptr<const LoadedKernel> CodeLoader::LoadStored(const Fingerprint& artifact_key, const std::string& variant,
                                                            const Config& config, const BoundCall& call) const {
+  std::optional<Candidate> candidate = Stored(artifact_key, variant, config, call);
+  if (!candidate) return nullptr;
+  Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, *candidate);
+  return loaded.ok() ? *std::move(loaded) : nullptr;
+}
+
+bool CodeLoader::HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config,
+                         const BoundCall& call, VariantSet left_out) const {
+  return Stored(artifact, variant, config, call) ||
+         Built(config, call, left_out, variant, /*may_compile=*/false, nullptr).ok();
+}
+
+std::optional<Candidate> CodeLoader::Stored(const Fingerprint& artifact_key, const std::string& variant,
+                                            const Config& config, const BoundCall& call) const {
   ArtifactCache* artifacts = policy_.store->artifacts();
-  if (artifacts == nullptr || artifact_key == Fingerprint()) return nullptr;
+  if (artifacts == nullptr || artifact_key == Fingerprint()) return std::nullopt;
   Result<PlannedConfig> planned =
       PlanConfig(definition_, config, call, policy_.search.runtime->environment().enable_tile);
-  if (!planned.ok()) return nullptr;
+  if (!planned.ok()) return std::nullopt;
   for (Candidate& candidate : planned->alternatives) {
     if (candidate.variant->name != variant) continue;
     std::optional<Artifact> artifact = FindCurrent(*artifacts, artifact_key);
-    if (!artifact) return nullptr;
+    if (!artifact) return std::nullopt;
     candidate.artifact = *std::move(artifact);
-    Result<std::shared_ptr<const LoadedKernel>> loaded = LoadCandidate(api_, candidate);
-    return loaded.ok() ? *std::move(loaded) : nullptr;
+    return std::move(candidate);
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace v0

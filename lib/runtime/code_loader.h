@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cuda/driver_api.h"
@@ -24,16 +25,26 @@ class CodeLoader {
       : definition_(definition), api_(api), policy_(policy) {}
 
   /// By the variant named `preferred` if it compiles, else by the first that does and is not `left_out`. `interrupted`:
-  /// as SearchOptions::interrupted. Errors: where nothing may be compiled and the code is in no cache, what to do about
-  /// it.
+  /// as SearchOptions::interrupted. `artifact` (may be null) gets the name under which the cache keeps the code; zero
+  /// of a launcher. Errors: where nothing may be compiled and the code is in no cache, what to do about it.
   Result<std::shared_ptr<const LoadedKernel>> Compile(const Config& config, const BoundCall& call, VariantSet left_out,
                                                       const std::string& preferred, bool may_compile,
-                                                      const std::function<bool()>& interrupted) const;
+                                                      const std::function<bool()>& interrupted,
+                                                      Fingerprint* artifact = nullptr) const;
   /// Without a compiler; null if the store does not have the artifact, or it does not load.
   std::shared_ptr<const LoadedKernel> LoadStored(const Fingerprint& artifact, const std::string& variant,
                                                  const Config& config, const BoundCall& call) const;
+  /// True if LoadStored or Compile would find the code without a compiler. Loads nothing.
+  bool HasCode(const Fingerprint& artifact, const std::string& variant, const Config& config, const BoundCall& call,
+               VariantSet left_out) const;
 
  private:
+  Result<Candidate> Built(const Config& config, const BoundCall& call, VariantSet left_out,
+                          const std::string& preferred, bool may_compile,
+                          const std::function<bool()>& interrupted) const;
+  std::optional<Candidate> Stored(const Fingerprint& artifact, const std::string& variant, const Config& config,
+                                  const BoundCall& call) const;
+
   const std::shared_ptr<const KernelDefinition>& definition_;
   const DriverApi& api_;
   const AutotunePolicy& policy_;

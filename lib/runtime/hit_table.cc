@@ -83,21 +83,32 @@ void HitTable::Rebuild() {
 
 const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
   MutexLock lock(mutex_);
+  return Put(key, entry, /*replaces=*/false);
+}
+
+const HitTable::Entry* HitTable::Replace(const ResidentKey& key, const Entry& entry) {
+  MutexLock lock(mutex_);
+  return Put(key, entry, /*replaces=*/true);
+}
+
+const HitTable::Entry* HitTable::Put(const ResidentKey& key, const Entry& entry, bool replaces) {
   if (3 * (used_slots_ + 1) > all_slots_.back()->count) Rebuild();
   Slot* slot = SlotOf(key);
+  std::deque<Inserted>& list = entry.is_pinned ? kept_ : inserted_;
   bool is_new = slot->words()[0].load(std::memory_order_relaxed) == 0;
   if (is_new) {
-    inserted_.push_back(Inserted{key.hash, slot, &slot->first});
+    list.push_back(Inserted{key.hash, slot, &slot->first});
     Place(*all_slots_.back(), key, entry);
     ++used_slots_;
     ++size_;
     return &slot->first;
   }
   const Entry* existing = slot->current.load(std::memory_order_relaxed);
-  if (existing != nullptr && !existing->is_provisional) return existing;
+  if (existing != nullptr && !existing->is_provisional && !replaces) return existing;
+  if (existing != nullptr && existing->is_pinned && !entry.is_pinned) return existing;
   later_entries_.push_back(std::make_unique<const Entry>(entry));
   const Entry* later = later_entries_.back().get();
-  inserted_.push_back(Inserted{key.hash, slot, later});
+  list.push_back(Inserted{key.hash, slot, later});
   slot->current.store(later, std::memory_order_release);
   if (existing == nullptr) ++size_;
   return later;
@@ -123,6 +134,14 @@ void HitTable::Keep() {
   MutexLock lock(mutex_);
   kept_.insert(kept_.end(), inserted_.begin(), inserted_.end());
   inserted_.clear();
+}
+
+void HitTable::KeepOldest() {
+  MutexLock lock(mutex_);
+  while (!inserted_.empty() && !inserted_.front().is_current()) inserted_.pop_front();
+  if (inserted_.empty()) return;
+  kept_.push_back(inserted_.front());
+  inserted_.pop_front();
 }
 
 std::size_t HitTable::size() const {

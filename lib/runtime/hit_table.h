@@ -25,9 +25,10 @@ class HitTable {
   /// What a key runs.
   struct Entry {
     const ResidentKernel* kernel;
-    std::uint32_t grid[3];  ///< In blocks, if is_prepared.
-    bool is_prepared;       ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
-    bool is_provisional;    ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
+    std::uint32_t grid[3];   ///< In blocks, if is_prepared.
+    bool is_prepared;        ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
+    bool is_provisional;     ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
+    bool is_pinned = false;  ///< The host's choice: it stays until the host ends it.
 
     [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
@@ -59,12 +60,17 @@ class HitTable {
   /// Publishes `entry`, in place of a provisional one. If the key runs something else already, that stays. Returns what
   /// the key runs now. REQUIRES: the kernel outlives the table.
   const Entry* Insert(const ResidentKey& key, const Entry& entry);
+  /// Publishes `entry`, in place of whatever the key runs, but for a pinned entry, whose place only a pinned one takes.
+  /// A pinned one is never the Oldest.
+  const Entry* Replace(const ResidentKey& key, const Entry& entry);
   /// The key runs nothing from now on.
   void Drop(const ResidentKey& key);
   /// The key whose entry was inserted first of all that are there, but for those that Keep kept.
   std::optional<ResidentKey> Oldest();
   /// What is there now is never the Oldest.
   void Keep();
+  /// The same for the one that is the Oldest now.
+  void KeepOldest();
   /// Number of keys that run something.
   std::size_t size() const;
   /// What the keys run, in the order in which it was inserted.
@@ -107,6 +113,7 @@ class HitTable {
   }
   /// The key's slot, or the empty one where it belongs.
   Slot* SlotOf(const ResidentKey& key) const TUNEONCE_REQUIRES(mutex_);
+  const Entry* Put(const ResidentKey& key, const Entry& entry, bool replaces) TUNEONCE_REQUIRES(mutex_);
   Slot* Place(const Slots& slots, const ResidentKey& key, const Entry& entry) const;
   /// Moves what the keys run to new slots, at most a sixth full with one more.
   void Rebuild() TUNEONCE_REQUIRES(mutex_);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,16 @@ class MissPolicy {
   /// Makes what a launch of `call` would find resident, ahead of it: the choice, if mode and Seal let one be made, and
   /// the stand-in. A key that failed is tried again.
   Status Warm(CUstream stream, TuningCall& call);
+  /// Tunes the key of `call` again, whatever it has: TunedKernel::Retune.
+  Status Retune(CUstream stream, TuningCall& call);
+  /// The key runs what a host said, or no longer does: no failure of it counts any more, nor does it wait.
+  void Forget(const ResidentKey& key);
+  /// Why a launch of a key that is not resident runs its stand-in whatever the store has; empty: it asks the store.
+  struct Refusal {
+    Choice::Because because;
+    std::string detail;
+  };
+  Result<std::optional<Refusal>> RefusalOf(CUstream stream, const ResidentKey& key) const;
   /// How much is done to make a choice resident.
   struct Effort {
     bool tries_again;  ///< What failed, before its pause is over.

@@ -1,6 +1,9 @@
 #include "runtime/recorded_result.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "measure/race.h"
 #include "tuneonce/tuning_result.h"
@@ -99,6 +102,13 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->is_certain = result.is_certain;
   record->timer = result.timer;
   record->toolchain = result.best.toolchain;
+}
+
+void SayWhereAndWhen(TuningRecord* record) {
+  char name[256] = {};
+  record->host = gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+  record->unix_seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace v0

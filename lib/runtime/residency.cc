@@ -131,7 +131,8 @@ std::optional<Geometry> Residency::GeometryOfKey(const VariantState& variant, co
 }
 
 const HitTable::Entry* Residency::Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
-                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded) {
+                                          const Config& config, std::shared_ptr<const LoadedKernel> loaded,
+                                          Place place) {
   const VariantState& of_variant = device.variants.at(loaded->variant);
   std::optional<Geometry> geometry = GeometryOfKey(of_variant, call, config, *loaded);
   MutexLock lock(kernels_mutex_);
@@ -161,18 +162,32 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     }
     resident->loaded = std::move(loaded);
   }
-  HitTable::Entry entry{resident.get(), {}, false, false};
+  HitTable::Entry entry{resident.get(), {}, false, false, place == Place::kAndStays};
   if (geometry && resident->CanPrepare(*geometry)) {
     entry.is_prepared = true;
     entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
     entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
     entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
   }
-  return table_.Insert(key, entry);
+  return place == Place::kIfFree ? table_.Insert(key, entry) : table_.Replace(key, entry);
+}
+
+void Residency::PublishChoice(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
+                              const Config& config, std::shared_ptr<const LoadedKernel> loaded, Place place,
+                              Decision decision) {
+  MutexLock lock(choices_mutex_);
+  const HitTable::Entry* entry = Publish(device, key, call, config, std::move(loaded), place);
+  if (entry->is_pinned == (place == Place::kAndStays)) decisions_.Note(key, std::move(decision));
+}
+
+void Residency::Drop(const ResidentKey& key) {
+  MutexLock lock(choices_mutex_);
+  table_.Drop(key);
+  decisions_.Forget(key);
 }
 
 void Residency::PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in) {
-  table_.Insert(key, HitTable::Entry{stand_in.kernel, {}, false, true});
+  table_.Insert(key, HitTable::Entry{stand_in.kernel, {}, false, true, false});
 }
 
 void Residency::DropProvisional(const ResidentKey& key) {
@@ -186,8 +201,14 @@ std::vector<ResidentKey> Residency::Evict(std::size_t max_keys) {
   while (table_.size() / 2 > max_keys) {
     std::optional<ResidentKey> oldest = table_.Oldest();
     if (!oldest) break;
-    dropped.push_back(WithRole(*oldest, ResidentKey::kTuned));
-    table_.Drop(dropped.back());
+    const ResidentKey choice = WithRole(*oldest, ResidentKey::kTuned);
+    const HitTable::Entry* entry = table_.Find(choice);
+    if (entry != nullptr && entry->is_pinned) {  // Its stand-in stays with it.
+      table_.KeepOldest();
+      continue;
+    }
+    dropped.push_back(choice);
+    Drop(choice);
     for (std::size_t i = 0; i < ResidentKey::kMostStandIns; ++i) {
       ResidentKey stand_in = WithRole(*oldest, ResidentKey::StandIn(i));
       if (table_.Find(stand_in) == nullptr) break;

@@ -16,6 +16,7 @@
 #include "cuda/driver_api.h"
 #include "launch/call_binder.h"
 #include "runtime/context_status.h"
+#include "runtime/decisions.h"
 #include "runtime/hit_table.h"
 #include "runtime/resident_kernel.h"
 #include "search/candidate.h"
@@ -83,16 +84,28 @@ class Residency {
     const Config* baseline = definition_.space().FittingBaseline(call.problem);
     return baseline == nullptr || stand_in.kernel->config == *baseline;
   }
-  /// Makes `loaded` what `key` runs, unless it runs something already that is not provisional. `call` has the key's
-  /// dims, and a target.
+  /// What becomes of what a key runs already.
+  enum class Place {
+    kIfFree,    ///< It stays, unless it is provisional.
+    kInstead,   ///< It gives way.
+    kAndStays,  ///< It gives way, and what is put in its place is the host's: not dropped by Evict.
+  };
+  /// Makes `loaded` what `key` runs. `call` has the key's dims, and a target.
   const HitTable::Entry* Publish(const DeviceState& device, const ResidentKey& key, const BoundCall& call,
-                                 const Config& config, std::shared_ptr<const LoadedKernel> loaded);
+                                 const Config& config, std::shared_ptr<const LoadedKernel> loaded,
+                                 Place place = Place::kIfFree);
+  /// The same of a key's choice, with where it is from.
+  void PublishChoice(const DeviceState& device, const ResidentKey& key, const BoundCall& call, const Config& config,
+                     std::shared_ptr<const LoadedKernel> loaded, Place place, Decision decision);
+  /// The key runs nothing from now on; what it ran retires.
+  void Drop(const ResidentKey& key);
 
   /// Makes a key that waits for its choice known, so that its launches find that its stand-in is to run.
   void PublishProvisional(const ResidentKey& key, const HitTable::Entry& stand_in);
   /// Drops the key, if it is provisional.
   void DropProvisional(const ResidentKey& key);
-  /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`. Returns them.
+  /// Drops the keys that have been there longest, each with its stand-ins, until there are `max_keys`; no pinned one.
+  /// Returns them.
   std::vector<ResidentKey> Evict(std::size_t max_keys);
   /// Those that are there now are not dropped by Evict.
   void Keep() { table_.Keep(); }
@@ -112,6 +125,10 @@ class Residency {
   Result<const std::vector<Config>*> ConfigsOn(const DeviceState& device);
   /// OK if some variant's assumptions hold. Errors: those of the first that do not.
   Status CheckAssumptions(const BoundCall& call);
+
+  /// Where the keys' choices are from.
+  Decisions& decisions() { return decisions_; }
+  const Decisions& decisions() const { return decisions_; }
 
   std::int64_t num_loaded_kernels() const;
   std::int64_t num_entries() const { return static_cast<std::int64_t>(table_.size()); }
@@ -140,6 +157,8 @@ class Residency {
   /// Those of devices_, by index, that are known: to be read without the lock.
   const std::unique_ptr<std::atomic<const DeviceState*>[]> known_;
   HitTable table_;
+  Mutex choices_mutex_;  // What a key runs, and where that is from, change together.
+  Decisions decisions_;
   mutable Mutex kernels_mutex_;
   std::map<KernelId, std::unique_ptr<ResidentKernel>> kernels_
       TUNEONCE_GUARDED_BY(kernels_mutex_);  // Those that retired, too.

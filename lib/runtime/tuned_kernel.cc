@@ -229,6 +229,7 @@ Counters TunedKernel::counters() const {
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;
   counters.waiting_keys = impl->misses.num_waiting();
+  counters.pinned_keys = impl->residency.decisions().num_pinned();
   counters.kept_inputs_bytes = impl->misses.kept_inputs_bytes();
   counters.inputs_not_kept = from.inputs_not_kept;
   counters.loaded_kernels = impl->residency.num_loaded_kernels();

@@ -13,6 +13,7 @@
 #include "runtime/miss_policy.h"
 #include "runtime/residency.h"
 #include "runtime/threaded_counter.h"
+#include "runtime/tuning_call.h"
 #include "tuneonce/tuned_kernel.h"
 
 namespace tuneonce {
@@ -42,6 +43,20 @@ struct TunedKernel::Impl {
   Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  /// A call of a shape, or nothing where a launch would do nothing. Errors: what is wrong with the shape, with `what`
+  /// for which it is.
+  Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
+                                           const char* what) const;
+  Result<Choice> ChoiceOf(CUstream stream, TuningCall& call);
+  /// Puts what stands in for the choice into it.
+  Status PutStandIn(CUstream stream, const BoundCall& call, Choice* choice);
+  /// Puts what a launch of a key does that is not resident.
+  Status PutStored(CUstream stream, TuningCall& call, const ResidentKey& key, Choice* choice);
+  /// As CallOf, for `what` needs no tensors.
+  Result<std::optional<TuningCall>> CallToPin(const Shape& shape, const char* what, ResidentKey* key);
+  Status RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  Status Pin(const Shape& shape, const NamedConfig& config, PinFor how_long);
+  Status Unpin(const Shape& shape);
 
   const std::shared_ptr<const KernelDefinition> definition;
   const DriverApi& api;

@@ -1,4 +1,4 @@
-// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point.
+// TunedKernel::Warmup: what a launch would find, made ahead of it. And the other safe point, and Retune.
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -19,16 +19,23 @@ Status InsideCallbackError(const char* function) {
 
 }  // namespace
 
-Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
-  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+Result<std::optional<TuningCall>> TunedKernel::Impl::CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,
+                                                            const char* what) const {
+  const std::string prefix = "kernel '" + definition->name() + "', " + what;
   Result<InputShape> inputs = ReadShape(*definition, shape);
   Result<bool> is_empty = inputs.ok() ? IsEmptyAt(*definition, inputs->dims) : inputs.status();
-  if (!is_empty.ok()) return is_empty.status().WithPrefix("kernel '" + definition->name() + "', warm-up");
-  if (*is_empty) return Status();
-  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  if (!is_empty.ok()) return is_empty.status().WithPrefix(prefix);
+  if (*is_empty) return std::optional<TuningCall>();
   TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
                             TuningCall::OnFills(*definition, binder, *inputs, StreamView(api, stream), use));
-  return misses.Warm(stream, call);
+  return std::optional<TuningCall>(std::move(call));
+}
+
+Status TunedKernel::Impl::WarmShape(CUstream stream, const Shape& shape) {
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+  WarmupInputs::Use use = misses.may_search() ? WarmupInputs::Use::kSearch : WarmupInputs::Use::kShapes;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call, CallOf(stream, shape, use, "warm-up"));
+  return call ? misses.Warm(stream, *call) : Status();
 }
 
 Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* arguments, std::size_t count) {
@@ -75,6 +82,34 @@ Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
   }
   Status rest = AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;
+}
+
+Status TunedKernel::Impl::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "retune", "retune"));
+  BoundCall bound;
+  bool is_empty = false;
+  if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) {
+    return is_empty ? Status() : status;
+  }
+  TuningCall call(bound);
+  return misses.Retune(stream, call);
+}
+
+Status TunedKernel::RetuneArguments(CUstream stream, const Argument* arguments, std::size_t count) {
+  if (InsideCallback()) return InsideCallbackError("Retune");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&] { return impl->RetuneArguments(stream, arguments, count); });
+}
+
+Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
+  if (InsideCallback()) return InsideCallbackError("Retune");
+  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  return impl->Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "retune", "retune"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<TuningCall> call,
+                              impl->CallOf(stream, shape, WarmupInputs::Use::kSearch, "retune"));
+    return call ? impl->misses.Retune(stream, *call) : Status();
+  });
 }
 
 Status TunedKernel::AtSafePoint(CUstream stream) {

@@ -36,9 +36,9 @@ class TUNEONCE_API WarmupInputs {
     kKey,     ///< Nothing will be launched either: there is no memory, and tensors have addresses that nobody reads.
   };
 
-  /// Waits for the stream. Errors: InvalidArgument, naming the parameter, for what
-  /// does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of integers or
-  /// truth values without a declared fill; ResourceExhausted.
+  /// Waits for the stream, but for kKey, which does not use it. Errors: InvalidArgument, naming the parameter, for
+  /// what does not fit the definition, for raw memory, and, if they are to search on, for scalars and tensors of
+  /// integers or truth values without a declared fill; ResourceExhausted.
   static Result<WarmupInputs> Create(const KernelDefinition& definition, const InputShape& shape, StreamView stream,
                                      Use use = Use::kSearch);
 
@@ -58,7 +58,7 @@ class TUNEONCE_API WarmupInputs {
   std::vector<TensorView> views_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> buffers_;
-  std::vector<std::vector<char>> host_;  // What is copied from, until Create has waited.
+  std::vector<std::vector<char>> host_;                  // What is copied from, until Create has waited.
   std::vector<Argument> arguments_;
 };
 

@@ -19,8 +19,9 @@ Result<RecordLookup> LayeredStore::Lookup(const TuningKey& key) const {
     Result<RecordLookup> lookup = layer->Lookup(key);
     if (!lookup.ok()) {
       failed = lookup.status();  // Another layer may still have it.
-    } else if (lookup->match < best.match) {
-      best = *std::move(lookup);
+    } else {
+      lookup->is_shipped |= layer != layers_.front();
+      best.Improve(*std::move(lookup));
     }
   }
   if (best.match == RecordMatch::kNotFound && !failed.ok()) return failed;

@@ -12,7 +12,7 @@ Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
   RecordLookup best;
   for (const TuningRecord& record : records_) {
     RecordMatch match = MatchKeys(record.key, key);
-    if (match < best.match) best = RecordLookup{match, record};
+    if (match != RecordMatch::kNotFound) best.Improve({match, record});
   }
   return best;
 }

@@ -65,6 +65,12 @@ void VisitFields(Fields& fields, T& candidate) {
   fields("reason", candidate.reason);
 }
 
+template <typename Fields, typename T, EnableFor<T, ImportedRow> = 0>
+void VisitFields(Fields& fields, T& row) {
+  fields("at", row.at);
+  fields("config", row.config);
+}
+
 template <typename Fields, typename T, EnableFor<T, DeviceConditions> = 0>
 void VisitFields(Fields& fields, T& conditions) {
   fields("sm_clock_mhz", conditions.sm_clock_mhz);
@@ -100,6 +106,8 @@ void VisitFields(Fields& fields, T& record) {
   fields("toolchain", record.toolchain);
   fields("unix_seconds", record.unix_seconds);
   fields("conditions", record.conditions);
+  fields("nearest_dim", record.nearest_dim);  // From format 3 on.
+  fields("rows", record.rows);                // The same.
 }
 
 }  // namespace v0

@@ -21,6 +21,13 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
   return stored.driver_version == wanted.driver_version ? RecordMatch::kExact : RecordMatch::kOtherDriver;
 }
 
+void RecordLookup::Improve(RecordLookup found) {
+  if (!found.record || found.match > match) return;
+  bool is_alike = found.match == match && record;
+  if (is_alike && (found.record->is_imported() || !record->is_imported())) return;
+  *this = std::move(found);
+}
+
 bool RecordStore::IsNews(const std::string& warning) const {
   constexpr std::size_t kMostKept = 100;  // Words that differ each time are no reason to grow.
   MutexLock lock(said_->mutex);

@@ -43,7 +43,7 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
       Result<TuningRecord> record = DecodeRecord(statement.Blob(0));
       if (!record.ok()) continue;
       RecordMatch match = MatchKeys(record->key, key);
-      if (match < best.match) best = RecordLookup{match, *std::move(record)};
+      if (match != RecordMatch::kNotFound) best.Improve({match, *std::move(record)});
     }
     return result;
   }));

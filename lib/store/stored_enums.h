@@ -40,6 +40,8 @@ inline constexpr StoredValue<ChoiceReason> kStoredReasons[] = {
     {ChoiceReason::kTieSmallerWorkspace, 4, "tie_smaller_workspace"},
     {ChoiceReason::kTieEarliest, 5, "tie_earliest"},
     {ChoiceReason::kBaselineByMargin, 6, "baseline_by_margin"},
+    {ChoiceReason::kPinned, 7, "pinned"},
+    {ChoiceReason::kImported, 8, "imported"},
 };
 
 inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {

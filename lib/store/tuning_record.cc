@@ -22,8 +22,11 @@ namespace {
 constexpr std::uint64_t kMark = 0x74756e6572310000;
 constexpr std::uint64_t kFormatBits = 0xffff;
 /// Format 1, of before the first release, had its configs as text, which does not say which config is meant: a record
-/// of it is a miss. Formats from 2 on are read for ever.
-constexpr std::uint64_t kFormat = 2;
+/// of it is a miss. Formats from 2 on are read for ever: fields that came later have their defaults.
+constexpr std::uint64_t kOldestFormat = 2;
+constexpr std::uint64_t kFormat = 3;
+/// The format that a field came with.
+std::uint64_t FormatOf(std::string_view field) { return field == "nearest_dim" || field == "rows" ? 3 : kOldestFormat; }
 
 class FieldEncoder {
  public:
@@ -67,10 +70,11 @@ class FieldEncoder {
 
 class FieldDecoder {
  public:
-  explicit FieldDecoder(Decoder* decoder) : decoder_(*decoder) {}
+  FieldDecoder(Decoder* decoder, std::uint64_t format) : decoder_(*decoder), format_(format) {}
 
   template <typename T>
   void operator()(const char* name, T& value) {
+    if (format_ < FormatOf(name)) return;
     bool was_ok = ok_;
     Read(&value);
     if (was_ok && !ok_ && bad_field_.empty()) bad_field_ = name;
@@ -120,6 +124,7 @@ class FieldDecoder {
   }
 
   Decoder& decoder_;
+  const std::uint64_t format_;
   bool ok_ = true;
   std::string bad_field_;
 };
@@ -137,12 +142,13 @@ Result<TuningRecord> DecodeRecord(std::string_view bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored record"));
   std::uint64_t mark = decoder.Word();
   if ((mark & ~kFormatBits) != kMark) return InvalidArgumentError("a stored record has no mark of tuneonce's");
-  if (std::uint64_t format = mark & kFormatBits; format != kFormat) {
+  const std::uint64_t format = mark & kFormatBits;
+  if (format < kOldestFormat || format > kFormat) {
     return InvalidArgumentError(absl::StrCat("a stored record is of format ", format, ", this tuneonce knows ", kFormat,
                                              format > kFormat ? ": update tuneonce" : ": tune its key again"));
   }
   TuningRecord record;
-  FieldDecoder fields(&decoder);
+  FieldDecoder fields(&decoder, format);
   VisitFields(fields, record);
   if (!fields.ok()) {
     return InvalidArgumentError(absl::StrCat("a stored record's field '", fields.bad_field(), "' is not well formed"));

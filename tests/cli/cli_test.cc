@@ -12,38 +12,11 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "cli/run_cli.h"
 #include "testing/tools.h"
 
 namespace tuneonce {
 namespace {
-
-/// Runs a program with these arguments in this process's environment, but for `extra`.
-ProcessResult Run(std::vector<std::string> arguments, const std::string& extra = "A=B") {
-  ProcessOptions options;
-  options.arguments = std::move(arguments);
-  options.environment = {"PATH=" + Environment::Read().path, extra};
-  options.max_output_bytes = 1 << 20;
-  Result<ProcessResult> result = RunProcess(options);
-  EXPECT_TRUE(result.ok()) << result.status().ToString();
-  return result.ok() ? *result : ProcessResult{-1, ""};
-}
-ProcessResult RunCli(std::vector<std::string> arguments, const std::string& extra = "A=B") {
-  arguments.insert(arguments.begin(), TUNEONCE_CLI);
-  return Run(std::move(arguments), extra);
-}
-
-void ExpectOneLine(const ProcessResult& result, const std::string& part) {
-  EXPECT_NE(result.exit_code, 0) << part;
-  EXPECT_LT(result.exit_code, 128) << "no crash: " << result.output;
-  EXPECT_EQ(result.output.rfind("tuneonce: ", 0), 0u) << result.output;
-  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
-  EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
-}
-
-void ExpectOneLineError(const std::vector<std::string>& arguments, const std::string& part,
-                        const std::string& extra = "A=B") {
-  ExpectOneLine(RunCli(arguments, extra), part);
-}
 
 /// Runs `command`, in which $1 is `tuneonce`, by a shell.
 ProcessResult RunShell(const std::string& command) { return Run({"/bin/sh", "-c", command, "sh", TUNEONCE_CLI}); }
@@ -573,8 +546,8 @@ TEST_F(RecordsTest, WrongFilesAndRequestsAreOneClearLine) {
     return std::vector<std::string>{"records", "import", file_, "--device", "cpu", "--store", other_};
   };
   nlohmann::json bad = good;
-  bad["version"] = 3;
-  ExpectOneLineError(import(bad), "\"version\" is 3; this program knows version 2");
+  bad["version"] = 4;
+  ExpectOneLineError(import(bad), "\"version\" is 4; this program knows version 3");
   bad = good;
   bad["format"] = "other";
   ExpectOneLineError(import(bad), "this is no file of records");

@@ -70,6 +70,43 @@ def test_it_tunes_once_and_counts():
     assert kernel.name == "softmax" and kernel.dims == ("M", "N")
 
 
+def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
+    kernel = kernel_of("softmax")
+    x, y = soft_arguments()
+    choice = kernel.choice_of(x, y)
+    assert (choice.runs, choice.because, choice.config, choice.record) == ("search", "no_record", None, None), choice
+    assert kernel.choice_of({"M": 8, "N": 64}) == choice
+    kernel(x, y)
+    choice = kernel.choice_of(x, y)
+    assert (choice.runs, choice.because, choice.origin, choice.match) == ("choice", "resident", "search", "exact"), choice
+    assert isinstance(choice, tuneonce.Choice) and choice.record["is_complete"] and choice.record["mean_us"] > 0
+    assert choice.config and choice.variant == "cpu" and choice.key.startswith("M=8, N=64"), choice
+    y[:] = 0
+    kernel.choice_of(x, y)
+    assert not y.any() and kernel.counters()["hits"] == 0, "nothing is launched"
+    baseline = {each["axis"]: each["value"] for each in choice.record["baseline"]["config"]}
+    kernel.pin({"M": 8, "N": 64}, baseline)
+    choice = kernel.choice_of(x, y)
+    assert (choice.origin, choice.config) == ("pinned", baseline) and kernel.counters()["pinned_keys"] == 1
+    kernel(x, y)
+    np.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    expect(tuneonce.FailedPreconditionError, "is pinned", lambda: kernel.retune((8, 64)))
+    kernel.unpin((8, 64))
+    expect(tuneonce.NotFoundError, "is not pinned", lambda: kernel.unpin((8, 64)))
+    kernel.retune({"M": 8, "N": 64})
+    kernel.retune_with(x, y)
+    assert kernel.counters()["tunes"] == 3 and kernel.choice_of(x, y).origin == "search"
+    kernel.pin((8, 64), baseline, stored=True)
+    for wrong, error, words in [({}, tuneonce.InvalidArgumentError, "has no value"),
+                                ({"COLOUR": 1}, tuneonce.InvalidArgumentError, "there is no axis 'COLOUR'"),
+                                ({list(baseline)[0]: []}, TypeError, "a value is an int, float, bool or str"),
+                                ({1: 1}, TypeError, "a dict {axis: value}")]:
+        expect(error, words, lambda: kernel.pin((8, 64), wrong))
+    expect(TypeError, "dict", lambda: kernel.pin((8, 64), [1]))
+    expect(TypeError, "takes 2 arguments", lambda: kernel.choice_of(x))
+    expect(tuneonce.InvalidArgumentError, "the dim 'N'", lambda: kernel.choice_of({"M": 8}))
+
+
 def test_a_bundle_is_loaded_by_name_or_by_folder():
     x, y, z = np.full(1000, 2, np.float32), np.full(1000, 3, np.float32), np.zeros(1000, np.float32)
     for which in ("vector_add", str(folder / "vector_add"), folder / "vector_add", tuneonce.Bundle("vector_add")):

@@ -30,8 +30,8 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
     const char* message;
   };
   const Case cases[] = {
-      {"/version", 1, "\"version\" is 1; this program knows version 2: tune again"},
-      {"/version", 3, "\"version\" is 3; this program knows version 2"},
+      {"/version", 1, "\"version\" is 1; this program knows version 3: tune again"},
+      {"/version", 4, "\"version\" is 4; this program knows version 3"},
       {"/records/0", 5, "record 0 must be an object"},
       {"/records/0/num_sms", 1e12, "record 0: field 'num_sms' must be an integer"},
       {"/records/0/num_sms", std::int64_t{1} << 40, "record 0: field 'num_sms' must be an integer of 32 bits"},
@@ -52,6 +52,20 @@ TEST(RecordsJsonTest, WhatIsWrongIsSaidWithItsPlace) {
     bad[nlohmann::json::json_pointer(c.pointer)] = c.value;
     EXPECT_ERROR(RecordsFromJson(bad.dump()), StatusCode::kInvalidArgument, c.message);
   }
+}
+
+TEST(RecordsJsonTest, AFileOfVersion2HasWhatCameLaterByDefault) {
+  TuningRecord record;
+  record.key.kernel = "scale";
+  nlohmann::json file = nlohmann::json::parse(RecordsToJson({record}));
+  file["version"] = 2;
+  file["records"][0].erase("nearest_dim");
+  file["records"][0].erase("rows");
+  Result<std::vector<TuningRecord>> read = RecordsFromJson(file.dump());
+  ASSERT_OK(read);
+  EXPECT_EQ(EncodeRecord(read->front()), EncodeRecord(record));
+  file["version"] = 3;
+  EXPECT_ERROR(RecordsFromJson(file.dump()), StatusCode::kInvalidArgument, "record 0: field 'nearest_dim' is missing");
 }
 
 TEST(RecordsJsonTest, WhatIsNestedDeepIsRefusedBeforeItIsBuilt) {

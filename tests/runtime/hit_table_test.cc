@@ -51,6 +51,45 @@ TEST(HitTableTest, TheFirstOfTwoEntriesWithOneKeyStays) {
   EXPECT_EQ(FindIn(table, Key(1, 2)), &first);
 }
 
+TEST(HitTableTest, WhatReplacesAnEntryGivesWayToAPinnedOneOnly) {
+  HitTable table(2);
+  std::vector<ResidentKernel> kernels(5);
+  auto pinned = [&](std::size_t i) { return HitTable::Entry{&kernels[i], {}, false, false, true}; };
+  table.Insert(Key(1, 2), Runs(kernels[0]));
+  EXPECT_EQ(table.Replace(Key(1, 2), Runs(kernels[1]))->kernel, &kernels[1]);
+  EXPECT_EQ(FindIn(table, Key(1, 2)), &kernels[1]);
+  EXPECT_EQ(table.Replace(Key(1, 2), pinned(2))->kernel, &kernels[2]);
+  EXPECT_EQ(table.Replace(Key(1, 2), Runs(kernels[3]))->kernel, &kernels[2]) << "a search that ends later";
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(kernels[3]))->kernel, &kernels[2]);
+  EXPECT_EQ(table.Replace(Key(1, 2), pinned(4))->kernel, &kernels[4]);
+  EXPECT_EQ(table.size(), 1u);
+  // Through a growth, and when what it replaced is released.
+  for (std::uint64_t i = 0; i < 300; ++i) table.Insert(Key(i, 9), Runs(kernels[0]));
+  table.ReleaseRetired();
+  EXPECT_EQ(FindIn(table, Key(1, 2)), &kernels[4]);
+  table.Drop(Key(1, 2));
+  EXPECT_EQ(FindIn(table, Key(1, 2)), nullptr);
+  EXPECT_EQ(table.Insert(Key(1, 2), Runs(kernels[3]))->kernel, &kernels[3]);
+}
+
+TEST(HitTableTest, PinnedEntriesAndThoseThatAreKeptAreNeverTheOldest) {
+  HitTable table(2);
+  ResidentKernel kernel;
+  table.Replace(Key(1, 0), HitTable::Entry{&kernel, {}, false, false, true});
+  EXPECT_FALSE(table.Oldest());
+  for (std::uint64_t i = 2; i <= 4; ++i) table.Insert(Key(i, 0), Runs(kernel));
+  ASSERT_TRUE(table.Oldest());
+  EXPECT_EQ(table.Oldest()->words[0], Key(2, 0).words[0]);
+  table.KeepOldest();
+  EXPECT_EQ(table.Oldest()->words[0], Key(3, 0).words[0]);
+  table.Replace(Key(3, 0), HitTable::Entry{&kernel, {}, false, false, true});
+  EXPECT_EQ(table.Oldest()->words[0], Key(4, 0).words[0]);
+  table.KeepOldest();
+  EXPECT_FALSE(table.Oldest());
+  table.KeepOldest();
+  EXPECT_EQ(table.size(), 4u);
+}
+
 TEST(HitTableTest, KeysWithTheSameHashAreToldApart) {
   HitTable table(2);
   std::vector<ResidentKernel> kernels(9);

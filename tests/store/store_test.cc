@@ -38,6 +38,32 @@ TEST(MemoryStoreTest, TheBestMatchIsFound) {
   EXPECT_EQ(store.List()->size(), 4u);
 }
 
+TEST(RecordLookupTest, OfTwoThatFitAlikeTheMeasuredOneGoesBeforeTheImportedOne) {
+  TuningRecord imported = Record("imported", "H200", 0);
+  imported.reason = ChoiceReason::kImported;
+  TuningRecord measured = Record("measured", "H200", 12080);
+  const TuningKey key = Record("").key;
+  for (bool imported_first : {true, false}) {
+    auto store = std::make_shared<MemoryStore>();
+    ASSERT_OK(store->Put(imported_first ? imported : measured));
+    EXPECT_EQ(store->Lookup(key)->match, RecordMatch::kOtherDriver);
+    ASSERT_OK(store->Put(imported_first ? measured : imported));
+    EXPECT_EQ(store->Lookup(key)->record->config, testing::NamedConfig("measured"));
+    EXPECT_FALSE(store->Lookup(key)->is_shipped);
+  }
+  // Between layers too; and what lies under the user's store is said to.
+  auto user = std::make_shared<MemoryStore>(), shipped = std::make_shared<MemoryStore>();
+  ASSERT_OK(user->Put(imported));
+  ASSERT_OK(shipped->Put(measured));
+  RecordLookup found = *MakeLayeredStore(user, {shipped})->Lookup(key);
+  EXPECT_EQ(found.record->config, testing::NamedConfig("measured"));
+  EXPECT_TRUE(found.is_shipped);
+  ASSERT_OK(user->Put(Record("the user's")));
+  found = *MakeLayeredStore(user, {shipped})->Lookup(key);
+  EXPECT_EQ(found.record->config, testing::NamedConfig("the user's"));
+  EXPECT_FALSE(found.is_shipped);
+}
+
 TEST(TuningKeyTest, TheFingerprintTellsConfigsThatPrintAlike) {
   auto fingerprint = [](const Config& config) { return SharedChoiceFingerprint("choice", {config}); };
   SearchSpace doubles;

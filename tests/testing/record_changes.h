@@ -98,6 +98,11 @@ inline std::vector<RecordChange> RecordChanges() {
       {"power_limit_mw", [](R& r) { r.conditions.power_limit_mw = 700000; }},
       {"throttle_reasons", [](R& r) { r.conditions.throttle_reasons = 4; }},
       {"mig_profile", [](R& r) { r.conditions.mig_profile = "1g.18gb"; }},
+      {"nearest_dim", [](R& r) { r.nearest_dim = "M"; }},
+      {"rows",
+       [](R& r) {
+         r.rows.push_back({24, ConfigOfAllTypes()});
+       }},
   };
   auto of_candidate = [&](const std::string& what, std::function<void(CandidateOutcome&)> apply) {
     changes.push_back({"candidate's " + what, [=](R& r) { apply(r.candidates.emplace_back()); }});
@@ -115,7 +120,7 @@ inline std::vector<RecordChange> RecordChanges() {
   for (int i = 0; i <= static_cast<int>(TunedInputs::kRecorded); ++i) {
     changes.push_back({"inputs", [=](R& r) { r.inputs = static_cast<TunedInputs>(i); }});
   }
-  for (int i = 0; i <= static_cast<int>(ChoiceReason::kBaselineByMargin); ++i) {
+  for (int i = 0; i <= static_cast<int>(ChoiceReason::kImported); ++i) {
     changes.push_back({"reason", [=](R& r) { r.reason = static_cast<ChoiceReason>(i); }});
   }
   return changes;

@@ -43,6 +43,7 @@ class KernelCaller::Arguments {
 
   std::size_t num_tensors = 0;
   std::size_t count = 0;
+  Choice* choice = nullptr;  // Use::kChoice: where the answer goes.
   std::uint64_t words[kMaxParameters];
   alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
   alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];
@@ -170,6 +171,21 @@ Result<ContextView> KernelCaller::PrimaryOf(int device) {
   return it->second.view();
 }
 
+Status KernelCaller::Do(Use use, CUstream stream, const Argument* list, std::size_t count, Choice* choice) {
+  switch (use) {
+    case Use::kLaunch:
+      return kernel_.LaunchArguments(stream, list, count);
+    case Use::kWarmup:
+      return kernel_.WarmupArguments(stream, list, count);
+    case Use::kRetune:
+      return kernel_.RetuneArguments(stream, list, count);
+    case Use::kChoice:
+      break;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(*choice, kernel_.ChoiceOfArguments(stream, list, count));
+  return Status();
+}
+
 Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   Status status;
   if (use == Use::kLaunch) {
@@ -179,8 +195,7 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
   }
   // A search, or a wait for another thread's: others may run meanwhile. The caller holds the tensors.
   Py_BEGIN_ALLOW_THREADS;
-  status = use == Use::kLaunch ? kernel_.LaunchArguments(stream, arguments.list(), arguments.count)
-                               : kernel_.WarmupArguments(stream, arguments.list(), arguments.count);
+  status = Do(use, stream, arguments.list(), arguments.count, arguments.choice);
   Py_END_ALLOW_THREADS;
   return status;
 }
@@ -237,7 +252,7 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
     host.push_back(arguments.tensor(i).view());
     if (host.back().HasElements()) continue;
     // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
-    return kernel_.LaunchArguments(cpu_stream_->get(), arguments.list(), arguments.count);
+    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
   }
   TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
   std::vector<Argument> list;
@@ -245,11 +260,8 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     list.push_back(expected_[i].is_tensor ? Argument(staged.view(tensor++)) : arguments.list()[i]);
   }
-  if (use == Use::kWarmup) {
-    TUNEONCE_RETURN_IF_ERROR(kernel_.WarmupArguments(cpu_stream_->get(), list.data(), list.size()));
-    return cpu_stream_->view().Synchronize();
-  }
-  TUNEONCE_RETURN_IF_ERROR(kernel_.LaunchArguments(cpu_stream_->get(), list.data(), list.size()));
+  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
+  if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
   tensor = 0;
   for (const Expected& expected : expected_) {
     if (!expected.is_tensor) continue;
@@ -288,6 +300,22 @@ PyObject* KernelCaller::WarmupWith(PyObject* const* arguments, Py_ssize_t count,
   return is_cpu_ ? CallOnCpuDevice(read, Use::kWarmup) : CallOnCuda(read, stream, Use::kWarmup);
 }
 
+PyObject* KernelCaller::RetuneWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream) {
+  Arguments read;
+  if (!Read(arguments, count, &read)) return nullptr;
+  return is_cpu_ ? CallOnCpuDevice(read, Use::kRetune) : CallOnCuda(read, stream, Use::kRetune);
+}
+
+bool KernelCaller::ChoiceOf(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream,
+                            Choice* choice) {
+  Arguments read;
+  if (!Read(arguments, count, &read)) return false;
+  read.choice = choice;
+  PyObject* none = is_cpu_ ? CallOnCpuDevice(read, Use::kChoice) : CallOnCuda(read, stream, Use::kChoice);
+  Py_XDECREF(none);
+  return none != nullptr;
+}
+
 int KernelCaller::IsTuned(PyObject* const* arguments, Py_ssize_t count) {
   Arguments read;
   if (!Read(arguments, count, &read)) return -1;
@@ -313,6 +341,21 @@ Status KernelCaller::OnDevice(CUstream stream, const Function& run) {
 Status KernelCaller::Warmup(CUstream stream, const std::vector<TunedKernel::Shape>& shapes,
                             const std::function<void(std::size_t, const Status&)>& on_done) {
   return OnDevice(stream, [&](CUstream where) { return kernel_.Warmup(where, shapes, on_done); });
+}
+
+Status KernelCaller::Retune(CUstream stream, const TunedKernel::Shape& shape) {
+  return OnDevice(stream, [&](CUstream where) { return kernel_.Retune(where, shape); });
+}
+
+Status KernelCaller::InContext(const std::function<Status(TunedKernel&)>& run) {
+  return OnDevice(nullptr, [&](CUstream) { return run(kernel_); });
+}
+
+Status KernelCaller::ChoiceOf(CUstream stream, const TunedKernel::Shape& shape, Choice* choice) {
+  return OnDevice(stream, [&](CUstream where) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(*choice, kernel_.ChoiceOf(where, shape));
+    return Status();
+  });
 }
 
 Result<std::vector<WarmedKey>> KernelCaller::WarmupAll(const std::vector<KernelCaller*>& callers, CUstream stream,

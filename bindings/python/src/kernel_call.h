@@ -41,8 +41,17 @@ class KernelCaller {
                                                   const WarmupAllOptions& options);
   /// TunedKernel::AtSafePoint, likewise.
   Status AtSafePoint(CUstream stream);
+  /// TunedKernel::Retune, of a shape; likewise.
+  Status Retune(CUstream stream, const TunedKernel::Shape& shape);
+  /// What `run` does with the kernel, in a context of the device; likewise.
+  Status InContext(const std::function<Status(TunedKernel&)>& run);
   /// A warm-up on a call's arguments, which is not launched. As Call.
   PyObject* WarmupWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
+  /// TunedKernel::Retune on a call's arguments. As Call.
+  PyObject* RetuneWith(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream);
+  /// TunedKernel::ChoiceOf of a call. False with an exception set.
+  bool ChoiceOf(PyObject* const* arguments, Py_ssize_t count, std::optional<CUstream> stream, Choice* choice);
+  Status ChoiceOf(CUstream stream, const TunedKernel::Shape& shape, Choice* choice);
 
   TunedKernel& kernel() { return kernel_; }
   bool is_cpu_device() const { return is_cpu_; }
@@ -64,8 +73,10 @@ class KernelCaller {
 
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   bool ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const;
-  /// What is done with arguments: launch them, or tune on them.
-  enum class Use { kLaunch, kWarmup };
+  /// What is done with arguments: launch them, tune on them, or ask what a launch would run.
+  enum class Use { kLaunch, kWarmup, kRetune, kChoice };
+  /// `choice`: of kChoice.
+  Status Do(Use use, CUstream stream, const Argument* list, std::size_t count, Choice* choice);
   PyObject* CallOnCuda(Arguments& arguments, std::optional<CUstream> stream, Use use);
   PyObject* CallOnCpuDevice(Arguments& arguments, Use use);
   Status UseStaged(Arguments& arguments, Use use);

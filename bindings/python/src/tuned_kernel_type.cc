@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "choice_object.h"
 #include "kernel_call.h"
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
@@ -84,6 +85,12 @@ PyObject* WarmupWith(PyObject* self, PyObject* const* arguments, Py_ssize_t coun
   std::optional<CUstream> stream;
   if (!ReadStream("warmup_with", arguments, count, keywords, &stream)) return nullptr;
   return CallerOf(self).WarmupWith(arguments, count, stream);
+}
+
+PyObject* RetuneWith(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("retune_with", arguments, count, keywords, &stream)) return nullptr;
+  return CallerOf(self).RetuneWith(arguments, count, stream);
 }
 
 AutotunePolicy::Mode ModeNamed(const std::string& name) {
@@ -206,6 +213,18 @@ PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) 
   return tuned < 0 ? nullptr : PyBool_FromLong(tuned);
 }
 
+/// Runs `run` without the GIL. Throws its error, or what a signal's handler raised meanwhile.
+template <typename Function>
+void WithoutGil(const Function& run) {
+  Status status;
+  {
+    py::gil_scoped_release release;
+    status = run();
+  }
+  if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+  ThrowIfError(status);
+}
+
 PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
   static const char* const kNames[] = {"shapes", "dtypes", "stream", "on_done", nullptr};
   PyObject *shapes = nullptr, *dtypes = Py_None, *stream = Py_None, *on_done = Py_None;
@@ -226,13 +245,7 @@ PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
       };
     }
     CUstream where = StreamOf(stream);
-    Status status;
-    {
-      py::gil_scoped_release release;
-      status = CallerOf(self).Warmup(where, list, callback);
-    }
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    ThrowIfError(status);
+    WithoutGil([&] { return CallerOf(self).Warmup(where, list, callback); });
     return py::none();
   });
 }
@@ -245,13 +258,77 @@ PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
   }
   return Guarded([&]() -> py::object {
     CUstream where = StreamOf(stream);
-    Status status;
-    {
-      py::gil_scoped_release release;
-      status = CallerOf(self).AtSafePoint(where);
+    WithoutGil([&] { return CallerOf(self).AtSafePoint(where); });
+    return py::none();
+  });
+}
+
+/// One shape, as ReadShapes takes it.
+TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) {
+  py::list one;
+  one.append(py::handle(given));
+  return ReadShapes(CallerOf(self).kernel().definition(), one, dtypes).front();
+}
+
+PyObject* ChoiceOf(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("choice_of", arguments, count, keywords, &stream)) return nullptr;
+  return Guarded([&]() -> py::object {
+    Choice choice;
+    bool is_shape = count > 0 && count <= 2 && PyDict_Check(arguments[0]) != 0;
+    if (!is_shape) {
+      if (!CallerOf(self).ChoiceOf(arguments, count, stream, &choice)) throw py::error_already_set();
+      return ChoiceObject(choice);
     }
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    ThrowIfError(status);
+    TunedKernel::Shape shape = ShapeFrom(self, arguments[0], count == 2 ? arguments[1] : Py_None);
+    WithoutGil([&] { return CallerOf(self).ChoiceOf(stream.value_or(nullptr), shape, &choice); });
+    return ChoiceObject(choice);
+  });
+}
+
+PyObject* Pin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "config", "dtypes", "stored", nullptr};
+  PyObject *given = nullptr, *config = nullptr, *dtypes = Py_None;
+  int stored = 0;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!|Op:pin", const_cast<char**>(kNames), &given, &PyDict_Type,
+                                  &config, &dtypes, &stored) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    TunedKernel::NamedConfig named = NamedConfigOf(py::reinterpret_borrow<py::dict>(config));
+    auto how_long = stored != 0 ? TunedKernel::PinFor::kStore : TunedKernel::PinFor::kProcess;
+    WithoutGil([&] {
+      return CallerOf(self).InContext([&](TunedKernel& kernel) { return kernel.Pin(shape, named, how_long); });
+    });
+    return py::none();
+  });
+}
+
+PyObject* Unpin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "dtypes", nullptr};
+  PyObject *given = nullptr, *dtypes = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:unpin", const_cast<char**>(kNames), &given, &dtypes) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    WithoutGil([&] { return CallerOf(self).InContext([&](TunedKernel& kernel) { return kernel.Unpin(shape); }); });
+    return py::none();
+  });
+}
+
+PyObject* Retune(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "dtypes", "stream", nullptr};
+  PyObject *given = nullptr, *dtypes = Py_None, *stream = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OO:retune", const_cast<char**>(kNames), &given, &dtypes,
+                                  &stream) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    CUstream where = StreamOf(stream);
+    WithoutGil([&] { return CallerOf(self).Retune(where, shape); });
     return py::none();
   });
 }
@@ -286,6 +363,7 @@ PyObject* CountersOf(PyObject* self, PyObject*) {
     result["capture_misses"] = counters.capture_misses;
     result["busy_elsewhere"] = counters.busy_elsewhere;
     result["waiting_keys"] = counters.waiting_keys;
+    result["pinned_keys"] = counters.pinned_keys;
     result["kept_inputs_bytes"] = counters.kept_inputs_bytes;
     result["inputs_not_kept"] = counters.inputs_not_kept;
     result["loaded_kernels"] = counters.loaded_kernels;
@@ -320,6 +398,19 @@ PyMethodDef methods[] = {
      "at_safe_point(stream=None)\n\nTunes what waits in mode 'tune_in_background', or looks it up again in "
      "'stored_only'. "
      "Nothing may capture, and no launch of yours may be in flight."},
+    {"choice_of", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(ChoiceOf)), METH_FASTCALL | METH_KEYWORDS,
+     "choice_of(*args, stream=None) -> Choice\n\nWhat such a call would run, why, and from where: nothing is launched, "
+     "tuned or compiled. Or choice_of(shape, dtypes=None, stream=None), with a dict {dim: extent}."},
+    {"pin", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Pin)), METH_VARARGS | METH_KEYWORDS,
+     "pin(shape, config, dtypes=None, stored=False)\n\nFrom now on the shape's key runs `config`, {axis: value}: it is "
+     "compiled now. stored: the store remembers it, too."},
+    {"unpin", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Unpin)), METH_VARARGS | METH_KEYWORDS,
+     "unpin(shape, dtypes=None)\n\nUndoes pin, in the store too."},
+    {"retune", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(Retune)), METH_VARARGS | METH_KEYWORDS,
+     "retune(shape, dtypes=None, stream=None)\n\nSearches again, and puts what is found in the place of what is "
+     "remembered."},
+    {"retune_with", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(RetuneWith)), METH_FASTCALL | METH_KEYWORDS,
+     "retune_with(*args, stream=None)\n\nThe same on the arguments of a call, which is not made."},
     {"release_retired", ReleaseRetired, METH_NOARGS,
      "release_retired()\n\nUnloads code that no key runs any more. No graph that holds it may be used again."},
     {"seal", Seal, METH_NOARGS, "seal()\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},

@@ -12,7 +12,7 @@ _SEARCH = ("Hints", "SearchSpace", "Success", "Failure", "TuningResult", "exhaus
 _NATIVE = ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "Error", "CancelledError", "InvalidArgumentError",
            "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError", "FailedPreconditionError",
            "UnimplementedError", "InternalError", "UnavailableError")
-__all__ = ["doctor", "load", "records", *_SEARCH, *_NATIVE]
+__all__ = ["Choice", "doctor", "load", "records", *_SEARCH, *_NATIVE]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,6 +20,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module("tuneonce._tuneonce"), name)
     elif name in _SEARCH:
         value = getattr(importlib.import_module("tuneonce.search"), name)
+    elif name == "Choice":
+        value = importlib.import_module("tuneonce.choice").Choice
     else:
         raise AttributeError(f"module 'tuneonce' has no attribute '{name}'")
     globals()[name] = value

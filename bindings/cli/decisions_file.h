@@ -1,0 +1,39 @@
+#ifndef TUNEONCE_BINDINGS_CLI_DECISIONS_FILE_H_
+#define TUNEONCE_BINDINGS_CLI_DECISIONS_FILE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/config.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce::cli {
+
+/// Decisions that were made elsewhere, in the words of the file that says them.
+struct DecisionsFile {
+  /// For these extents, this config.
+  struct Decision {
+    std::string where;                            ///< "FILE:12: decisions[0]", for messages.
+    std::map<std::string, std::int64_t> extents;  ///< By dim.
+    std::vector<std::pair<std::string, AxisValue>> config;
+  };
+
+  std::string kernel;                        ///< The bundle; empty if the file does not say.
+  std::string device;                        ///< Which they are for; empty if the file does not say.
+  std::string nearest;                       ///< The dim by which the nearest decision serves; empty: none.
+  std::string toolchain;                     ///< What compiled the kernel that they were made with; may be empty.
+  std::map<std::string, std::string> about;  ///< What else the file's name says: {"dtype", "fp8_w8a8"}.
+  std::vector<Decision> decisions;           ///< At least one.
+};
+
+/// Reads a file of our own form, or a table of vLLM's fused MoE kernel, whose name says part of it
+/// ("E=8,N=14336,device_name=NVIDIA_H200.json"). docs/cli.md describes both. Errors: InvalidArgument, naming file,
+/// line and field.
+Result<DecisionsFile> ReadDecisions(const std::string& path);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_DECISIONS_FILE_H_

@@ -1,0 +1,60 @@
+#include "records_store.h"
+
+#include <ctime>
+#include <set>
+
+#include "base/environment.h"
+#include "store/default_store.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce::cli {
+namespace {
+
+/// How long a command waits for others that hold the store.
+constexpr int kPatienceMs = 5000;
+
+}  // namespace
+
+Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for_reading) {
+  SqliteStoreOptions where;
+  where.path = path;
+  if (where.path.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(where.path, DefaultStorePath(Runtime::Default()->environment()));
+  }
+  where.read_only = for_reading;
+  where.busy_timeout_ms = kPatienceMs;
+  Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(where);
+  // Nothing was tuned yet: the user's own store has no records, and is made now.
+  if (for_reading && path.empty() && store.status().code() == StatusCode::kNotFound) {
+    return OpenStore(path, /*for_reading=*/false);
+  }
+  return store;
+}
+
+Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::string& kernel) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, store.List());
+  std::vector<TuningRecord> records;
+  std::set<std::string> kernels;
+  for (TuningRecord& record : all) {
+    kernels.insert(record.key.kernel);
+    if (kernel.empty() || record.key.kernel == kernel) records.push_back(std::move(record));
+  }
+  if (records.empty() && !kernel.empty()) {
+    std::string names;
+    for (const std::string& name : kernels) names += (names.empty() ? "" : ", ") + name;
+    return NotFoundError("no record of kernel '" + kernel + "' in " + store.path() +
+                         (names.empty() ? ", which is empty" : "; there are: " + names));
+  }
+  return records;
+}
+
+std::string DateOf(std::int64_t unix_seconds) {
+  auto seconds = static_cast<std::time_t>(unix_seconds);
+  std::tm date{};
+  if (gmtime_r(&seconds, &date) == nullptr) return "no date";  // A year that no int holds.
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%d", &date);
+  return text;
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,25 @@
+#ifndef TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
+#define TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::cli {
+
+/// The store in the file `path`; empty: the user's. It waits for others longer than a launch would.
+Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for_reading);
+
+/// The store's records; of `kernel`, unless that is empty. Errors: NotFound, with the kernels that there are.
+Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::string& kernel);
+
+/// "2026-11-22".
+std::string DateOf(std::int64_t unix_seconds);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_RECORDS_STORE_H_

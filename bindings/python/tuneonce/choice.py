@@ -1,0 +1,27 @@
+"""What a tuned kernel would run, and why: the answer of TunedKernel.choice_of."""
+import dataclasses
+from typing import Any, Dict, Optional
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What the next such call would run.
+
+    runs: "choice", "stand_in" (what runs where the choice may not), "search" (a search, then what it finds), "nothing".
+    because: "resident", "stored", "no_record", "guard", "assumption", "waits", "failed_tune", "capture", "sealed", "mode",
+        "empty".
+    origin: where the choice is from: "search" (of this process), "store", "shipped", "pinned", "imported", "nowhere".
+    match: how the record fitted: "exact", "other_driver", "other_device"; None without a record.
+    config: {axis: value}; None where that is not known yet. variant: what builds it; "" where that is not known.
+    record: what is known of the choice, as `tuneonce.records` has it; None if nothing is.
+    """
+
+    runs: str
+    because: str
+    origin: str
+    match: Optional[str]
+    config: Optional[Dict[str, Any]]
+    variant: str
+    key: str
+    detail: str
+    record: Optional[Dict[str, Any]]

@@ -1,0 +1,77 @@
+// What the host chooses itself: pins.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/chooser.h"
+#include "runtime/recorded_result.h"
+#include "search/candidate.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// What is known of `config` by a record of its key: how long it took, if it was measured.
+void TakeMeasurement(const Config& config, TuningRecord* record) {
+  auto it = std::find_if(record->candidates.begin(), record->candidates.end(), [&](const CandidateOutcome& candidate) {
+    return candidate.kind == CandidateOutcome::Kind::kMeasured && candidate.config.IsSame(config);
+  });
+  record->measurement = Measurement();
+  record->speedup_over_baseline.reset();
+  if (it == record->candidates.end()) return;
+  record->measurement.mean_us = it->mean_us;
+  record->measurement.error_margin_us = it->error_margin_us;
+  record->measurement.num_samples = it->num_samples;
+}
+
+}  // namespace
+
+Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
+                    TunedKernel::PinFor how_long) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(tuning_call, key));
+  const BoundCall& call = tuning_call.call();
+  const SearchSpace& space = to_.definition->space();
+  TUNEONCE_ASSIGN_OR_RETURN(Config config, space.ConfigNamed(named, in_store.device.target));
+  TUNEONCE_RETURN_IF_ERROR(space.CheckGuards(config, call.problem));
+  if (how_long == TunedKernel::PinFor::kStore && !ConfigOf(in_store, config)) {
+    return InvalidArgumentError("{" + config.ToString() +
+                                "} is none of the configs that the axes list, and only these are served from a store");
+  }
+  TuningRecord record;
+  if (Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+      there.ok() && there->match == RecordMatch::kExact) {
+    record = *std::move(there->record);  // With the baseline's code, and what the candidates took.
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(
+      std::shared_ptr<const LoadedKernel> loaded,
+      loader_.Compile(config, call, in_store.left_out, "", may_compile(), to_.policy.search.interrupted,
+                      &record.artifact));
+  record.key = in_store.key;
+  record.config = config;
+  record.variant = loaded->variant->name;
+  record.reason = ChoiceReason::kPinned;
+  record.is_pinned = true;
+  TakeMeasurement(config, &record);
+  SayWhereAndWhen(&record);
+  to_.residency.PublishChoice(in_store.device, key, call, config, std::move(loaded), Residency::Place::kAndStays,
+                              DecisionOf(record, Choice::From::kPinned));
+  if (how_long == TunedKernel::PinFor::kProcess) return Status();
+  return to_.policy.store->Put(record).WithPrefix("pinned in this process only: the store does not keep it");
+}
+
+Status Chooser::Unpin(TuningCall& call, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
+  const bool is_pinned_here = to_.residency.decisions().IsPinned(key);
+  Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
+  bool is_in_store = there.ok() && there->match <= RecordMatch::kOtherDriver && there->record->is_pinned;
+  if (is_pinned_here) to_.residency.Drop(key);
+  if (!is_in_store) {
+    return is_pinned_here ? Status() : NotFoundError(in_store.key.key_text + " is not pinned");
+  }
+  if (there->is_shipped)
+    return FailedPreconditionError(in_store.key.key_text + " is pinned by a store that was shipped");
+  return to_.policy.store->Remove(there->record->key).WithPrefix("the store's pin stays");
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,140 @@
+// What a Chooser takes from the store: the records that serve.
+#include <algorithm>
+#include <utility>
+
+#include "base/callback.h"
+#include "runtime/chooser.h"
+#include "search/candidate.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+namespace {
+
+using DeviceState = Residency::DeviceState;
+
+/// Whatever a record holds: without overflow.
+std::uint64_t Distance(std::int64_t a, std::int64_t b) {
+  auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
+  return a > b ? x - y : y - x;
+}
+
+}  // namespace
+
+Chooser::Serving Chooser::ServingOf(bool may_compile_now, const TuneLimits* limits) const {
+  // Where no search may follow, one that was cut short is the best there is, and nothing is compared with the baseline.
+  bool is_last = !may_compile();
+  return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last, limits};
+}
+
+bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const {
+  if (!lookup.record) return false;
+  // What a person said, or what was decided elsewhere, is not of a driver.
+  bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
+  RecordMatch weakest =
+      is_decreed ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver) : to_.policy.weakest_match;
+  return lookup.match <= weakest && (lookup.record->is_complete || is_decreed || serving.accept_incomplete);
+}
+
+std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config& config) {
+  auto listed = std::find_if(in_store.configs.begin(), in_store.configs.end(),
+                             [&](const Config& each) { return each.IsSame(config); });
+  return listed == in_store.configs.end() ? std::nullopt : std::optional<Config>(*listed);
+}
+
+std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, const Serving& serving) const {
+  if (std::optional<Found> found = FindRecordOf(in_store.key, in_store, serving)) return found;
+  if (in_store.left_out.is_empty()) return FindNearest(in_store.key, in_store);
+  // Who pins or imports a decision speaks of shapes, not of variants. What was measured is of the other variants' code.
+  TuningKey of_all = in_store.key;
+  of_all.key_words.pop_back();
+  std::optional<Found> found = FindRecordOf(of_all, in_store, serving);
+  if (found && (found->record.is_pinned || found->record.is_imported())) return found;
+  return FindNearest(of_all, in_store);
+}
+
+std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const KeyInStore& in_store,
+                                                    const Serving& serving) const {
+  Result<RecordLookup> lookup = to_.policy.store->Lookup(key);
+  if (!lookup.ok()) {
+    to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
+    return std::nullopt;
+  }
+  if (MayServe(*lookup, serving)) {
+    TuningRecord& record = *lookup->record;
+    std::optional<Config> config = ConfigOf(in_store, record.config);
+    if (config) return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const KeyInStore& in_store) const {
+  const std::vector<KeyPart>& parts = to_.definition->key();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].kind != KeyPart::Kind::kDim) continue;
+    TuningKey table = key;
+    const auto wanted = static_cast<std::int64_t>(std::exchange(table.key_words[i], 0));
+    Result<RecordLookup> lookup = to_.policy.store->Lookup(table);
+    if (!lookup.ok() || !lookup->record || lookup->match > RecordMatch::kOtherDriver) continue;
+    TuningRecord& record = *lookup->record;
+    if (!record.is_imported() || record.nearest_dim != parts[i].name || record.rows.empty()) continue;
+    auto nearest = std::min_element(record.rows.begin(), record.rows.end(), [&](const auto& a, const auto& b) {
+      return Distance(a.at, wanted) < Distance(b.at, wanted);
+    });
+    std::optional<Config> config = ConfigOf(in_store, nearest->config);
+    if (!config) continue;
+    record.config = nearest->config;
+    record.tuned_at = parts[i].name + "=" + std::to_string(nearest->at);
+    record.rows.clear();
+    return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, const ResidentKey& key,
+                                                                          bool may_compile_now) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
+  const Serving serving = ServingOf(may_compile_now, nullptr);
+  std::optional<Found> found = FindRecord(in_store, serving);
+  if (!found) return std::optional<StoredChoice>();
+  bool is_to_check = found->is_unchecked() && !serving.accept_unchecked;
+  if (!may_compile_now) {
+    const TuningRecord& record = found->record;
+    if (is_to_check ||
+        !loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
+      return std::optional<StoredChoice>();
+    }
+  }
+  return std::optional<StoredChoice>(StoredChoice{
+      found->config, found->record.variant, DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
+}
+
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
+                             Serving serving) {
+  std::optional<Found> found = FindRecord(in_store, serving);
+  if (!found || (found->is_unchecked() && !serving.accept_unchecked)) return false;
+  const TuningRecord& record = found->record;
+  std::shared_ptr<const LoadedKernel> loaded;
+  // Another device's code need not run here, and another kernel's code is not this one's.
+  if (found->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
+    loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
+  if (loaded == nullptr) {
+    Result<std::shared_ptr<const LoadedKernel>> compiled =
+        loader_.Compile(found->config, call, in_store.left_out, record.variant, serving.may_compile,
+                        InterruptOf(serving.limits));
+    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
+    loaded = *std::move(compiled);
+  }
+  to_.residency.PublishChoice(in_store.device, key, call, found->config, std::move(loaded), Residency::Place::kIfFree,
+                              DecisionOf(record, found->match, found->is_shipped));
+  ++to_.counters.stored_hits;
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, found->config.ToString());
+  });
+  return true;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,51 @@
+// What MissPolicy is asked apart from launches: to search again, and what a launch would be refused for.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "runtime/context_status.h"
+#include "runtime/miss_policy.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
+  if (!may_search()) {
+    return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                   "': " + (sealed_ ? "nothing is tuned after Seal" : "its mode does not search"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call.call()));
+  ResidentKey key;
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call.call(), &key));
+  const TuneRequest request = {stream, call};
+  for (bool waited = true;;) {  // Another thread's work on the key is not this one's.
+    TuneOutcome outcome = tune_once_.Run(FlightOf(key), &waited, to_.policy.search.interrupted,
+                                         [&] { return chooser_.ChooseAnew(request, key, /*may_wait=*/true); });
+    if (waited && !IsInterrupted(to_.policy.search.interrupted)) continue;
+    if (outcome.status.ok()) Forget(key);
+    return outcome.status;
+  }
+}
+
+void MissPolicy::Forget(const ResidentKey& key) {
+  failed_.Remove(FlightOf(key));
+  waiting_.Remove(key);
+}
+
+Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const ResidentKey& key) const {
+  using Because = Choice::Because;
+  TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
+  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
+  if (capturing) return std::optional<Refusal>({Because::kCapture, ""});
+  if (sealed_) return std::optional<Refusal>({Because::kSealed, ""});
+  if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
+    return std::optional<Refusal>({Because::kFailedTune, failed->status.message()});
+  }
+  return std::optional<Refusal>();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,390 @@
+// What a host decides itself: Pin, Unpin, Retune; with buckets, guards, modes, Seal, captures, limits and stores.
+#include <atomic>
+#include <thread>
+
+#include "base/temporary_folder.h"
+#include "cuda/graph.h"
+#include "store/memory_store.h"
+#include "testing/tools.h"
+#include "testing/tuned_scale_test.h"
+#include "testing/work_timer.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+using From = Choice::From;
+using Mode = AutotunePolicy::Mode;
+using PinFor = TunedKernel::PinFor;
+
+class PinTest : public testing::TunedScaleTest {
+ protected:
+  PinTest() : folder_(*testing::MakeFolder()) { policy_.search.timer = &timer_; }
+
+  KernelDefinition Bucketed() const {
+    KernelDefinition definition = scale_.Definition();
+    definition.Key({KeyOf("N").NextPow2()});
+    return definition;
+  }
+  /// WORK of one launch, as it counted it; the test's configs tell themselves apart by it.
+  long WorkOfLaunch(TunedKernel& kernel, std::size_t n = 1000) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 3)), y = Floats(std::vector<float>(n, 0));
+    const long before = testing_work();
+    EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(n, 6));
+    // A block counts WORK once: of as many blocks as TILE makes.
+    return testing_work() - before;
+  }
+  static long testing_work() { return tuneonce_test_work; }
+  Choice ChoiceOf(const TunedKernel& kernel, std::int64_t n = 1000) {
+    Result<Choice> choice = kernel.ChoiceOf(stream_->get(), {{"N", n}});
+    EXPECT_OK(choice);
+    return choice.ok() ? *choice : Choice();
+  }
+  std::shared_ptr<RecordStore> OpenStore() {
+    SqliteStoreOptions options;
+    options.path = folder_.path() + "/cache/store.db";
+    return *SqliteStore::Open(options);
+  }
+
+  testing::WorkTimer timer_;
+  TemporaryFolder folder_;
+};
+
+TEST_F(PinTest, APinnedConfigTakesTheChoicesPlaceAndGivesItBack) {
+  TunedKernel kernel = Create();
+  EXPECT_EQ(kernel.counters().pinned_keys, 0);
+  Launch(kernel, 1000);
+  const std::int64_t entries = kernel.counters().resident_entries;
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}));
+  EXPECT_EQ(kernel.counters().pinned_keys, 1);
+  EXPECT_EQ(kernel.counters().resident_entries, entries) << "in place of the other";
+  EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
+  Choice choice = ChoiceOf(kernel);
+  EXPECT_EQ(choice.runs, Choice::Runs::kChoice);
+  EXPECT_EQ(choice.from, From::kPinned);
+  EXPECT_EQ(choice.config->ToString(), "TILE=256, WORK=100");
+  ASSERT_NE(choice.record, nullptr);
+  EXPECT_EQ(choice.record->reason, ChoiceReason::kPinned);
+  EXPECT_GT(choice.record->measurement.mean_us, 0) << "what the search measured of it is known";
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  // Another key is not concerned.
+  EXPECT_EQ(ChoiceOf(kernel, 2000).runs, Choice::Runs::kSearch);
+  // Another pin takes its place.
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 100}}));
+  EXPECT_EQ(WorkOfLaunch(kernel), 16 * 100);
+  EXPECT_EQ(kernel.counters().pinned_keys, 1);
+  ASSERT_OK(kernel.Unpin({{"N", 1000}}));
+  EXPECT_EQ(kernel.counters().pinned_keys, 0);
+  EXPECT_EQ(ChoiceOf(kernel).because, Choice::Because::kStored);
+  WorkOfLaunch(kernel);
+  EXPECT_EQ(kernel.counters().tunes, 1) << "the store has the choice of before";
+  EXPECT_EQ(kernel.counters().stored_hits, 1);
+  kernel.ReleaseRetired();
+  EXPECT_EQ(kernel.counters().loaded_kernels, 2) << "pinned code has retired";
+}
+
+TEST_F(PinTest, AKeyThatWasNeverTunedIsPinnedWithoutASearch) {
+  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground}) {
+    policy_.mode = mode;
+    TunedKernel kernel = Create();
+    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
+    EXPECT_EQ(WorkOfLaunch(kernel), 4);
+    EXPECT_EQ(kernel.counters().hits, 1);
+    EXPECT_EQ(kernel.counters().tunes, 0);
+    ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+    EXPECT_EQ(kernel.counters().tunes, 0);
+  }
+}
+
+TEST_F(PinTest, AKeyThatWaitsOrFailedIsPinnedAndWaitsNoMore) {
+  policy_.mode = Mode::kTuneInBackground;
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().waiting_keys, 1);
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
+  EXPECT_EQ(kernel.counters().waiting_keys, 0);
+  EXPECT_EQ(WorkOfLaunch(kernel), 4);
+  ASSERT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+TEST_F(PinTest, ValuesThatNoAxisListsMayBePinned) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}));
+  EXPECT_EQ(WorkOfLaunch(kernel), 2 * 7);
+  // But not be stored: a record, which anybody may have made, chooses among what is listed.
+  EXPECT_ERROR(kernel.Pin({{"N", 1000}}, {{"TILE", 500}, {"WORK", 7}}, PinFor::kStore), StatusCode::kInvalidArgument,
+               "only these are served from a store");
+  TuningRecord record;
+  ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 1}}, PinFor::kStore));
+  record = policy_.store->List()->front();
+  record.config = Config::Of(
+      {{"TILE", AxisKind::kStructural, std::int64_t{500}}, {"WORK", AxisKind::kStructural, std::int64_t{7}}});
+  ASSERT_OK(policy_.store->Put(record));
+  EXPECT_EQ(ChoiceOf(Create(), 2000).runs, Choice::Runs::kSearch);
+}
+
+TEST_F(PinTest, ABucketIsPinnedWhole) {
+  TunedKernel kernel = Create(Bucketed());
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}));
+  EXPECT_EQ(WorkOfLaunch(kernel, 600), 3 * 100);
+  EXPECT_EQ(WorkOfLaunch(kernel, 1024), 4 * 100);
+  EXPECT_EQ(ChoiceOf(kernel, 513).from, From::kPinned);
+  EXPECT_EQ(ChoiceOf(kernel, 512).from, From::kNowhere);
+  ASSERT_OK(kernel.Unpin({{"N", 700}}));
+  EXPECT_EQ(ChoiceOf(kernel, 600).runs, Choice::Runs::kSearch);
+}
+
+TEST_F(PinTest, WhereAPinnedConfigsGuardDoesNotHoldTheStandInRuns) {
+  SearchSpace space = scale_.space;
+  IntAxis tile = scale_.tile;
+  space.AddGuard("rows", [=](const Config& c, const Dims& dims) { return c[tile] == 64 || dims[Dim{0}] >= 900; });
+  KernelDefinition definition = Bucketed();
+  definition.Space(space);
+  TunedKernel kernel = Create(definition);
+  EXPECT_ERROR(kernel.Pin({{"N", 600}}, {{"TILE", 256}, {"WORK", 1}}), StatusCode::kFailedPrecondition,
+               "guard 'rows' does not hold");
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 1}}));
+  EXPECT_EQ(WorkOfLaunch(kernel, 1000), 4);
+  EXPECT_EQ(WorkOfLaunch(kernel, 600), 10 * 100) << "the baseline";
+  Choice choice = ChoiceOf(kernel, 600);
+  EXPECT_EQ(choice.because, Choice::Because::kGuard);
+  EXPECT_EQ(choice.from, From::kPinned);
+}
+
+TEST_F(PinTest, WhatDoesNotFitIsNamedAndChangesNothing) {
+  SearchSpace space = scale_.space;
+  IntAxis tile = scale_.tile;
+  space.AddConstraint("fits", [=](const Config& c) { return c[tile] <= 512; });
+  space.AddTargetFilter("no 512 here", [=](const Config& c, const Target&) { return c[tile] != 512; });
+  KernelDefinition definition = scale_.Definition();
+  definition.Space(space);
+  TunedKernel kernel = Create(definition);
+  struct Case {
+    TunedKernel::Shape shape;
+    TunedKernel::NamedConfig config;
+    const char* part;
+  };
+  const Case cases[] = {
+      {{{"N", 1000}}, {{"TILE", 64}}, "pin: the axis WORK has no value"},
+      {{{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}, {"TILE", 64}}, "the axis TILE has two values"},
+      {{{"N", 1000}},
+       {{"TILE", 64}, {"WORK", 1}, {"num_warps", 4}},
+       "there is no axis 'num_warps'; the space has: TILE"},
+      {{{"N", 1000}}, {{"TILE", "wide"}, {"WORK", 1}}, "the axis TILE has values as {64, 256}, and wide is none"},
+      {{{"N", 1000}}, {{"TILE", 1.5}, {"WORK", 1}}, "and 1.5 is none of their type"},
+      {{{"N", 1000}}, {{"TILE", 1024}, {"WORK", 1}}, "breaks constraint 'fits'"},
+      {{{"N", 1000}}, {{"TILE", 512}, {"WORK", 1}}, "breaks target filter 'no 512 here'"},
+      {{{"M", 1000}}, {{"TILE", 64}, {"WORK", 1}}, "'M' is none of the kernel's"},
+      {{{"N", 0}}, {{"TILE", 64}, {"WORK", 1}}, "nothing is launched for a shape of 0"},
+      {{{"N", -1}}, {{"TILE", 64}, {"WORK", 1}}, "N"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, c.part);
+    EXPECT_ERROR(kernel.Pin(c.shape, c.config), StatusCode::kInvalidArgument, "kernel 'scale', pin");
+  }
+  EXPECT_EQ(kernel.counters().pinned_keys, 0);
+  EXPECT_EQ(kernel.counters().resident_entries, 0);
+  EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "unpin: N=1000, x:float32, y:float32 is not pinned");
+}
+
+TEST_F(PinTest, ItOutlastsSealAndMayBeMadeAfterIt) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  kernel.Seal();
+  EXPECT_EQ(WorkOfLaunch(kernel, 1000), 4 * 7);
+  EXPECT_EQ(WorkOfLaunch(kernel, 2000), 32 * 100) << "the stand-in";
+  ASSERT_OK(kernel.Pin({{"N", 2000}}, {{"TILE", 256}, {"WORK", 7}}));
+  EXPECT_EQ(WorkOfLaunch(kernel, 2000), 8 * 7);
+  EXPECT_EQ(kernel.counters().sealed_misses, 1);
+  ASSERT_OK(kernel.Unpin({{"N", 2000}}));
+  EXPECT_EQ(ChoiceOf(kernel, 2000).because, Choice::Because::kSealed);
+}
+
+TEST_F(PinTest, ModesThatForbidItsCodeSaySo) {
+  policy_.mode = Mode::kBaselineOnly;
+  TunedKernel baseline_only = Create();
+  ASSERT_OK(baseline_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  EXPECT_EQ(WorkOfLaunch(baseline_only), 16 * 100) << "always the same code";
+  EXPECT_EQ(ChoiceOf(baseline_only).because, Choice::Because::kMode);
+  policy_.mode = Mode::kStoredOnly;
+  policy_.store = OpenStore();  // With artifacts, and none of this yet.
+  TunedKernel stored_only = Create();
+  EXPECT_ERROR(stored_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}), StatusCode::kUnavailable,
+               "kStoredOnly compiles nothing");
+  policy_.mode = Mode::kTune;
+  ASSERT_OK(Create().Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}));
+  ASSERT_OK(stored_only.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 9}}));
+  EXPECT_EQ(WorkOfLaunch(stored_only), 4 * 9);
+}
+
+TEST_F(PinTest, ACaptureRunsIt) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  Result<GraphExec> graph = GraphExec::Capture(
+      stream_->view(), [&](CUstream stream) { return kernel.Launch(stream, View(x), View(y), 2.0f); });
+  ASSERT_OK(graph);
+  ASSERT_OK(kernel.Unpin({{"N", 1000}}));
+  const long before = testing_work();
+  ASSERT_OK(graph->Launch(stream_->get()));  // Its code has retired, and stays loaded.
+  ASSERT_OK(stream_->view().Synchronize());
+  EXPECT_EQ(testing_work() - before, 4 * 7);
+}
+
+TEST_F(PinTest, PinnedKeysAreNotDroppedAndOthersStillAre) {
+  policy_.max_resident_keys = 2;
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1}}}));
+  ASSERT_OK(kernel.Pin({{"N", 1}}, {{"TILE", 256}, {"WORK", 7}}));
+  for (std::int64_t n = 2; n <= 6; ++n) ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", n}}}));
+  EXPECT_LE(kernel.counters().resident_entries, 5);
+  EXPECT_EQ(WorkOfLaunch(kernel, 1), 7);
+  EXPECT_EQ(ChoiceOf(kernel, 1).from, From::kPinned);
+  EXPECT_EQ(ChoiceOf(kernel, 2).because, Choice::Because::kStored) << "dropped";
+  EXPECT_EQ(ChoiceOf(kernel, 6).because, Choice::Because::kResident);
+  EXPECT_EQ(kernel.counters().pinned_keys, 1);
+}
+
+TEST_F(PinTest, APinInTheStoreServesOtherProcessesAndNoSearchReplacesIt) {
+  policy_.store = OpenStore();
+  {
+    TunedKernel kernel = Create();
+    Launch(kernel, 1000);
+    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, PinFor::kStore));
+  }
+  for (Mode mode : {Mode::kTune, Mode::kTuneInBackground, Mode::kStoredOnly}) {
+    policy_.mode = mode;
+    policy_.store = OpenStore();
+    TunedKernel kernel = Create();
+    EXPECT_EQ(ChoiceOf(kernel).from, From::kPinned);
+    EXPECT_EQ(WorkOfLaunch(kernel), 4 * 100);
+    EXPECT_EQ(kernel.counters().stored_hits, 1);
+    EXPECT_EQ(kernel.counters().pinned_keys, 1);
+  }
+  policy_.mode = Mode::kTune;
+  TunedKernel kernel = Create();
+  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
+               "y:float32 is pinned: it is not tuned before Unpin");
+  ASSERT_OK(kernel.Unpin({{"N", 1000}}));
+  EXPECT_TRUE(policy_.store->List()->empty());
+  EXPECT_EQ(ChoiceOf(kernel).runs, Choice::Runs::kSearch);
+  EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
+}
+
+TEST_F(PinTest, AStoredPinOutlastsADriver) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, PinFor::kStore));
+  TuningRecord record = policy_.store->List()->front();
+  EXPECT_TRUE(record.is_pinned);
+  ASSERT_OK(policy_.store->Remove(record.key));
+  record.key.driver_version -= 10;
+  ASSERT_OK(policy_.store->Put(record));
+  TunedKernel later = Create();
+  EXPECT_EQ(WorkOfLaunch(later), 4 * 100);
+  EXPECT_EQ(ChoiceOf(later).match, RecordMatch::kOtherDriver);
+}
+
+TEST_F(PinTest, ALaunchOnAnotherThreadRunsTheOneOrTheOther) {
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  std::atomic<bool> done{false};
+  std::thread launcher([&] {
+    ScopedContext current(context_->view());
+    while (!done) {
+      DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+      EXPECT_OK(kernel.Launch(stream_->get(), View(x), View(y), 2.0f));
+      EXPECT_EQ(Read(y), std::vector<float>(1000, 6));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", i % 2 == 0 ? 64 : 256}, {"WORK", 1}}));
+    if (i % 5 == 4) EXPECT_OK(kernel.Unpin({{"N", 1000}}));
+  }
+  done = true;
+  launcher.join();
+}
+
+TEST_F(PinTest, ItIsOfTheDeviceWhoseContextIsCurrent) {
+  if (*Device::Count(device_->api()) < 2) GTEST_SKIP() << "needs TUNEONCE_CPU_DEVICES=2";
+  TunedKernel kernel = Create();
+  Device second = *OpenDevice("cpu:1");
+  Context context = *Context::RetainPrimary(second);
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 7}}));
+  {
+    ScopedContext current(context.view());
+    Result<Stream> stream = Stream::Create(second.api());
+    ASSERT_OK(stream);
+    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->runs, Choice::Runs::kSearch);
+    EXPECT_ERROR(kernel.Unpin({{"N", 1000}}), StatusCode::kNotFound, "is not pinned");
+    ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 7}}));
+    EXPECT_EQ(kernel.counters().pinned_keys, 2);
+    EXPECT_EQ(kernel.ChoiceOf(stream->get(), {{"N", 1000}})->config->ToString(), "TILE=64, WORK=7");
+    ASSERT_OK(kernel.Unpin({{"N", 1000}}));
+  }
+  EXPECT_EQ(ChoiceOf(kernel).config->ToString(), "TILE=256, WORK=7");
+  EXPECT_EQ(WorkOfLaunch(kernel), 4 * 7);
+}
+
+TEST_F(PinTest, RetuneReplacesChoiceAndRecord) {
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  TuningRecord record = policy_.store->List()->front();
+  // A choice that was made in other times.
+  record.config = record.baseline->config;
+  record.host = "elsewhere";
+  record.artifact = record.baseline->artifact;
+  ASSERT_OK(policy_.store->Put(record));
+  TunedKernel stale = Create();
+  EXPECT_EQ(WorkOfLaunch(stale), 16 * 100);
+  ASSERT_OK(stale.Retune(stream_->get(), {{"N", 1000}}));
+  EXPECT_EQ(stale.counters().tunes, 1);
+  Choice choice = ChoiceOf(stale);
+  EXPECT_EQ(choice.from, From::kSearch);
+  EXPECT_EQ((*choice.config)[scale_.work], 1);
+  EXPECT_LT(WorkOfLaunch(stale), 100);
+  EXPECT_NE(policy_.store->List()->front().host, "elsewhere");
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+  // On arguments too.
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  ASSERT_OK(stale.Retune(stream_->get(), View(x), View(y), 2.0f));
+  EXPECT_EQ(stale.counters().tunes, 2);
+  EXPECT_EQ(Read(y), std::vector<float>(1000, 0)) << "nothing is launched on them";
+}
+
+TEST_F(PinTest, ARetuneThatFailsLeavesTheChoiceAsItIs) {
+  std::atomic<bool> cancelled{false};
+  policy_.search.cancelled = &cancelled;
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  Choice before = ChoiceOf(kernel);
+  cancelled = true;
+  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kCancelled, "");
+  EXPECT_EQ(ChoiceOf(kernel).config, before.config);
+  EXPECT_EQ(policy_.store->List()->size(), 1u);
+}
+
+TEST_F(PinTest, WhereNothingIsTunedRetuneIsRefused) {
+  for (Mode mode : {Mode::kStoredOnly, Mode::kBaselineOnly}) {
+    policy_.mode = mode;
+    EXPECT_ERROR(Create().Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition,
+                 "its mode does not search");
+  }
+  policy_.mode = Mode::kTuneInBackground;
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Retune(stream_->get(), {{"N", 1000}}));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  ASSERT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 64}, {"WORK", 1}}));
+  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 1000}}), StatusCode::kFailedPrecondition, "pinned");
+  kernel.Seal();
+  EXPECT_ERROR(kernel.Retune(stream_->get(), {{"N", 2000}}), StatusCode::kFailedPrecondition, "after Seal");
+}
+
+}  // namespace
+}  // namespace tuneonce
