@@ -218,6 +218,8 @@ struct TUNEONCE_API Variant {
   std::string name;     ///< Appears in results: "tile", "ptx", "cpu".
   std::string backend;  ///< Empty: as `name`.
   const std::string& BackendName() const { return backend.empty() ? name : backend; }
+  /// False if the config has an axis "backend" that names other variants: then nothing of this one is asked for it.
+  bool IsBackendOf(const Config& config) const;
   TargetFilter runs_on;  ///< Empty: everywhere.
   SourceFn source;
   /// Instead of `source`: the host's own launch of the config, for what no toolchain compiles (Callable).

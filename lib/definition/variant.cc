@@ -35,6 +35,12 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
 
 }  // namespace
 
+bool Variant::IsBackendOf(const Config& config) const {
+  const AxisValue* value = config.Find(kBackendAxis);
+  const std::string* named = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  return named == nullptr || *named == BackendName();
+}
+
 Variant& Variant::Named(std::string its_name) {
   name = std::move(its_name);
   return *this;

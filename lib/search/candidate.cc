@@ -30,15 +30,13 @@ Status CheckTileGeometry(const Geometry& geometry) {
 Result<std::vector<const Variant*>> VariantsOf(const KernelDefinition& definition, const Config& config,
                                                const Target& target) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(target));
-  const AxisValue* value = config.Find("backend");
-  const std::string* backend = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  if (backend == nullptr) return variants;
   std::vector<const Variant*> of_backend;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(of_backend),
-               [&](const Variant* variant) { return variant->BackendName() == *backend; });
+               [&](const Variant* variant) { return variant->IsBackendOf(config); });
   if (!of_backend.empty()) return of_backend;
+  const std::string& backend = std::get<std::string>(*config.Find("backend"));
   return InvalidArgumentError(
-      absl::StrCat("kernel '", definition.name(), "': backend '", *backend, "' names no variant for ", target.name(),
+      absl::StrCat("kernel '", definition.name(), "': backend '", backend, "' names no variant for ", target.name(),
                    "; there are: ", absl::StrJoin(variants, ", ", [](std::string* out, const Variant* variant) {
                      out->append(variant->BackendName());
                    })));

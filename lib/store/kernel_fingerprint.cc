@@ -17,6 +17,7 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
     fingerprinter.Add(variant->name);
     if (variant->launcher) continue;
     for (const Config& config : configs) {
+      if (!variant->IsBackendOf(config)) continue;
       TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function" + of_kernel,
                                                               [&] { return variant->MakeSource(config, problem); }));
       TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function" + of_kernel, [&] {

@@ -143,7 +143,8 @@ TEST_F(CallTest, AHitAndTheStoreRoundAlike) {
     CallBinder binder(fill);
     ASSERT_EQ(binder.num_varying_key_words(), 1u);
     for (std::int64_t n = 1; n < 100; ++n) {
-      const Argument y = TensorView::Contiguous(memory_, DType::kFloat32, {n});
+      const TensorView row = TensorView::Contiguous(memory_, DType::kFloat32, {n});
+      const Argument y = row;  // It points to the view.
       ASSERT_OK(binder.Bind(&y, 1, &call_));
       std::uint64_t stored[2], resident = 0;
       binder.KeyWords(call_, stored);
