@@ -53,6 +53,32 @@ class ChoiceTest : public testing::TunedScaleTest {
     EXPECT_EQ(Read(y), std::vector<float>(n, 0)) << "nothing is launched";
     return *choice;
   }
+  /// `fast`, for x at 64's multiples, and `any` behind it.
+  KernelDefinition Aligned64() const {
+    KernelDefinition definition("aligned");
+    Variant any = Variant(scale_.Source()).Named("any").Grid(Grid::OneD({"N", scale_.tile}));
+    Variant fast = any;
+    definition.Parameters(scale_.Definition().parameters())
+        .Space(scale_.space)
+        .AddVariant(fast.Named("fast").Assuming({Aligned("x", 64)}))
+        .AddVariant(any);
+    return definition;
+  }
+  /// Of 1000 elements, of which x begins one behind an aligned address.
+  Choice ChoiceOfUnaligned(const TunedKernel& kernel) {
+    DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
+    Result<Choice> choice = kernel.ChoiceOf(stream_->get(), Behind(x), View(y), 2.0f);
+    EXPECT_OK(choice);
+    return choice.ok() ? *choice : Choice();
+  }
+  void LaunchUnaligned(TunedKernel& kernel) {
+    DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
+    ASSERT_OK(kernel.Launch(stream_->get(), Behind(x), View(y), 2.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(1000, 6));
+  }
+  static TensorView Behind(const DeviceBuffer& x) {
+    return TensorView::Contiguous(static_cast<float*>(x.data()) + 1, DType::kFloat32, {1000});
+  }
   std::int64_t WorkOf(const Choice& choice) { return choice.config ? (*choice.config)[scale_.work] : -1; }
 
   testing::WorkTimer timer_;
@@ -224,34 +250,83 @@ TEST_F(ChoiceTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   EXPECT_EQ(kernel.ChoiceOf(stream_->get(), strided, View(y), 2.0f).status().message(), launched.message());
 }
 
-TEST_F(ChoiceTest, AnAssumptionThatDoesNotHoldNamesTheTensor) {
-  KernelDefinition definition("aligned");
-  definition.Parameters(scale_.Definition().parameters())
-      .Space(scale_.space)
-      .AddVariant(
-          Variant(scale_.Source()).Named("fast").Grid(Grid::OneD({"N", scale_.tile})).Assuming({Aligned("x", 64)}))
-      .AddVariant(Variant(scale_.Source()).Named("any").Grid(Grid::OneD({"N", scale_.tile})));
-  TunedKernel kernel = Create(Mode::kTune, definition);
+TEST_F(ChoiceTest, ACallThatAVariantDoesNotSuitHasAKeyOfItsOwnThatNamesIt) {
+  TunedKernel kernel = Create(Mode::kTune, Aligned64());
   Launch(kernel, 1000);
   EXPECT_EQ(ChoiceOf(kernel).variant, "fast");
-  DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
-  TensorView unaligned = View(y);
-  unaligned.data = static_cast<float*>(View(x).data) + 1;
-  Result<Choice> choice = kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f);
-  ASSERT_OK(choice);
-  EXPECT_EQ(choice->runs, Runs::kStandIn);
-  EXPECT_EQ(choice->because, Because::kAssumption);
-  EXPECT_NE(choice->detail.find("'x'"), std::string::npos) << choice->detail;
-  EXPECT_EQ(WorkOf(*choice), 100);
-  ASSERT_OK(kernel.Launch(stream_->get(), unaligned, View(y), 2.0f));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
-  EXPECT_EQ(kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f)->variant, "any") << "it is loaded now";
+  Choice choice = ChoiceOfUnaligned(kernel);
+  EXPECT_EQ(choice.runs, Runs::kSearch);
+  EXPECT_EQ(choice.because, Because::kNoRecord) << "what was measured is of the other variant";
+  EXPECT_EQ(choice.from, From::kNowhere);
+  EXPECT_FALSE(choice.config);
+  EXPECT_EQ(choice.key, "N=1000, x:float32, y:float32, without fast");
+  LaunchUnaligned(kernel);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  choice = ChoiceOfUnaligned(kernel);
+  EXPECT_EQ(choice.because, Because::kResident);
+  EXPECT_EQ(choice.variant, "any");
+  EXPECT_EQ(ChoiceOf(kernel).variant, "fast") << "its own choice stays";
+  EXPECT_EQ(ChoiceOf(kernel).key, "N=1000, x:float32, y:float32");
+}
+
+TEST_F(ChoiceTest, WhatIsPinnedOrImportedForAKeyServesItsCallsThatLeaveAVariantOutAndWhatIsMeasuredDoesNot) {
+  TunedKernel measured = Create(Mode::kTune, Aligned64());
+  Launch(measured, 1000);
+  const TuningRecord of_search = policy_.store->List()->front();
+  ASSERT_EQ(WorkOf(ChoiceOf(measured)), 1);
+  struct Case {
+    const char* what;
+    std::function<void(TunedKernel&)> put;
+    From from;
+    Runs runs;
+    std::int64_t work;  // The baseline's is 100, and 1 is what a search chooses.
+    int tunes;
+  };
+  const Case cases[] = {
+      {"pinned in the store",
+       [](TunedKernel& kernel) {
+         EXPECT_OK(kernel.Pin({{"N", 1000}}, {{"TILE", 256}, {"WORK", 100}}, TunedKernel::PinFor::kStore));
+       },
+       From::kPinned, Runs::kChoice, 100, 0},
+      {"imported",
+       [&](TunedKernel&) {
+         TuningRecord record;
+         record.key = of_search.key;
+         record.key.driver_version = 0;
+         record.config = of_search.config;
+         record.reason = ChoiceReason::kImported;
+         EXPECT_OK(policy_.store->Put(record));
+       },
+       From::kImported, Runs::kSearch, 1, 0},
+      {"measured", [&](TunedKernel&) { EXPECT_OK(policy_.store->Put(of_search)); }, From::kNowhere, Runs::kSearch, -1,
+       1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel putting = Create(Mode::kTune, Aligned64());
+    c.put(putting);
+    ASSERT_EQ(policy_.store->List()->size(), 1u);
+    TunedKernel kernel = Create(Mode::kTune, Aligned64());
+    Choice choice = ChoiceOfUnaligned(kernel);
+    EXPECT_EQ(choice.key, "N=1000, x:float32, y:float32, without fast");
+    EXPECT_EQ(choice.from, c.from);
+    EXPECT_EQ(choice.runs, c.runs);
+    EXPECT_EQ(WorkOf(choice), c.work);
+    for (TunedKernel* each : {&putting, &kernel}) LaunchUnaligned(*each);
+    EXPECT_EQ(putting.counters().tunes, c.tunes);
+    EXPECT_EQ(kernel.counters().tunes, 0) << "the other has put what it found";
+    EXPECT_EQ(ChoiceOfUnaligned(kernel).variant, "any");
+    EXPECT_EQ(WorkOf(ChoiceOfUnaligned(kernel)), c.from == From::kPinned ? 100 : 1);
+  }
 }
 
 TEST_F(ChoiceTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   TunedKernel kernel = Create(Mode::kTune);
   DeviceBuffer x = Floats({1, 2});
-  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "'M' is none of the kernel's");
+  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument,
+               "'M' is none of the kernel's");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), TunedKernel::Shape()), StatusCode::kInvalidArgument, "the dim 'N'");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), View(x)), StatusCode::kInvalidArgument, "argument");
   Result<Choice> nothing = kernel.ChoiceOf(stream_->get(), {{"N", 0}});
