@@ -59,6 +59,11 @@ const std::vector<std::string> kMapped = {"--bundle",
                                           "--value",
                                           "occupancy=1"};
 
+/// With bundles of the tests' own, whose axes are those of these decisions.
+ProcessResult RunHere(std::vector<std::string> arguments) {
+  return RunCli(std::move(arguments), "TUNEONCE_BUNDLES=" TUNEONCE_TEST_DATA "/bundles");
+}
+
 class DecisionsTest : public ::testing::Test {
  protected:
   DecisionsTest() : folder_(*testing::MakeFolder()), store_(folder_.path() + "/s/store.db") {}
@@ -70,11 +75,11 @@ class DecisionsTest : public ::testing::Test {
   }
   ProcessResult Import(const std::string& file, std::vector<std::string> more) {
     more.insert(more.begin(), {"records", "import", "--decisions", file, "--store", store_});
-    return RunCli(std::move(more));
+    return RunHere(std::move(more));
   }
   nlohmann::json Explain(std::vector<std::string> more) {
     more.insert(more.begin(), {"records", "explain", "--json", "--store", store_});
-    ProcessResult result = RunCli(std::move(more));
+    ProcessResult result = RunHere(std::move(more));
     EXPECT_EQ(result.exit_code, 0) << result.output;
     return nlohmann::json::parse(result.output, nullptr, false);
   }
@@ -106,9 +111,9 @@ TEST_F(DecisionsTest, ATableOfVllmsIsImportedAndItsNearestRowServes) {
   EXPECT_NE(Import(file, replacing).output.find("1 tables of decisions imported"), std::string::npos);
   // It goes from store to store as a record does.
   std::string records = folder_.path() + "/records.json";
-  ASSERT_EQ(RunCli({"records", "export", "--store", store_, "-o", records}).exit_code, 0);
+  ASSERT_EQ(RunHere({"records", "export", "--store", store_, "-o", records}).exit_code, 0);
   store_ = folder_.path() + "/s/other.db";
-  ASSERT_EQ(RunCli({"records", "import", records, "--store", store_}).exit_code, 0);
+  ASSERT_EQ(RunHere({"records", "import", records, "--store", store_}).exit_code, 0);
   EXPECT_EQ(Explain({"--kernel", "matmul"})["keys"][0]["records"][0]["rows"].size(), 3u);
 }
 
@@ -125,7 +130,7 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
   options.path = store_;
   AutotunePolicy policy;
   policy.store = *SqliteStore::Open(options);
-  Result<TunedKernel> kernel = TunedKernel::FromBundle("matmul", policy);
+  Result<TunedKernel> kernel = TunedKernel::FromBundle(TUNEONCE_TEST_DATA "/bundles/matmul", policy);
   ASSERT_OK(kernel);
   const std::pair<std::int64_t, const char*> cases[] = {
       {1, "TILE_M=64, TILE_N=64, TILE_K=32, occupancy=1"},   {32, "TILE_M=64, TILE_N=64, TILE_K=32, occupancy=1"},
@@ -144,17 +149,17 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
 
 TEST_F(DecisionsTest, TuningDoesNotReplaceWhatIsPinned) {
   auto tune = [&] {
-    return RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
+    return RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
   };
   ASSERT_EQ(tune().exit_code, 0);
   std::string file = folder_.path() + "/records.json";
-  ASSERT_EQ(RunCli({"records", "export", "--store", store_, "-o", file}).exit_code, 0);
+  ASSERT_EQ(RunHere({"records", "export", "--store", store_, "-o", file}).exit_code, 0);
   nlohmann::json records = nlohmann::json::parse(*ReadFile(file));
   records["records"][0]["is_pinned"] = true;
   records["records"][0]["reason"] = "pinned";
   records["records"][0]["config"][0]["value"] = 65536;
   ASSERT_OK(WriteFile(file, records.dump()));
-  ASSERT_EQ(RunCli({"records", "import", file, "--replace", "--store", store_}).exit_code, 0);
+  ASSERT_EQ(RunHere({"records", "import", file, "--replace", "--store", store_}).exit_code, 0);
   ProcessResult again = tune();
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_NE(again.output.find("what was tuned is not kept: its key is pinned in the store"), std::string::npos);
@@ -173,7 +178,7 @@ TEST_F(DecisionsTest, OurOwnFormIsImportedAndACommandsTuneGoesBeforeIt) {
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_EQ(keys[0]["records"][0]["config"], (nlohmann::json{{"BLOCK", 8192}, {"UNROLL", 4}}));
   ASSERT_EQ(
-      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_}).exit_code,
+      RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_}).exit_code,
       0);
   nlohmann::json records = Explain({"--kernel", "vector_add", "--key", keys[0]["key"]})["keys"][0]["records"];
   ASSERT_EQ(records.size(), 2u);
@@ -181,7 +186,7 @@ TEST_F(DecisionsTest, OurOwnFormIsImportedAndACommandsTuneGoesBeforeIt) {
   EXPECT_EQ(records[1]["other_driver"], "by_policy");
   EXPECT_TRUE(records[1]["has_code"]);
   EXPECT_GT(records[1]["alternatives"].size(), 2u);
-  ProcessResult text = RunCli({"records", "explain", "--kernel", "vector_add", "--store", store_});
+  ProcessResult text = RunHere({"records", "explain", "--kernel", "vector_add", "--store", store_});
   for (const char* part : {"why: imported; it is compared with the baseline before it serves", "how sure: ",
                            " samples, ", "alternatives: {BLOCK=", "another driver gets the same", "driver 13.0"}) {
     EXPECT_NE(text.output.find(part), std::string::npos) << part << "\n" << text.output;
@@ -226,7 +231,7 @@ TEST_F(DecisionsTest, WhatCannotBeMappedIsRefusedByName) {
   for (const Case& c : cases) ExpectOneLine(Import(file, c.arguments), c.part);
   ExpectOneLine(Import(Write("E=8,N=64,device_name=X,dtype=fp8_w8a8,block_shape=[128,128].json", kTable), kMapped),
                 "the file's name says block_shape=[128,128], which no dim of a kernel is");
-  EXPECT_FALSE(RunCli({"records", "list", "--store", store_}).exit_code == 0) << "nothing was written";
+  EXPECT_FALSE(RunHere({"records", "list", "--store", store_}).exit_code == 0) << "nothing was written";
 }
 
 TEST_F(DecisionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
@@ -261,15 +266,15 @@ TEST_F(DecisionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
     ExpectOneLine(Import(Write("d.json", text), {"--bundle", "vector_add", "--device", "cpu"}), part);
   }
   ExpectOneLine(Import("/no/file.json", {"--bundle", "vector_add"}), "/no/file.json");
-  ExpectOneLine(RunCli({"records", "import", "--store", store_}), "Exactly 1 option from [file,--decisions]");
-  ExpectOneLine(RunCli({"records", "import", "a.json", "--decisions", "b.json"}), "xactly 1 option");
+  ExpectOneLine(RunHere({"records", "import", "--store", store_}), "Exactly 1 option from [file,--decisions]");
+  ExpectOneLine(RunHere({"records", "import", "a.json", "--decisions", "b.json"}), "xactly 1 option");
 }
 
 TEST_F(DecisionsTest, AQuestionThatNoRecordAnswersIsOneLine) {
   ASSERT_EQ(Import(Write("decisions.json", kDecisions), {"--device", "cpu"}).exit_code, 0);
   auto ask = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"records", "explain", "--store", store_});
-    return RunCli(std::move(more));
+    return RunHere(std::move(more));
   };
   ExpectOneLine(ask({}), "--kernel is required");
   ExpectOneLine(ask({"--kernel", "matmul"}), "no record of kernel 'matmul'");

@@ -224,7 +224,7 @@ TEST_F(ChoiceTest, AGuardAndATensorThatDoNotSuitAreNamed) {
   EXPECT_EQ(kernel.ChoiceOf(stream_->get(), strided, View(y), 2.0f).status().message(), launched.message());
 }
 
-TEST_F(ChoiceTest, AnAssumptionThatDoesNotHoldNamesTheTensor) {
+TEST_F(ChoiceTest, ACallThatAVariantDoesNotSuitHasAChoiceOfItsOwn) {
   KernelDefinition definition("aligned");
   definition.Parameters(scale_.Definition().parameters())
       .Space(scale_.space)
@@ -239,19 +239,48 @@ TEST_F(ChoiceTest, AnAssumptionThatDoesNotHoldNamesTheTensor) {
   unaligned.data = static_cast<float*>(View(x).data) + 1;
   Result<Choice> choice = kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f);
   ASSERT_OK(choice);
-  EXPECT_EQ(choice->runs, Runs::kStandIn);
-  EXPECT_EQ(choice->because, Because::kAssumption);
-  EXPECT_NE(choice->detail.find("'x'"), std::string::npos) << choice->detail;
-  EXPECT_EQ(WorkOf(*choice), 100);
+  EXPECT_EQ(choice->runs, Runs::kSearch);
+  EXPECT_EQ(choice->because, Because::kNoRecord);
+  EXPECT_NE(choice->key.find(", without fast"), std::string::npos) << choice->key;
   ASSERT_OK(kernel.Launch(stream_->get(), unaligned, View(y), 2.0f));
-  EXPECT_EQ(kernel.counters().stand_ins, 1);
-  EXPECT_EQ(kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f)->variant, "any") << "it is loaded now";
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f)->variant, "any");
+  EXPECT_EQ(ChoiceOf(kernel).variant, "fast");
+}
+
+TEST_F(ChoiceTest, APinOfTheStoreServesCallsThatAVariantDoesNotSuitToo) {
+  KernelDefinition definition("aligned");
+  definition.Parameters(scale_.Definition().parameters())
+      .Space(scale_.space)
+      .AddVariant(
+          Variant(scale_.Source()).Named("fast").Grid(Grid::OneD({"N", scale_.tile})).Assuming({Aligned("x", 64)}))
+      .AddVariant(Variant(scale_.Source()).Named("any").Grid(Grid::OneD({"N", scale_.tile})));
+  TunedKernel first = Create(Mode::kTune, definition);
+  Launch(first, 1000);
+  DeviceBuffer x = Floats(std::vector<float>(1001, 3)), y = Floats(std::vector<float>(1000, 0));
+  TensorView unaligned = View(y);
+  unaligned.data = static_cast<float*>(View(x).data) + 1;
+  auto asked = [&](TunedKernel& kernel) { return *kernel.ChoiceOf(stream_->get(), unaligned, View(y), 2.0f); };
+  TunedKernel second = Create(Mode::kTune, definition);
+  EXPECT_EQ(asked(second).from, From::kNowhere) << "what was measured is of the other variant's code";
+  Config baseline = *scale_.space.baseline();
+  TunedKernel::NamedConfig named;
+  for (std::size_t i = 0; i < baseline.values().size(); ++i)
+    named.emplace_back(baseline.AxisName(i), baseline.values()[i]);
+  ASSERT_OK(second.Pin({{"N", 1000}}, named, TunedKernel::PinFor::kStore));
+  const Choice choice = asked(second);
+  EXPECT_EQ(choice.from, From::kPinned);
+  EXPECT_EQ(choice.config, baseline);
+  ASSERT_OK(second.Launch(stream_->get(), unaligned, View(y), 2.0f));
+  EXPECT_EQ(second.counters().tunes, 0);
+  EXPECT_EQ(asked(second).variant, "any");
 }
 
 TEST_F(ChoiceTest, WhatIsNoShapeOrNoArgumentsIsSaid) {
   TunedKernel kernel = Create(Mode::kTune);
   DeviceBuffer x = Floats({1, 2});
-  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument, "'M' is none of the kernel's");
+  EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), {{"M", 4}}), StatusCode::kInvalidArgument,
+               "'M' is none of the kernel's");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), TunedKernel::Shape()), StatusCode::kInvalidArgument, "the dim 'N'");
   EXPECT_ERROR(kernel.ChoiceOf(stream_->get(), View(x)), StatusCode::kInvalidArgument, "argument");
   Result<Choice> nothing = kernel.ChoiceOf(stream_->get(), {{"N", 0}});

@@ -41,13 +41,15 @@ class VariantChoiceTest : public ::testing::Test {
 
 TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehindIt) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda"}));
-  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile_any", "cuda"})) << "M is none of 16's multiples";
-  EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", "cuda"}));
-  EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{"cuda"}));
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{"cuda"})) << "an address that 16 does not divide";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}))
+      << "M has buckets: nothing is assumed";
+  EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", "cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{"cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{"cuda_behind_tile"}))
+      << "an address that 16 does not divide";
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4104), (Names{"tile", "tile_any"})) << "b has gaps";
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)), (Names{"cuda"}))
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)), (Names{"cuda_behind_tile"}))
       << "at a bucket's bound, for a launch of 4001";
 }
 
