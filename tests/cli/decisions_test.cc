@@ -29,14 +29,14 @@ constexpr char kTable[] = R"({
 })";
 constexpr char kDecisions[] = R"({
   "tuneonce_decisions": 1,
-  "kernel": "summed",
+  "kernel": "vector_add",
   "decisions": [
     {"key": {"N": 4096}, "config": {"BLOCK": 8192, "UNROLL": 4}},
     {"key": {"N": 8192}, "config": {"BLOCK": 65536, "UNROLL": 1}}
   ]
 })";
 const std::vector<std::string> kMapped = {"--bundle",
-                                          "tiled_product",
+                                          "matmul",
                                           "--device",
                                           "cpu",
                                           "--any-device",
@@ -59,9 +59,9 @@ const std::vector<std::string> kMapped = {"--bundle",
                                           "--value",
                                           "occupancy=1"};
 
-/// The command, which finds the tests' own bundles by name: what the shipped ones have is theirs to change.
+/// With bundles of the tests' own, whose axes are those of these decisions.
 ProcessResult RunHere(std::vector<std::string> arguments) {
-  return RunCli(std::move(arguments), "TUNEONCE_BUNDLES=" TUNEONCE_TEST_BUNDLES);
+  return RunCli(std::move(arguments), "TUNEONCE_BUNDLES=" TUNEONCE_TEST_DATA "/bundles");
 }
 
 class DecisionsTest : public ::testing::Test {
@@ -93,7 +93,7 @@ TEST_F(DecisionsTest, ATableOfVllmsIsImportedAndItsNearestRowServes) {
   ProcessResult imported = Import(file, kMapped);
   ASSERT_EQ(imported.exit_code, 0) << imported.output;
   EXPECT_EQ(imported.output.rfind("1 tables of decisions imported to", 0), 0u) << imported.output;
-  nlohmann::json keys = Explain({"--kernel", "tiled_product", "--shape", "M=37"})["keys"];
+  nlohmann::json keys = Explain({"--kernel", "matmul", "--shape", "M=37"})["keys"];
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_EQ(keys[0]["key"], "M=nearest, N=64, K=64, a:float16, b:float16, c:float16");
   nlohmann::json record = keys[0]["records"][0];
@@ -114,7 +114,7 @@ TEST_F(DecisionsTest, ATableOfVllmsIsImportedAndItsNearestRowServes) {
   ASSERT_EQ(RunHere({"records", "export", "--store", store_, "-o", records}).exit_code, 0);
   store_ = folder_.path() + "/s/other.db";
   ASSERT_EQ(RunHere({"records", "import", records, "--store", store_}).exit_code, 0);
-  EXPECT_EQ(Explain({"--kernel", "tiled_product"})["keys"][0]["records"][0]["rows"].size(), 3u);
+  EXPECT_EQ(Explain({"--kernel", "matmul"})["keys"][0]["records"][0]["rows"].size(), 3u);
 }
 
 TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
@@ -130,7 +130,7 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
   options.path = store_;
   AutotunePolicy policy;
   policy.store = *SqliteStore::Open(options);
-  Result<TunedKernel> kernel = TunedKernel::FromBundle(TUNEONCE_TEST_BUNDLES "/tiled_product", policy);
+  Result<TunedKernel> kernel = TunedKernel::FromBundle(TUNEONCE_TEST_DATA "/bundles/matmul", policy);
   ASSERT_OK(kernel);
   const std::pair<std::int64_t, const char*> cases[] = {
       {1, "TILE_M=64, TILE_N=64, TILE_K=32, occupancy=1"},   {32, "TILE_M=64, TILE_N=64, TILE_K=32, occupancy=1"},
@@ -149,7 +149,7 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
 
 TEST_F(DecisionsTest, TuningDoesNotReplaceWhatIsPinned) {
   auto tune = [&] {
-    return RunHere({"tune", "summed", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
+    return RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
   };
   ASSERT_EQ(tune().exit_code, 0);
   std::string file = folder_.path() + "/records.json";
@@ -163,7 +163,7 @@ TEST_F(DecisionsTest, TuningDoesNotReplaceWhatIsPinned) {
   ProcessResult again = tune();
   EXPECT_EQ(again.exit_code, 1);
   EXPECT_NE(again.output.find("what was tuned is not kept: its key is pinned in the store"), std::string::npos);
-  nlohmann::json record = Explain({"--kernel", "summed"})["keys"][0]["records"][0];
+  nlohmann::json record = Explain({"--kernel", "vector_add"})["keys"][0]["records"][0];
   EXPECT_EQ(record["origin"], "pinned");
   EXPECT_EQ(record["config"]["BLOCK"], 65536);
   EXPECT_EQ(record["other_driver"], "always");
@@ -174,18 +174,19 @@ TEST_F(DecisionsTest, OurOwnFormIsImportedAndACommandsTuneGoesBeforeIt) {
   ProcessResult imported = Import(file, {"--device", "cpu", "--json"});
   ASSERT_EQ(imported.exit_code, 0) << imported.output;
   EXPECT_EQ(nlohmann::json::parse(imported.output)["imported"], 2);
-  nlohmann::json keys = Explain({"--kernel", "summed", "--shape", "N=4096"})["keys"];
+  nlohmann::json keys = Explain({"--kernel", "vector_add", "--shape", "N=4096"})["keys"];
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_EQ(keys[0]["records"][0]["config"], (nlohmann::json{{"BLOCK", 8192}, {"UNROLL", 4}}));
-  ASSERT_EQ(RunHere({"tune", "summed", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_}).exit_code,
-            0);
-  nlohmann::json records = Explain({"--kernel", "summed", "--key", keys[0]["key"]})["keys"][0]["records"];
+  ASSERT_EQ(
+      RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_}).exit_code,
+      0);
+  nlohmann::json records = Explain({"--kernel", "vector_add", "--key", keys[0]["key"]})["keys"][0]["records"];
   ASSERT_EQ(records.size(), 2u);
   EXPECT_EQ(records[1]["origin"], "search");
   EXPECT_EQ(records[1]["other_driver"], "by_policy");
   EXPECT_TRUE(records[1]["has_code"]);
   EXPECT_GT(records[1]["alternatives"].size(), 2u);
-  ProcessResult text = RunHere({"records", "explain", "--kernel", "summed", "--store", store_});
+  ProcessResult text = RunHere({"records", "explain", "--kernel", "vector_add", "--store", store_});
   for (const char* part : {"why: imported; it is compared with the baseline before it serves", "how sure: ",
                            " samples, ", "alternatives: {BLOCK=", "another driver gets the same", "driver 13.0"}) {
     EXPECT_NE(text.output.find(part), std::string::npos) << part << "\n" << text.output;
@@ -210,15 +211,13 @@ TEST_F(DecisionsTest, WhatCannotBeMappedIsRefusedByName) {
     std::string part;
   };
   const Case cases[] = {
-      {without("tiled_product"), "does not say which kernel it is for: give --bundle NAME"},
+      {without("matmul"), "does not say which kernel it is for: give --bundle NAME"},
       {without("--any-device"), "is for the device 'NVIDIA_H200', not for this machine's 'tuneonce CPU device"},
-      {without("BLOCK_SIZE_M=TILE_M"),
-       ".json:3: 16: BLOCK_SIZE_M is no axis of 'tiled_product', which has: TILE_K, TILE_M"},
-      {without("num_stages"), "num_stages is no axis of 'tiled_product'"},
-      {without("E"),
-       "E is no dim of 'tiled_product', which has: K, M, N: say which it is, --dim E=OURS, or --ignore E"},
-      {without("K=64"), "the key of 'tiled_product' has the dim K, which has no extent here: give --shape K=..."},
-      {without("occupancy=1"), "the axis occupancy of 'tiled_product' has no value: give --value occupancy=..."},
+      {without("BLOCK_SIZE_M=TILE_M"), ".json:3: 16: BLOCK_SIZE_M is no axis of 'matmul', which has: TILE_K, TILE_M"},
+      {without("num_stages"), "num_stages is no axis of 'matmul'"},
+      {without("E"), "E is no dim of 'matmul', which has: K, M, N: say which it is, --dim E=OURS, or --ignore E"},
+      {without("K=64"), "the key of 'matmul' has the dim K, which has no extent here: give --shape K=..."},
+      {without("occupancy=1"), "the axis occupancy of 'matmul' has no value: give --value occupancy=..."},
       {with("--value", "warps=1"), "there is no axis 'warps'"},
       {with("--axis", "COLOUR=TILE_M"), "--axis COLOUR: the file has: BLOCK_SIZE_K, BLOCK_SIZE_M"},
       {with("--dim", "Q=M"), "--dim Q: the file has: E, M, N"},
@@ -256,17 +255,17 @@ TEST_F(DecisionsTest, WhatIsWrongInAFileIsSaidWithItsLine) {
        "d.json:2: decisions[1]: another decision is for the same key, N=1"},
       {R"({"tuneonce_decisions": 1, "nearest": "M", "decisions": [{"key": {"N": 1}, "config": {"BLOCK": 1024,
           "UNROLL": 1}}]})",
-       "M is no dim of 'summed'"},
-      {R"({"tuneonce_decisions": 1, "kernel": "tiled_product", "decisions": [{"key": {}, "config": {}}]})",
-       "is for the kernel 'tiled_product', not for 'summed'"},
+       "M is no dim of 'vector_add'"},
+      {R"({"tuneonce_decisions": 1, "kernel": "matmul", "decisions": [{"key": {}, "config": {}}]})",
+       "is for the kernel 'matmul', not for 'vector_add'"},
       {R"({"64": {"BLOCK": 1024}, "many": {"BLOCK": 1024}})", "this is neither a file of decisions"},
       {R"({"64": 1})", "expected an object"},
       {"{", "d.json"},
   };
   for (const auto& [text, part] : cases) {
-    ExpectOneLine(Import(Write("d.json", text), {"--bundle", "summed", "--device", "cpu"}), part);
+    ExpectOneLine(Import(Write("d.json", text), {"--bundle", "vector_add", "--device", "cpu"}), part);
   }
-  ExpectOneLine(Import("/no/file.json", {"--bundle", "summed"}), "/no/file.json");
+  ExpectOneLine(Import("/no/file.json", {"--bundle", "vector_add"}), "/no/file.json");
   ExpectOneLine(RunHere({"records", "import", "--store", store_}), "Exactly 1 option from [file,--decisions]");
   ExpectOneLine(RunHere({"records", "import", "a.json", "--decisions", "b.json"}), "xactly 1 option");
 }
@@ -278,11 +277,12 @@ TEST_F(DecisionsTest, AQuestionThatNoRecordAnswersIsOneLine) {
     return RunHere(std::move(more));
   };
   ExpectOneLine(ask({}), "--kernel is required");
-  ExpectOneLine(ask({"--kernel", "tiled_product"}), "no record of kernel 'tiled_product'");
-  ExpectOneLine(ask({"--kernel", "summed", "--key", "N=1"}), "no record of 'summed' is for that; there are: N=4096");
-  ExpectOneLine(ask({"--kernel", "summed", "--shape", "N=77"}), "is for that; there are: N=4096");
-  ExpectOneLine(ask({"--kernel", "summed", "--shape", "M=1"}), "the key of 'summed' has no such dim");
-  ExpectOneLine(ask({"--kernel", "summed", "--shape", "N=x"}), "must be a whole number");
+  ExpectOneLine(ask({"--kernel", "matmul"}), "no record of kernel 'matmul'");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--key", "N=1"}),
+                "no record of 'vector_add' is for that; there are: N=4096");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=77"}), "is for that; there are: N=4096");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "M=1"}), "the key of 'vector_add' has no such dim");
+  ExpectOneLine(ask({"--kernel", "vector_add", "--shape", "N=x"}), "must be a whole number");
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehin
   using Names = std::vector<std::string>;
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}));
   EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}))
-      << "M is in buckets, and nothing is assumed of it";
+      << "M has buckets: nothing is assumed";
   EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", "cuda_behind_tile"}));
   EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{"cuda_behind_tile"}));
   EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{"cuda_behind_tile"}))
