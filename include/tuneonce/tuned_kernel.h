@@ -241,8 +241,9 @@ class TUNEONCE_API TunedKernel {
   };
   /// From now on the shape's key, on the current context's device, runs this config: one that the host has chosen. It
   /// is compiled and loaded now, and takes the place of what the key ran by one pointer, so that launches on other
-  /// threads run the one or the other. A bucket is pinned whole. A launch that the config's guards do not hold for, or
-  /// its code does not suit, runs the stand-in. A pin outlasts Seal and max_resident_keys; it may be made after Seal.
+  /// threads run the one or the other. A bucket is pinned whole, but for calls that some variants do not suit: they are
+  /// another key, which a stored pin serves while it has no record of its own. A launch that the config's guards do not
+  /// hold for runs the stand-in. A pin outlasts Seal and max_resident_keys; it may be made after Seal.
   /// The values need not be among those that the axes list, but constraints, target filters, and the guards at this
   /// shape must hold. Errors: InvalidArgument, naming what does not fit; FailedPrecondition, naming the guard, and
   /// without a context; the compiler's; for kStore, the store's, after which the pin holds in this process. In
