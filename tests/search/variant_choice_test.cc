@@ -24,8 +24,9 @@ class VariantChoiceTest : public ::testing::Test {
       const std::int64_t shape[] = {rows, columns}, strides[] = {stride, 1};
       return TensorView::Strided(reinterpret_cast<void*>(at), DType::kFloat16, shape, strides, 2);  // Never followed.
     };
-    const std::vector<Argument> arguments = {matrix(address, m, k, k), matrix(1u << 30, k, n, row_of_b),
-                                             matrix(2u << 30, m, n, n)};
+    // Arguments point to views.
+    const TensorView a = matrix(address, m, k, k), b = matrix(1u << 30, k, n, row_of_b), c = matrix(2u << 30, m, n, n);
+    const std::vector<Argument> arguments = {a, b, c};
     BoundCall call;
     EXPECT_OK(CallBinder(*definition).Bind(arguments.data(), arguments.size(), &call));
     call.problem.target = Target();
