@@ -135,8 +135,9 @@ TEST_F(CudaCppGpuTest, OptionsOfTheCompilerAreRacedAndEqualCodeIsMeasuredOnce) {
   std::vector<float> values(kElements);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 1000) / 7;
   DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(values.size(), 0));
-  const std::vector<Argument> arguments = {TensorView::Contiguous(x.data(), DType::kFloat32, {kElements}),
-                                           TensorView::Contiguous(y.data(), DType::kFloat32, {kElements})};
+  const TensorView from = TensorView::Contiguous(x.data(), DType::kFloat32, {kElements});
+  const TensorView to = TensorView::Contiguous(y.data(), DType::kFloat32, {kElements});
+  const std::vector<Argument> arguments = {from, to};
   EXPECT_ERROR(exhaustive_search(definition, stream_->get(), arguments), StatusCode::kInvalidArgument,
                "the option axis 'prec-div' may change the results of 'y'");
   Result<TuningResult> result = exhaustive_search(definition.VerifyWithin({0, 0, 4}), stream_->get(), arguments);
