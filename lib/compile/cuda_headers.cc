@@ -53,7 +53,7 @@ CudaHeaders CudaHeaders::Find(const Environment& environment, const std::string&
     LookInAll(environment, nvrtc_folder, &headers);
   } else {
     for (absl::string_view folder : absl::StrSplit(environment.cuda_include, ':', absl::SkipEmpty())) {
-      headers.places.emplace_back(folder);
+      headers.places.push_back(std::string(folder));
       if (IsDirectory(headers.places.back())) headers.folders.push_back(AbsolutePath(headers.places.back()));
     }
   }
