@@ -270,7 +270,8 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
   const std::vector<AxisDefinition>& axes = axes_->axes;
   std::vector<std::optional<AxisValue>> by_axis(axes.size());
   for (const auto& [name, value] : values) {
-    auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisDefinition& each) { return each.name == name; });
+    auto axis = std::find_if(axes.begin(), axes.end(),
+                             [&wanted = name](const AxisDefinition& each) { return each.name == wanted; });
     if (axis == axes.end()) {
       std::string names = absl::StrJoin(
           axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
