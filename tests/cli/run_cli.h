@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,9 @@ inline ProcessResult Run(std::vector<std::string> arguments, const std::string& 
   ProcessOptions options;
   options.arguments = std::move(arguments);
   options.environment = {"PATH=" + Environment::Read().path, extra};
+  if (const char* sanitizer = std::getenv("LSAN_OPTIONS")) {
+    options.environment.push_back(std::string("LSAN_OPTIONS=") + sanitizer);
+  }
   options.max_output_bytes = 1 << 20;
   Result<ProcessResult> result = RunProcess(options);
   EXPECT_TRUE(result.ok()) << result.status().ToString();
