@@ -77,9 +77,12 @@ Bench& GetBench() {
   return *bench;
 }
 
-TensorView View(std::int64_t elements) {
-  return TensorView::Contiguous(GetBench().buffer.data(), DType::kFloat32, {elements});
+TensorView View(std::int64_t elements, std::int64_t offset = 0) {
+  return TensorView::Contiguous(static_cast<float*>(GetBench().buffer.data()) + offset, DType::kFloat32, {elements});
 }
+
+/// What the kernel writes: apart from what it reads.
+TensorView Output(std::int64_t elements) { return View(elements, Bench::kMaxElements / 2); }
 
 /// vector_add with one config, so that making a key resident costs one load.
 KernelDefinition OneConfig() {
@@ -114,7 +117,7 @@ TunedKernel& Resident(const DriverApi& api, std::int64_t num_keys) {
   TimingBurst burst(Runtime::Default()->cupti(), api);  // One claim of CUPTI for all these searches.
   TunedKernel kernel = OrDie(TunedKernelOn::Create(OrDie(Device::Get(api, bench.device.index())), OneConfig(), policy));
   for (std::int64_t i = 0; i < num_keys; ++i) {
-    OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), View(32 + i)));
+    OrDie(kernel.Launch(bench.stream.get(), View(32 + i), View(32 + i), Output(32 + i)));
   }
   OrDie(bench.stream.view().Synchronize());
   known = std::make_unique<TunedKernel>(std::move(kernel));
@@ -150,7 +153,7 @@ const CompiledKernel& RawKernel() {
     ScopedContext current(bench.context.view());
     TensorView view = View(32);
     KernelDefinition definition = OneConfig();
-    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, view}, SearchOptions()));
+    TuningResult result = OrDie(exhaustive_search(definition, bench.stream.get(), {view, view, Output(32)}, SearchOptions()));
     return new CompiledKernel(OrDie(BestKernel(bench.device, definition, result.best)));
   }();
   return *kernel;
@@ -180,12 +183,12 @@ void RunHit(benchmark::State& state, const DriverApi& api) {
   std::int64_t tunes = kernel.counters().tunes;
   Lane lane(state);
   std::int64_t i = 0;
-  TensorView view = View(32);
+  TensorView view = View(32), sum = Output(32);
   for (auto _ : state) {
-    view.shape[0] = 32 + i;
-    view.bytes = static_cast<std::size_t>(32 + i) * sizeof(float);
+    view.shape[0] = sum.shape[0] = 32 + i;
+    view.bytes = sum.bytes = static_cast<std::size_t>(32 + i) * sizeof(float);
     if (++i == state.range(0)) i = 0;
-    Status status = kernel.Launch(lane.stream(), view, view, view);
+    Status status = kernel.Launch(lane.stream(), view, view, sum);
     if (!status.ok()) state.SkipWithError(status.message().c_str());
     lane.Step();
   }

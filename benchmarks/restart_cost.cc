@@ -4,6 +4,7 @@
 // is the matmul bundle's CUDA C++, or its C++ for the CPU device, whose parameters are plain; reading the bundle is
 // counted by itself.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -56,11 +57,12 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
     auto start = std::chrono::steady_clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(device.api(), artifact->image));
     TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(artifact->symbol));
-    // One block on no elements: its launch costs what any does, and it needs no config to be known here.
-    CUdeviceptr pointer = buffer.get();
-    std::int32_t none = 0;
-    void* parameters[] = {&pointer, &pointer, &pointer, &none, &none, &none};
-    CUresult launched = LaunchKernel(device.api().launch_path(), kernel.get(), Geometry(), stream.get(), parameters);
+    // One block on no elements: its launch costs what any does. All parameters are zero, so that neither the config
+    // nor the back end that won need be known here.
+    std::array<char, 4096> zeros{};
+    std::array<void*, 64> parameters;
+    parameters.fill(zeros.data());
+    CUresult launched = LaunchKernel(device.api().launch_path(), kernel.get(), Geometry(), stream.get(), parameters.data());
     if (launched != CUDA_SUCCESS) return InternalError("the launch by hand was refused");
     TUNEONCE_RETURN_IF_ERROR(stream.view().Synchronize());
     json["by_hand_ms"] = MillisecondsSince(start);

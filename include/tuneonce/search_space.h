@@ -98,6 +98,10 @@ class TUNEONCE_API SearchSpace {
     }
   }
 
+  /// The space is these configs, in this order, and not all combinations of the axes' values: a list that couples hints
+  /// with tiles, say. Each names a value for every axis; none may be there twice. Constraints, filters and guards drop
+  /// configs of the list as they do combinations; the baseline is one of them.
+  SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
   /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
   /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
@@ -159,7 +163,8 @@ class TUNEONCE_API SearchSpace {
   const std::optional<Config>& stand_in() const { return stand_in_; }
   /// The option axes whose values may change results, by name; not one of a single value.
   std::vector<std::string> OptionsThatChangeResults() const;
-  /// Number of points before constraints and filters. Saturates at INT64_MAX.
+  /// Number of points before constraints and filters: of the list of configs, if there is one, else of all
+  /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
   std::uint64_t id() const;
@@ -201,6 +206,11 @@ class TUNEONCE_API SearchSpace {
   Result<std::string> DroppedBy(const Config& config, const Target& target) const;
   /// The same of guards.
   Result<std::string> FailingGuard(const Config& config, const Problem& problem) const;
+  /// The same as DroppedBy of a config that may be none of the list.
+  Result<std::string> NotAmong(const Config& config, const Target& target) const;
+  bool IsListed(const Config& config) const;
+  /// The point of this place in the space's order. REQUIRES: 0 <= place < NumPoints().
+  Config PointAt(std::int64_t place) const;
   /// How many configs each constraint, filter and guard dropped.
   using Drops = std::map<std::string, int>;
   /// OK if the space can be walked, and its baseline is one of its configs on `target`.
@@ -216,7 +226,8 @@ class TUNEONCE_API SearchSpace {
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
   bool guards_read_problem_ = false;
-  std::vector<TargetBaseline> baselines_;  // By preference.
+  std::vector<std::vector<AxisValue>> listed_;  // Empty: all combinations.
+  std::vector<TargetBaseline> baselines_;       // By preference.
   std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

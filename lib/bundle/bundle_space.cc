@@ -111,14 +111,16 @@ Status BundleSpace::ReadConfigs(const ManifestNode& root) {
   const ManifestNode* configs = root.Find("configs");
   if (configs == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, configs->Array());
-  auto listed =
-      std::make_shared<std::set<std::vector<AxisValue>, AxisValueOrder>>();  // Shared by the copies of the space.
+  if (list->empty()) return configs->Error("expected at least one config");
+  std::set<std::vector<AxisValue>, AxisValueOrder> seen;
+  std::vector<std::vector<AxisAssignment>> listed;
   for (const ManifestNode& config : *list) {
     TUNEONCE_ASSIGN_OR_RETURN(ConfigPattern pattern, ReadPattern(config, /*whole=*/true));
-    if (!listed->insert(pattern.Values()).second) return config.Error("it is listed twice");
+    if (!seen.insert(pattern.Values()).second) return config.Error("it is listed twice");
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<AxisAssignment> values, ReadConfig(config));
+    listed.push_back(std::move(values));
   }
-  space_.AddConstraint("listed in the bundle",
-                       [listed](const Config& config) { return listed->count(config.values()) != 0; });
+  space_.SetConfigs(listed);
   return Status();
 }
 

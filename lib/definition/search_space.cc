@@ -22,11 +22,6 @@ std::uint64_t NextSpaceId() {
   return next.fetch_add(1);
 }
 
-std::string JoinValues(const std::vector<AxisValue>& values) {
-  return absl::StrJoin(values, ", ",
-                       [](std::string* out, const AxisValue& v) { absl::StrAppend(out, AxisValueString(v)); });
-}
-
 template <typename T>
 std::vector<AxisValue> ToValues(std::vector<T> values) {
   return std::vector<AxisValue>(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
@@ -41,6 +36,11 @@ bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)
 
 }  // namespace
 
+std::string ValuesString(const std::vector<AxisValue>& values) {
+  return absl::StrJoin(values, ", ",
+                       [](std::string* out, const AxisValue& v) { absl::StrAppend(out, AxisValueString(v)); });
+}
+
 SearchSpace::SearchSpace() : axes_(std::make_shared<AxisTable>()) { axes_->space_id = NextSpaceId(); }
 
 SearchSpace::SearchSpace(const SearchSpace& other)
@@ -49,6 +49,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       filters_(other.filters_),
       guards_(other.guards_),
       guards_read_problem_(other.guards_read_problem_),
+      listed_(other.listed_),
       baselines_(other.baselines_),
       stand_in_(other.stand_in_),
       max_configs_(other.max_configs_),
@@ -63,6 +64,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   filters_.swap(other.filters_);
   guards_.swap(other.guards_);
   guards_read_problem_ = other.guards_read_problem_;
+  listed_.swap(other.listed_);
   baselines_.swap(other.baselines_);
   stand_in_.swap(other.stand_in_);
   max_configs_ = other.max_configs_;
@@ -195,6 +197,21 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   return *this;
 }
 
+SearchSpace& SearchSpace::SetConfigs(const std::vector<std::vector<AxisAssignment>>& list) {
+  listed_.clear();
+  if (list.empty()) NoteError(InvalidArgumentError("the list of configs is empty"));
+  for (const std::vector<AxisAssignment>& values : list) {
+    std::optional<Config> config = MakeConfig("list of configs", values);
+    if (!config) continue;
+    if (IsListed(*config)) {
+      NoteError(InvalidArgumentError(absl::StrCat("the list of configs has {", config->ToString(), "} twice")));
+      continue;
+    }
+    listed_.push_back(config->values());
+  }
+  return *this;
+}
+
 SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
   return SetBaselinesByTarget({{std::move(values), nullptr}});
 }
@@ -246,7 +263,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
     if (FindValue(axis.values.begin(), axis.values.end(), assignment.value) == axis.values.end()) {
       NoteError(
           InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
-                                            ", which is none of {", JoinValues(axis.values), "}")));
+                                            ", which is none of {", ValuesString(axis.values), "}")));
       return std::nullopt;
     }
     auto& slot = by_axis[static_cast<std::size_t>(assignment.index)];
@@ -264,177 +281,10 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
   return Config(axes_, std::move(all));
 }
 
-Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values,
-                                        const Target& target) const {
-  TUNEONCE_RETURN_IF_ERROR(status_);
-  const std::vector<AxisDefinition>& axes = axes_->axes;
-  std::vector<std::optional<AxisValue>> by_axis(axes.size());
-  for (const auto& [name, value] : values) {
-    auto axis = std::find_if(axes.begin(), axes.end(),
-                             [&wanted = name](const AxisDefinition& each) { return each.name == wanted; });
-    if (axis == axes.end()) {
-      std::string names = absl::StrJoin(
-          axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
-      return InvalidArgumentError(absl::StrCat("there is no axis '", name, "'; the space has: ", names));
-    }
-    std::optional<AxisValue>& slot = by_axis[static_cast<std::size_t>(axis - axes.begin())];
-    if (slot) return InvalidArgumentError(absl::StrCat("the axis ", name, " has two values"));
-    slot = value;
-    const auto* whole = std::get_if<std::int64_t>(&value);
-    bool is_double_axis = std::holds_alternative<double>(axis->values.front());
-    if (whole != nullptr && is_double_axis) slot = static_cast<double>(*whole);
-    if (slot->index() == axis->values.front().index()) continue;
-    return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", JoinValues(axis->values), "}, and ",
-                                             AxisValueString(value), " is none of their type"));
-  }
-  std::vector<AxisValue> all;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!by_axis[i]) return InvalidArgumentError(absl::StrCat("the axis ", axes[i].name, " has no value"));
-    all.push_back(*std::move(by_axis[i]));
-  }
-  Config config(axes_, std::move(all));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-  if (dropped.empty()) return config;
-  return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} breaks ", dropped, " on ", target.name()));
-}
-
-std::int64_t SearchSpace::NumPoints() const {
-  std::int64_t points = 1;
-  for (const AxisDefinition& axis : axes_->axes) {
-    auto size = static_cast<std::int64_t>(axis.values.size());
-    if (size != 0 && points > std::numeric_limits<std::int64_t>::max() / size) {
-      return std::numeric_limits<std::int64_t>::max();
-    }
-    points *= size;
-  }
-  return points;
-}
-
-Result<std::string> SearchSpace::DroppedBy(const Config& config, const Target& target) const {
-  for (const Constraint& constraint : constraints_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("constraint '", constraint.name, "'"),
-                                                   [&] { return constraint.holds(config); }));
-    if (!holds) return absl::StrCat("constraint '", constraint.name, "'");
-  }
-  for (const Filter& filter : filters_) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool holds, CallUser(absl::StrCat("target filter '", filter.name, "'"),
-                                                   [&] { return filter.holds(config, target); }));
-    if (!holds) return absl::StrCat("target filter '", filter.name, "'");
-  }
-  return std::string();
-}
-
-Result<std::string> SearchSpace::FailingGuard(const Config& config, const Problem& problem) const {
-  for (const Guard& guard : guards_) {
-    TUNEONCE_ASSIGN_OR_RETURN(
-        bool holds, CallUser(absl::StrCat("guard '", guard.name, "'"), [&] { return guard.holds(config, problem); }));
-    if (!holds) return absl::StrCat("guard '", guard.name, "'");
-  }
-  return std::string();
-}
-
-Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) const {
-  TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
-  if (failing.empty()) return Status();
-  return FailedPreconditionError(absl::StrCat(failing, " does not hold for config {", config.ToString(), "}"));
-}
-
-Status SearchSpace::CheckBuilt(const Target& target) const {
-  TUNEONCE_RETURN_IF_ERROR(status_);
-  // A bound on the walk itself: constraints cannot be asked about billions of points.
-  constexpr std::int64_t kMaxPoints = 1'000'000;
-  if (NumPoints() > kMaxPoints) {
-    return InvalidArgumentError(
-        absl::StrCat("the search space has more than ", kMaxPoints, " points: drop axes or values"));
-  }
-  for (const TargetBaseline& baseline : baselines_) {
-    if (!baseline.CountsOn(target)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(baseline.config, target));
-    if (dropped.empty()) continue;
-    return InvalidArgumentError(
-        absl::StrCat("the baseline {", baseline.config.ToString(), "} breaks ", dropped, " on ", target.name()));
-  }
-  return Status();
-}
-
-Status SearchSpace::DropUnfit(const Problem& problem, std::vector<Config>* configs, Drops* drops) const {
-  std::vector<Config> fit;
-  for (Config& config : *configs) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(config, problem));
-    if (failing.empty()) {
-      fit.push_back(std::move(config));
-    } else {
-      ++(*drops)[failing];
-    }
-  }
-  *configs = std::move(fit);
-  return Status();
-}
-
-Result<std::vector<Config>> SearchSpace::NotEmpty(std::vector<Config> configs, const Target& target,
-                                                  const Problem* problem, const Drops& drops) const {
-  if (!configs.empty()) return configs;
-  if (stand_in_) return std::vector<Config>{*stand_in_};
-  std::optional<Config> first = BaselineOn(target);
-  if (problem != nullptr && first) TUNEONCE_RETURN_IF_ERROR(CheckGuards(*first, *problem));
-  auto most =
-      std::max_element(drops.begin(), drops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return InvalidArgumentError(absl::StrCat(
-      "the search space is empty on ", target.name(), ": ",
-      most == drops.end() ? std::string("it has no points") : most->first,
-      most == drops.end() ? std::string() : absl::StrCat(" dropped ", most->second, " of ", NumPoints(), " configs"),
-      "; relax it, or set a baseline or a stand-in"));
-}
-
-Result<std::vector<Config>> SearchSpace::Enumerate(const Target& target, const Problem* problem) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckBuilt(target));
-  std::vector<Config> configs;
-  Drops drops;
-  std::vector<std::size_t> odometer(axes_->axes.size(), 0);
-  for (std::int64_t point = 0, points = NumPoints(); point < points; ++point) {
-    std::vector<AxisValue> values;
-    for (std::size_t i = 0; i < odometer.size(); ++i) values.push_back(axes_->axes[i].values[odometer[i]]);
-    for (std::size_t i = odometer.size(); i-- > 0;) {
-      if (++odometer[i] < axes_->axes[i].values.size()) break;
-      odometer[i] = 0;
-    }
-    Config config(axes_, std::move(values));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string dropped, DroppedBy(config, target));
-    if (dropped.empty()) {
-      configs.push_back(std::move(config));
-    } else {
-      ++drops[dropped];
-    }
-  }
-  if (problem != nullptr) TUNEONCE_RETURN_IF_ERROR(DropUnfit(*problem, &configs, &drops));
-  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  if (static_cast<std::int64_t>(configs.size()) > max_configs_) {
-    return InvalidArgumentError(absl::StrCat("the search space has ", configs.size(), " configs; at most ",
-                                             max_configs_, " are allowed: narrow it, or call AllowConfigs(",
-                                             configs.size(), ")"));
-  }
-  return NotEmpty(std::move(configs), target, problem, drops);
-}
-
-Result<std::vector<Config>> SearchSpace::Fitting(std::vector<Config> configs, const Target& target,
-                                                 const Problem& problem) const {
-  if (!has_guards()) return configs;
-  Drops drops;
-  TUNEONCE_RETURN_IF_ERROR(DropUnfit(problem, &configs, &drops));
-  TUNEONCE_RETURN_IF_ERROR(TakeMisuse());
-  return NotEmpty(std::move(configs), target, &problem, drops);
-}
-
-Status SearchSpace::TakeMisuse() const {
-  if (axes_->misused_by.exchange(0) == 0) return Status();
-  return InvalidArgumentError(absl::StrCat(
-      "a config was asked for an axis of another search space (or a default-made Axis): this space has ", ToString()));
-}
-
 std::string SearchSpace::ToString() const {
   std::string text = absl::StrJoin(axes_->axes, " x ", [](std::string* out, const AxisDefinition& axis) {
     const char* kind = axis.kind == AxisKind::kHint ? " (hint)" : axis.kind == AxisKind::kOption ? " (option)" : "";
-    absl::StrAppend(out, axis.name, kind, " in {", JoinValues(axis.values), "}");
+    absl::StrAppend(out, axis.name, kind, " in {", ValuesString(axis.values), "}");
   });
   if (axes_->axes.empty()) text = "no axes";
   for (const Constraint& constraint : constraints_) absl::StrAppend(&text, "; constraint ", constraint.name);

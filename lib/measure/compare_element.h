@@ -125,28 +125,31 @@ TUNEONCE_EVERYWHERE inline double ElementUlp(unsigned long long bits, const Elem
 }
 
 /// Compares a candidate's element with the reference's. NaN equals NaN, infinity the same infinity; else they are the
-/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). A candidate
-/// that left the poison where the reference is something else misses the element.
+/// same if |candidate - reference| <= absolute + relative * |reference| + ulps * (the reference's ulp). What is not the
+/// same and holds the poison was not written: a kernel may compute the poison's value, but only where it is right.
 TUNEONCE_EVERYWHERE inline ElementComparison CompareElement(unsigned long long reference, unsigned long long candidate,
                                                             const ElementFormat& format, const ElementRule& rule) {
   constexpr double kLargest = 1.7976931348623157e308;
   const double infinity = DoubleOfBits(0x7ffull << 52);
   if (rule.reference_is_partial && reference == rule.reference_poison) return {kSame, 0, 0};
   if (reference == candidate) return {kSame, 0, 0};
-  if (rule.is_poisoned && candidate == rule.poison) return {kMissing, 0, 0};
-  if (format.exponent_bits == 0) return {kWrong, infinity, infinity};
+  const bool is_poison = rule.is_poisoned && candidate == rule.poison;
+  const ElementComparison beyond_numbers =
+      is_poison ? ElementComparison{kMissing, 0, 0} : ElementComparison{kWrong, infinity, infinity};
+  if (format.exponent_bits == 0) return beyond_numbers;
   double a = ElementValue(reference, format);
   double b = ElementValue(candidate, format);
   if (a != a && b != b) return {kSame, 0, 0};
   double magnitude = a < 0 ? -a : a;
   double difference = a < b ? b - a : a - b;
   // Infinities: the difference is infinite, or no number, and no tolerance makes it right.
-  if (!(difference <= kLargest)) return {kWrong, infinity, infinity};
+  if (!(difference <= kLargest)) return beyond_numbers;
   double allowed = rule.absolute + rule.relative * magnitude;
   if (rule.ulps > 0) allowed += rule.ulps * ElementUlp(reference, format);
   if (difference == 0) return {kSame, 0, 0};  // 0 and -0.
   double share = allowed > 0 ? difference / allowed : infinity;
-  return {difference <= allowed ? kSame : kWrong, difference, share};
+  if (difference <= allowed) return {kSame, difference, share};
+  return is_poison ? ElementComparison{kMissing, 0, 0} : ElementComparison{kWrong, difference, share};
 }
 
 /// The 8 bytes of memory from `8 * k - misaligned` bytes on, zero where that is outside of `bytes`, mixed with `first +

@@ -41,7 +41,7 @@ struct ElementCheck {
 /// What a comparison of two arrays found.
 struct Comparison {
   std::uint64_t num_wrong = 0;
-  std::uint64_t num_missing = 0;  ///< Left as poisoned where the reference is something else.
+  std::uint64_t num_missing = 0;  ///< Left as poisoned where that is not right.
   std::uint64_t first = 0;        ///< Index of the first that is either, in row-major order.
   /// |candidate - reference| at most, and the same as a share of what is allowed there (above 1: wrong). Infinite if no
   /// number says how far apart two elements are: NaN, infinity, types other than floating point.
@@ -59,8 +59,9 @@ struct MemoryRange {
 class TUNEONCE_API ArrayComparer {
  public:
   /// The bytes that memory is filled with before one run and before the next. No element is both, so that what is left
-  /// unwritten shows in one of the two at least.
-  static constexpr std::array<unsigned char, 2> kPoisons = {0xCB, 0x34};
+  /// unwritten shows in one of the two at least. The first is NaN in every floating-point format, so that no tolerance
+  /// takes it for a result: of 16 million halves some are within tolerance of whatever number one picks.
+  static constexpr std::array<unsigned char, 2> kPoisons = {0xFF, 0x34};
 
   /// REQUIRES: the stream outlives it, its context is current.
   explicit ArrayComparer(StreamView stream);

@@ -43,6 +43,55 @@ TEST(SearchSpaceTest, ConfigsComeInTheOrderOfTheOdometer) {
   EXPECT_EQ(last.Kind(1), AxisKind::kHint);
 }
 
+TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {64, 128, 256});
+  IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2, 4});
+  space.SetConfigs({{{tile, 128}, {occupancy, 4}}, {{tile, 64}, {occupancy, 1}}, {{occupancy, 2}, {tile, 256}}});
+  space.AddConstraint("small", [=](const Config& c) { return c[tile] < 256; }).SetBaseline({{tile, 64}, {occupancy, 1}});
+  EXPECT_EQ(space.NumPoints(), 3);
+  const std::vector<std::string> expected = {"TILE=128, occupancy=4", "TILE=64, occupancy=1"};
+  EXPECT_EQ(Names(space.Enumerate(kCpu)), expected);
+  SearchSpace copy = space, assigned;
+  assigned = copy;
+  EXPECT_EQ(Names(copy.Enumerate(kCpu)), expected);
+  EXPECT_EQ(Names(assigned.Enumerate(kCpu)), expected);
+  // A config of a copy that is asked for a foreign axis is the copy's business.
+  EXPECT_EQ(copy.Enumerate(kCpu)->front()[SearchSpace().AddAxis("A", {1})], 0);
+  EXPECT_OK(space.Enumerate(kCpu));
+  EXPECT_EQ(copy.Enumerate(kCpu).status().code(), StatusCode::kInvalidArgument);
+  EXPECT_OK(space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{1})}}, kCpu));
+  EXPECT_ERROR(space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{2})}}, kCpu),
+               StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which it is none of");
+  space.SetBaseline({{tile, 64}, {occupancy, 2}});
+  EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
+               "the baseline {TILE=64, occupancy=2} breaks the list of configs, which it is none of, on cpu");
+}
+
+TEST(SearchSpaceTest, AListOfConfigsMayLieInASpaceThatCouldNotBeWalked) {
+  SearchSpace space;
+  std::vector<AxisAssignment> config;
+  for (int i = 0; i < 40; ++i) {
+    config.emplace_back(space.AddAxis("A" + std::to_string(i), {1, 2, 3, 4}), 3);
+  }
+  space.SetConfigs({config});
+  EXPECT_EQ(Names(space.Enumerate(kCpu)).size(), 1u);
+}
+
+TEST(SearchSpaceTest, AMistakeInAListOfConfigsIsNamed) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {64, 128});
+  IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2});
+  auto error = [&](const std::vector<std::vector<AxisAssignment>>& list) {
+    return SearchSpace(space).SetConfigs(list).status().message();
+  };
+  EXPECT_EQ(error({}), "the list of configs is empty");
+  EXPECT_EQ(error({{{tile, 64}}}), "the list of configs gives no value for axis occupancy");
+  EXPECT_EQ(error({{{tile, 65}, {occupancy, 1}}}), "the list of configs sets TILE=65, which is none of {64, 128}");
+  EXPECT_EQ(error({{{tile, 64}, {occupancy, 1}}, {{occupancy, 1}, {tile, 64}}}),
+            "the list of configs has {TILE=64, occupancy=1} twice");
+}
+
 TEST(SearchSpaceTest, AxesHaveTypes) {
   SearchSpace space;
   auto scale = space.AddDoubleAxis("scale", {0.5});

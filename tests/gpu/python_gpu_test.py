@@ -77,11 +77,12 @@ def test_what_does_not_suit_is_said():
     z = torch.randn(256, 1024, dtype=torch.complex32 if hasattr(torch, "complex32") else torch.complex64, device="cuda")
     expect(Exception, "", lambda: kernel(z.conj().imag, w, y, 1e-5))  # A lazy negative view.
     assert kernel.counters()["tunes"] == 1
-    x = bytes_[2:].view(HALF).view(256, 1024)  # Aligned to 2 bytes: the baseline runs, by CUDA C++.
+    x = bytes_[2:].view(HALF).view(256, 1024)  # Aligned to 2 bytes: not for Tile IR.
     x.copy_(torch.randn_like(x))
     kernel(x, w, y, 1e-5)
     torch.testing.assert_close(y, reference_rms_norm(x, w, 1e-5), rtol=2e-3, atol=2e-3)
-    assert kernel.counters()["tunes"] == 1 and kernel.counters()["stand_ins"] == 1, kernel.counters()
+    # If Tile IR won for x's key, this is a key of its own, tuned without it; if CUDA C++ won, that suits both.
+    assert kernel.counters()["tunes"] in (1, 2) and kernel.counters()["stand_ins"] == 0, kernel.counters()
 
 
 def test_the_current_stream_is_used():
@@ -199,7 +200,7 @@ def test_exhaustive_search_over_cutile_kernels():
     g = torch.empty_like(f)
     space = tuneonce.SearchSpace({"TILE_N": [1000, 1024, 4096], "occupancy": [1, 4]})
     result = tuneonce.exhaustive_search(
-        space, torch.cuda.current_stream(), lambda c: (f.shape[0], 1, 1), softmax, lambda c: (f, g, c["TILE_N"]),
+        space, torch.cuda.current_stream(), lambda c: (f.shape[0], 1, 1), softmax, lambda c: (f, g, c["TILE_N"], 0, 1),
         lambda c: {"occupancy": tuneonce.Hints.by_target(sm_90=c["occupancy"], default=1)}, quiet=True)
     torch.testing.assert_close(g, torch.softmax(f, 1))
     assert [c.config["TILE_N"] for c in result.failures] == [1000, 1000], "a tile that is no power of two"

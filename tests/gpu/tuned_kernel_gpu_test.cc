@@ -58,9 +58,9 @@ TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
   ASSERT_OK(kernel.Launch(stream_->get(), View(x), View(y), View(z)));
   EXPECT_EQ(Read(z), std::vector<float>(1000, 3));
   ASSERT_OK(z.Fill(0));
-  DeviceBuffer other = Floats(7, 1);
+  DeviceBuffer other = Floats(7, 1), sum = Floats(7, 0);
   Result<GraphExec> graph = GraphExec::Capture(stream_->view(), [&](CUstream stream) {
-    EXPECT_ERROR(kernel.Launch(stream, View(other), View(other), View(other)), StatusCode::kFailedPrecondition,
+    EXPECT_ERROR(kernel.Launch(stream, View(other), View(other), View(sum)), StatusCode::kFailedPrecondition,
                  "capturing");
     return kernel.Launch(stream, View(x), View(y), View(z));
   });

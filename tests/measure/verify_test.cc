@@ -89,6 +89,38 @@ TEST_F(VerifyTest, WhatTheReferenceDoesNotWriteIsNotAsked) {
   EXPECT_EQ(comparison.first, 1u);
 }
 
+TEST_F(VerifyTest, AValueThatIsRightIsNotMissedThoughItIsThePoison) {
+  for (unsigned char byte : ArrayComparer::kPoisons) {
+    float poison;
+    std::memset(&poison, byte, sizeof(poison));
+    float near = std::isnan(poison) ? kNan : std::nextafter(poison, 1.0f);
+    DeviceBuffer a = Floats({near, 1}), b = Floats({poison, poison});
+    ElementCheck check;
+    check.tolerance = {0, 1e-3, 0};
+    check.poison = byte;
+    Comparison found =
+        *ArrayComparer(stream_->view()).Compare(a.get(), b.get(), ArrayLayout::Dense(DType::kFloat32, 2), check);
+    EXPECT_EQ(found.num_wrong, 0u) << int{byte};
+    EXPECT_EQ(found.num_missing, 1u) << int{byte};
+    EXPECT_EQ(found.first, 1u);
+  }
+}
+
+TEST_F(VerifyTest, OneOfThePoisonsIsNoNumberInAnyFloatingPointFormat) {
+  for (DType dtype : {DType::kFloat8E4M3, DType::kFloat8E5M2, DType::kFloat16, DType::kBFloat16, DType::kFloat32,
+                      DType::kFloat64}) {
+    DeviceBuffer zeros = Floats({0, 0}), data = Floats({0, 0});
+    ASSERT_OK(data.Fill(ArrayComparer::kPoisons[0]));
+    ElementCheck check;
+    check.tolerance = {1e300, 1e300, 1e300};
+    check.poison = ArrayComparer::kPoisons[0];
+    std::uint64_t count = 8 / DTypeBytes(dtype);
+    Comparison found =
+        *ArrayComparer(stream_->view()).Compare(zeros.get(), data.get(), ArrayLayout::Dense(dtype, count), check);
+    EXPECT_EQ(found.num_missing, count) << DTypeName(dtype) << ": no tolerance takes it for a result";
+  }
+}
+
 TEST_F(VerifyTest, LargestLeavesOutWhatIsNoNumber) {
   DeviceBuffer data = Floats({1, -7, kNan, kInf, 3});
   ArrayComparer comparer(stream_->view());

@@ -100,7 +100,7 @@ for (int i = 0; i < end; ++i) if (KIND != 2 || i != 3) y[i] = 2 * x[i];)";
   result = Search(Define(R"(
 for (int i = 0; i < 900; ++i) y[i] = 1;
 float poison;
-unsigned char byte = 0xCB;
+unsigned char byte = 0xFF;
 for (int i = 0; i < 4; ++i) reinterpret_cast<unsigned char*>(&poison)[i] = byte;
 if (KIND != 1) y[3] = poison;)",
                          partial()));

@@ -21,7 +21,9 @@ class WrongResultsTest : public testing::CpuDeviceTest {
   /// `body`: of one run, over `const T* x, T* y, int n`; `runs` counts them from 1 on.
   KernelDefinition Define(const std::string& body, std::vector<std::int64_t> kinds, DType dtype = DType::kFloat32,
                           bool has_baseline = true) {
-    std::string type = dtype == DType::kFloat32 ? "float" : "unsigned char";
+    std::string type = dtype == DType::kFloat32   ? "float"
+                       : dtype == DType::kFloat16 ? "unsigned short"  // Halves by their bits.
+                                                  : "unsigned char";
     std::string source = "static void k(const tuneonce_block&, const " + type + "* cx, " + type + R"(* y, int n) {
   static int runs = 0;
   ++runs;
@@ -98,6 +100,19 @@ TEST_F(WrongResultsTest, AnElementIsMissedAlsoWhereItsValueWouldBeThePoison) {
   for (int value : {0xCB, 0x34, 0xA5, 0, 0xFF}) {
     std::string body = "for (int i = 0; i < n; ++i) if (KIND != 1 || i != 5) y[i] = " + std::to_string(value) + ";";
     ExpectFails(Search(Define(body, {0, 1, 2}, DType::kUInt8), DType::kUInt8),
+                "not written: output 'y': 1 of 1000 elements were not written, the first at 5");
+  }
+}
+
+TEST_F(WrongResultsTest, ARightHalfIsNotMissedThoughItIsWhatMemoryWasFilledWith) {
+  // Of 16 million halves that a matmul makes, a few are the filling, and a step off the baseline's.
+  for (const char* bits : {"0x3434", "0xCBCB"}) {
+    std::string body = std::string("for (int i = 0; i < n; ++i) y[i] = KIND == 1 ? ") + bits + " : " + bits + " + 1;";
+    Result<TuningResult> result = Search(Define(body, {0, 1}, DType::kFloat16), DType::kFloat16);
+    ASSERT_OK(result);
+    EXPECT_TRUE(result->failures.empty()) << result->failures.front().message;
+    body = std::string("for (int i = 0; i < n; ++i) if (KIND != 1 || i != 5) y[i] = ") + bits + ";";
+    ExpectFails(Search(Define(body, {0, 1, 2}, DType::kFloat16), DType::kFloat16),
                 "not written: output 'y': 1 of 1000 elements were not written, the first at 5");
   }
 }
