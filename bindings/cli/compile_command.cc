@@ -6,6 +6,7 @@
 #include "files.h"
 #include "hint_arguments.h"
 #include "output.h"
+#include "target_argument.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
 
@@ -24,18 +25,6 @@ struct CompileArguments {
   std::string timeout_ms;
   bool json = false;
 };
-
-Result<Target> ParseTarget(const std::string& name) {
-  std::optional<int> capability;
-  if (name.rfind("sm_", 0) == 0) capability = ParseNumber<int>(std::string_view(name).substr(3));
-  if (!capability || *capability < 10 || name[3] == '0') {
-    return InvalidArgumentError("target '" + name + "' is none: write it like sm_90");
-  }
-  Target target;
-  target.capability_major = *capability / 10;
-  target.capability_minor = *capability % 10;
-  return target;
-}
 
 Result<KernelSource> ReadSource(const CompileArguments& arguments) {
   std::string extension = std::filesystem::path(arguments.file).extension().string();
@@ -95,7 +84,7 @@ void Print(const CompileArguments& arguments, const Artifact& artifact) {
 }
 
 Status Run(const CompileArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(arguments.target));
+  TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseGpuTarget(arguments.target));
   WaitLimits limits;
   if (!arguments.timeout_ms.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(limits.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));

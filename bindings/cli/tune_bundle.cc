@@ -163,6 +163,7 @@ Result<Job> MakeJob(const KernelDefinition& definition, const Bundle::Example& e
     job.dtypes.push_back(is_open && given != example.dtypes.end() ? given->second : parameter.dtype);
     if (job.dtypes.back() != DType::kAny) job.shape.values.emplace_back(parameter.name, job.dtypes.back());
   }
+  job.definition.ShippedDecisions("");  // Tuning was asked for.
   TUNEONCE_RETURN_IF_ERROR(job.definition.Parameters(std::move(parameters)).Validate());
   return job;
 }

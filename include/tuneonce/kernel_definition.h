@@ -354,6 +354,13 @@ class TUNEONCE_API KernelDefinition {
   /// multiply-add is two). Either may be null.
   using WorkFn = std::function<double(const Problem&)>;
   KernelDefinition& Work(WorkFn bytes, WorkFn operations);
+  /// Records that come along with the kernel, as a precompiled bundle has them: a TunedKernel looks them up under those
+  /// of its store. Empty (default): none.
+  KernelDefinition& ShippedDecisions(std::string records) {
+    shipped_decisions_ = std::move(records);
+    return *this;
+  }
+  const std::string& shipped_decisions() const { return shipped_decisions_; }
 
   /// Checks everything that can be checked without a device, and resolves names to indices. Errors: InvalidArgument,
   /// starting with the kernel's name. Must be called before the functions below (TunedKernel and search do it).
@@ -420,6 +427,7 @@ class TUNEONCE_API KernelDefinition {
   bool is_unordered_ = false;
   WorkFn work_bytes_;
   WorkFn work_operations_;
+  std::string shipped_decisions_;
 };
 
 }  // namespace v0

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 struct Fingerprint;
+class PrecompiledCode;  // Opaque to hosts.
 
 enum class SourceKind {
   kCubin,    ///< Machine code, as is: a cubin, or a fatbin of several; for the CPU device a shared object.
@@ -50,6 +52,12 @@ struct TUNEONCE_API KernelSource {
   /// What messages call the text, and of a full path the folder where CUDA C++ looks for `#include "..."` first; empty:
   /// made of the symbol. No part of the source's identity.
   std::string file;
+  /// What was compiled of it ahead (a precompiled bundle's code): used in place of the compiler where it has the target.
+  /// Null: nothing. No part of the source's identity.
+  std::shared_ptr<const PrecompiledCode> precompiled;
+  /// What stands for `content` and `headers` in the source's identity where these stayed at home (a bundle that was
+  /// compiled without its sources): only precompiled code of it can run. Null as a rule.
+  std::shared_ptr<const tuneonce::Fingerprint> withheld;
 
   static KernelSource CudaCpp(std::string content, std::string symbol) {
     return Make(SourceKind::kCudaCpp, std::move(content), std::move(symbol));
@@ -123,8 +131,10 @@ struct TUNEONCE_API KernelSource {
   /// Keeps the first mistake for Check: InvalidArgument.
   void NoteMistake(std::string what);
 
-  /// Of all of it but `file`.
+  /// Of all of it but `file` and `precompiled`.
   tuneonce::Fingerprint Fingerprint() const;
+  /// Of `content` and `headers` alone: what `withheld` stands for.
+  tuneonce::Fingerprint TextFingerprint() const;
 
  private:
   static KernelSource Make(SourceKind kind, std::string content, std::string symbol) {

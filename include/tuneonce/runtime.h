@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_RUNTIME_H_
 #define TUNEONCE_RUNTIME_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -74,6 +75,8 @@ class TUNEONCE_API Runtime {
   std::shared_ptr<RecordStore> store() const;
   /// A store of this Runtime's that is in memory, for kernels that need none.
   std::shared_ptr<RecordStore> memory_store() const;
+  /// Compiles that searches and kernels asked a compiler for, failed ones too: what was cached or compiled ahead is none.
+  std::int64_t num_compiles() const;
   /// Says `line` where warnings go.
   void Warn(const std::string& line) const;
 

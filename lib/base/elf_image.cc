@@ -47,6 +47,8 @@ Result<ElfImage> ElfImage::Parse(std::string_view bytes) {
   }
   ElfImage image;
   image.machine_ = header.e_machine;
+  image.abi_version_ = header.e_ident[EI_ABIVERSION];
+  image.flags_ = header.e_flags;
   TUNEONCE_RETURN_IF_ERROR(image.ReadSections(bytes));
   TUNEONCE_RETURN_IF_ERROR(image.ReadSymbols());
   return image;

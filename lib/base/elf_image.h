@@ -32,6 +32,8 @@ class ElfImage {
   static Result<ElfImage> Parse(std::string_view bytes);
 
   int machine() const { return machine_; }
+  int abi_version() const { return abi_version_; }
+  std::uint32_t flags() const { return flags_; }  ///< What the machine makes of them.
   const std::vector<Section>& sections() const { return sections_; }
   const std::vector<Symbol>& symbols() const { return symbols_; }  ///< Of .symtab, by index.
   const Section* Find(std::string_view name) const;
@@ -41,6 +43,8 @@ class ElfImage {
   Status ReadSymbols();
 
   int machine_ = 0;
+  int abi_version_ = 0;
+  std::uint32_t flags_ = 0;
   std::vector<Section> sections_;
   std::vector<Symbol> symbols_;
 };

@@ -17,6 +17,7 @@
 #include "bundle/bundle_term.h"
 #include "bundle/bundle_variant.h"
 #include "bundle/manifest.h"
+#include "bundle/precompiled_bundle.h"
 #include "definition/compiler_option.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
@@ -27,7 +28,10 @@ inline namespace v0 {
 /// Reads one manifest. A class only because the parts share the definition that grows, and the way to the files.
 class BundleReader {
  public:
-  explicit BundleReader(BundleFiles files) : files_(std::move(files)) {}
+  BundleReader(BundleFiles files, std::shared_ptr<const PrecompiledBundle> precompiled)
+      : files_(std::move(files)), precompiled_(std::move(precompiled)) {
+    if (precompiled_ != nullptr) files_.SetWithheld(precompiled_->withheld());
+  }
 
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
@@ -54,6 +58,7 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, variants->Array(kMostVariants));
     for (const ManifestNode& each : *list) {
       TUNEONCE_ASSIGN_OR_RETURN(BundleVariant variant, ReadVariant(space_, each, &files_));
+      variant.artifacts->precompiled = precompiled_;
       definition.AddVariant(variant.variant);
       variants_.push_back(std::move(variant));
     }
@@ -63,6 +68,10 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
+    if (precompiled_ != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::string decisions, precompiled_->ReadDecisions());
+      definition.ShippedDecisions(std::move(decisions));
+    }
     Bundle bundle(std::move(definition));
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
@@ -347,6 +356,7 @@ class BundleReader {
   }
 
   BundleFiles files_;
+  std::shared_ptr<const PrecompiledBundle> precompiled_;
   BundleSpace space_;
   std::vector<BundleVariant> variants_;
 };
@@ -365,7 +375,8 @@ Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string&
   }
   TUNEONCE_RETURN_IF_ERROR(text.status());
   TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(*text, manifest));
-  return BundleReader(std::move(files)).Read(node);
+  TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
+  return BundleReader(std::move(files), std::move(precompiled)).Read(node);
 }
 
 Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
@@ -375,7 +386,8 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   if (text.status().code() == StatusCode::kNotFound) return NotFoundError(where + ": it was not embedded");
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
   TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(**text, where));
-  return BundleReader(std::move(files)).Read(node);
+  TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
+  return BundleReader(std::move(files), std::move(precompiled)).Read(node);
 }
 
 }  // namespace v0

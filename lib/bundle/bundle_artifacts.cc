@@ -62,6 +62,8 @@ KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
   source.symbol = artifact.symbol;
   source.options = options;
   source.file = artifact.file;
+  source.precompiled = precompiled;
+  source.withheld = artifact.withheld;
   for (const auto& [name, text] : headers) source.Header(name, *text);
   return source;
 }
@@ -87,6 +89,7 @@ Status CheckKernel(const KernelDefinition& definition, const Variant& variant, c
                    const BundleArtifact& artifact) {
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  if (artifact.withheld != nullptr) return Status();
   // A cubin is checked when it is loaded, C++ when it is compiled; a symbol that occurs nowhere is wrong for sure.
   bool is_read = artifacts.kind == SourceKind::kTileIr || artifacts.kind == SourceKind::kPtx;
   if (!is_read && !artifacts.MayHave(KernelNameIn(artifact.symbol), artifact)) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bundle/bundle_space.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -24,6 +25,7 @@ struct BundleArtifact {
   std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
   std::optional<std::int64_t> cluster;        ///< Blocks, along x, that run each block of the grid together.
   std::shared_ptr<const std::string> content;
+  std::shared_ptr<const Fingerprint> withheld;  ///< KernelSource::withheld: `content` is empty then.
   const ManifestNode* node = nullptr;  ///< While the bundle is read.
 
   void Apply(Geometry* geometry) const {
@@ -43,6 +45,7 @@ class BundleArtifacts {
   std::vector<std::pair<std::string, std::size_t>> defines;  ///< Name and index of an axis.
   std::vector<std::string> options;
   std::vector<std::pair<std::string, std::shared_ptr<const std::string>>> headers;  ///< By the names of `#include`.
+  std::shared_ptr<const PrecompiledCode> precompiled;                               ///< KernelSource::precompiled.
 
   /// Errors: InvalidArgument for an artifact that is for other axes than too many before it.
   Status Add(BundleArtifact artifact);

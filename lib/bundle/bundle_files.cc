@@ -23,7 +23,7 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
       name.find('\0') != std::string::npos || absl::StrCat("/", name, "/").find("/../") != std::string::npos) {
     return outside();
   }
-  if (embedded_ != nullptr) return name;
+  if (embedded_) return name;
   std::string path = RealPath(absl::StrCat(root_, "/", name));
   if (path.empty()) return NotFoundError("'" + name + "' is not there");
   if (path != root_ && path.compare(0, root_.size() + 1, root_ + "/") != 0) return outside();  // By a symbolic link.
@@ -32,13 +32,13 @@ Result<std::string> BundleFiles::PathOf(const std::string& name) const {
 
 Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
-  if (embedded_ != nullptr) return FailedPreconditionError("'" + name + "': an embedded bundle has no folders");
+  if (embedded_) return FailedPreconditionError("'" + name + "': an embedded bundle has no folders");
   return IsDirectory(path) ? Result<std::string>(path) : NotFoundError("'" + name + "' is no folder");
 }
 
 Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t most_bytes) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
-  if (embedded_ == nullptr) return ReadFile(path, most_bytes);
+  if (!embedded_) return ReadFile(path, most_bytes);
   const EmbeddedFile* end = embedded_->files + embedded_->num_files;
   const EmbeddedFile* file = std::find_if(embedded_->files, end, [&](const EmbeddedFile& f) { return name == f.name; });
   if (file == end) return NotFoundError("'" + name + "' is not there");

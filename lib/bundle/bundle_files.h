@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tuneonce/bundle.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -24,23 +27,42 @@ class BundleFiles {
 
   /// Errors: NotFound if there is no such folder.
   static Result<BundleFiles> Open(const std::string& folder);
-  explicit BundleFiles(const EmbeddedBundle& embedded) : embedded_(&embedded) {}
+  explicit BundleFiles(const EmbeddedBundle& embedded) : embedded_(embedded) {}
+
+  /// Its folder's full path, or what an embedded one is called: for messages.
+  std::string Where() const { return embedded_ ? "(embedded " + std::string(embedded_->name) + ")" : root_; }
+
+  /// The texts (KernelSource::TextFingerprint) that did not come along, by variant and file.
+  void SetWithheld(std::map<std::pair<std::string, std::string>, std::shared_ptr<const Fingerprint>> texts) {
+    withheld_ = std::move(texts);
+  }
+  /// Of the artifact `file` of `variant`; null if it is here, as a rule.
+  std::shared_ptr<const Fingerprint> Withheld(const std::string& variant, const std::string& file) const {
+    auto it = withheld_.find({variant, file});
+    return it == withheld_.end() ? nullptr : it->second;
+  }
+  bool IsWithheld(const std::string& variant) const {
+    auto it = withheld_.lower_bound({variant, ""});
+    return it != withheld_.end() && it->first.first == variant;
+  }
 
   /// The file `name`, relative to the bundle's folder. Errors: NotFound; InvalidArgument for a name that leads out of
   /// the folder, by ".." or a symbolic link, for what is no regular file, and for too many bytes.
   Result<std::shared_ptr<const std::string>> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
+  /// The same, without keeping it: from any thread, later too. REQUIRES: the bytes of an embedded bundle are still there.
+  Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes = kMostFileBytes) const;
   /// The full path of a folder of the bundle: for a compiler to look for headers. Errors: as Read; FailedPrecondition
   /// for an embedded bundle, which has no folders.
   Result<std::string> FolderPath(const std::string& name) const;
 
  private:
   BundleFiles() = default;
-  Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes) const;
   /// The full path without links. Errors: InvalidArgument if it is not in the folder, NotFound.
   Result<std::string> PathOf(const std::string& name) const;
 
   std::string root_;  // Without links; empty for an embedded one.
-  const EmbeddedBundle* embedded_ = nullptr;
+  std::optional<EmbeddedBundle> embedded_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Fingerprint>> withheld_;
   std::map<std::string, std::shared_ptr<const std::string>> read_;
   std::size_t bytes_ = 0;
 };

@@ -166,12 +166,18 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
   TUNEONCE_ASSIGN_OR_RETURN(artifact.file, file_node->String());
+  artifact.node = &node;
+  TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, variant.Find("name")->String());
+  artifact.withheld = files->Withheld(variant_name, artifact.file);
+  if (artifact.withheld != nullptr) {
+    artifact.content = std::make_shared<const std::string>();
+    return artifact;
+  }
   Result<std::shared_ptr<const std::string>> content = files->Read(artifact.file);
   if (!content.ok()) {
     return Status(content.status().code(), file_node->Error("the artifact " + content.status().message()).message());
   }
   artifact.content = *std::move(content);
-  artifact.node = &node;
   return artifact;
 }
 
@@ -216,6 +222,8 @@ Status ReadDefines(const BundleSpace& space, const ManifestNode& node, BundleArt
 Status ReadHeaders(const ManifestNode& node, BundleFiles* files, BundleArtifacts* artifacts) {
   const ManifestNode* headers = node.Find("headers");
   if (headers == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, node.Find("name")->String());
+  if (files->IsWithheld(variant_name)) return Status();  // Its texts are one with the artifacts'.
   if (artifacts->kind != SourceKind::kCudaCpp) return headers->Error("only cuda_cpp sources have headers by name");
   TUNEONCE_ASSIGN_OR_RETURN(auto members, headers->Object());
   if (members->size() > kMostOptions) return headers->Error(absl::StrCat("at most ", kMostOptions, " are possible"));

@@ -15,6 +15,7 @@
 #include "base/callback.h"
 #include "base/mutex.h"
 #include "compile/compile_cached.h"
+#include "compile/precompiled.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/toolchain.h"
@@ -131,17 +132,32 @@ struct CompilePool::Impl {
     TUNEONCE_RETURN_IF_ERROR(Limits().status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
     return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
-      TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
-      TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(alternative.source, alternative.hints, target));
-      if (std::optional<Artifact> found = FindCurrent(cache, key)) {  // What is there needs no slot.
-        *from_cache = true;
-        return *std::move(found);
-      }
-      // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
-      CompileSlots::Slot slot = WaitForSlot();
-      TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits());
-      return CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
+      PrecompiledLookup ahead = FindPrecompiled(alternative.source, alternative.hints, target);
+      *from_cache = ahead.found.has_value();
+      if (ahead.found) return *std::move(ahead.found);
+      Result<Artifact> compiled = CompileNow(alternative, cache, from_cache);
+      return compiled.ok() ? std::move(compiled) : WithReason(compiled.status(), ahead);
     });
+  }
+
+  Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, ArtifactCache& cache,
+                              bool* from_cache) const {
+    if (alternative.source.withheld != nullptr) {
+      return FailedPreconditionError("its sources stayed where it was compiled (--no-sources)");
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(alternative.source.kind));
+    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, toolchain->ArtifactKey(alternative.source, alternative.hints, target));
+    if (std::optional<Artifact> found = FindCurrent(cache, key)) {  // What is there needs no slot.
+      *from_cache = true;
+      return *std::move(found);
+    }
+    // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
+    CompileSlots::Slot slot = WaitForSlot();
+    TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits());
+    Result<Artifact> artifact =
+        CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
+    if (!*from_cache && alternative.source.kind != SourceKind::kCubin) slots.CountCompile();
+    return artifact;
   }
 
   CompiledJob Compile(std::size_t job) const {

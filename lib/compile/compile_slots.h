@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
 #define TUNEONCE_LIB_COMPILE_COMPILE_SLOTS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,10 +30,14 @@ class TUNEONCE_API CompileSlots {
   /// Waits until fewer than `most` (1 or more) compiles run, and fewer than the limit. Null once `is_over` says so,
   /// which is asked on this thread every 10 ms.
   Slot Acquire(int most, const std::function<bool()>& is_over);
+  /// Compiles that a toolchain was asked for, whatever came of it.
+  std::int64_t num_compiles() const { return num_compiles_; }
+  void CountCompile() { ++num_compiles_; }
 
  private:
   void Release();
 
+  std::atomic<std::int64_t> num_compiles_{0};
   const bool is_given_;
   const int limit_;
   Mutex mutex_;

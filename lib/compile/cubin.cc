@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/elf_image.h"
+#include "compile/cubin_info.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -18,7 +19,6 @@ namespace {
 // What a cubin's ELF adds to the standard (CUDA's own names where it has published them in cuobjdump's output).
 constexpr std::uint8_t kEntryBit = 0x10;  // STO_CUDA_ENTRY
 constexpr std::uint32_t kTypeCallGraph = 0x70000001;
-constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.
 constexpr std::uint8_t kAttributeFrameSize = 0x11;
 constexpr std::uint8_t kAttributeRegisters = 0x2f;
 /// The limit of registers that the compiler was told, with its value instead of a size: what it made of it counts, and
@@ -32,38 +32,6 @@ constexpr std::uint8_t kSymbolAttributes[] = {0x0a, kAttributeFrameSize, 0x12, 0
 constexpr std::int64_t kReservedSharedBytes = 1024;
 /// Each name is looked for in each section: more would take minutes. CUDA's own libraries have hundreds to an image.
 constexpr std::size_t kMaxKernels = 4096;
-
-struct InfoEntry {
-  std::uint8_t format = 0;
-  std::uint8_t attribute = 0;
-  std::uint16_t size = 0;
-  std::string_view value;
-};
-
-std::uint32_t WordAt(std::string_view bytes, std::size_t offset) {
-  std::uint32_t word = 0;
-  if (offset + sizeof(word) <= bytes.size()) std::memcpy(&word, bytes.data() + offset, sizeof(word));
-  return word;
-}
-
-/// The entries of a .nv.info section; stops at the first that does not fit.
-std::vector<InfoEntry> InfoEntries(std::string_view content) {
-  std::vector<InfoEntry> entries;
-  for (std::size_t at = 0; at + 4 <= content.size();) {
-    InfoEntry entry;
-    entry.format = static_cast<std::uint8_t>(content[at]);
-    entry.attribute = static_cast<std::uint8_t>(content[at + 1]);
-    std::memcpy(&entry.size, content.data() + at + 2, sizeof(entry.size));
-    at += 4;
-    if (entry.format == kFormatSized) {
-      if (entry.size > content.size() - at) break;
-      entry.value = content.substr(at, entry.size);
-      at += entry.size;
-    }
-    entries.push_back(entry);
-  }
-  return entries;
-}
 
 bool IsInfo(std::string_view name) { return name.substr(0, 8) == ".nv.info"; }
 

@@ -120,12 +120,16 @@ std::string NameInMessages(const KernelSource& source) {
 
 }  // namespace
 
+const std::string& HostCpuModel() {
+  static const auto* const cpu = new std::string(CpuModel());
+  return *cpu;
+}
+
 Result<std::string> HostToolchain::Version() const {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::string> compiler, FindCompiler(tools_->environment()));
   TUNEONCE_ASSIGN_OR_RETURN(std::string version, tools_->VersionOf(compiler));
-  static const auto* const cpu = new std::string(CpuModel());
   compiler.front() = std::move(version);  // What comes after the program is part of what is made.
-  return absl::StrCat(absl::StrJoin(compiler, " "), ", ", *cpu);
+  return absl::StrCat(absl::StrJoin(compiler, " "), ", ", HostCpuModel());
 }
 
 std::string HostToolchain::Description() const {

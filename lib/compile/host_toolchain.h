@@ -11,6 +11,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// "AMD EPYC 9654": what code for this machine's CPU device runs on (-march=native); "" where the system does not say.
+TUNEONCE_API const std::string& HostCpuModel();
+
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
 /// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so
 /// that tile sizes do not change the sum of a product by rounding), then the source's own. Hints do not apply. The text

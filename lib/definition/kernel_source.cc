@@ -95,13 +95,20 @@ std::optional<SourceKind> SourceKindNamed(std::string_view name) {
 
 Fingerprint KernelSource::Fingerprint() const {
   Fingerprinter fingerprinter;
-  fingerprinter.Add(static_cast<std::uint64_t>(kind)).Add(content).Add(symbol);
+  fingerprinter.Add(static_cast<std::uint64_t>(kind)).Add(TextFingerprint()).Add(symbol);
   fingerprinter.Add(defines.size());
   for (const std::string& define : defines) fingerprinter.Add(define);
   fingerprinter.Add(options.size());
   for (const std::string& option : options) fingerprinter.Add(option);
-  for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).Add(text);
   if (!mistake_.ok()) fingerprinter.Add(mistake_.message());  // What it lacks is not in `defines`.
+  return fingerprinter.Finish();
+}
+
+Fingerprint KernelSource::TextFingerprint() const {
+  if (withheld != nullptr) return *withheld;
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(content);
+  for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).Add(text);
   return fingerprinter.Finish();
 }
 

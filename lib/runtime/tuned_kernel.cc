@@ -13,6 +13,7 @@
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
+#include "store/record_list.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
@@ -23,8 +24,22 @@
 namespace tuneonce {
 inline namespace v0 {
 
+namespace {
+
+/// The decisions that came along with the kernel; null if none did.
+Result<std::shared_ptr<RecordStore>> StoreOfShipped(const KernelDefinition& definition) {
+  if (definition.shipped_decisions().empty()) return std::shared_ptr<RecordStore>();
+  Result<std::vector<TuningRecord>> records = DecodeRecords(definition.shipped_decisions());
+  if (!records.ok()) return records.status().WithPrefix("kernel '" + definition.name() + "'");
+  std::shared_ptr<RecordStore> store = MakeMemoryStore();
+  for (const TuningRecord& record : *records) TUNEONCE_RETURN_IF_ERROR(store->Put(record));
+  return store;
+}
+
+}  // namespace
+
 TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api,
-                        AutotunePolicy its_policy)
+                        AutotunePolicy its_policy, const std::shared_ptr<RecordStore>& shipped)
     : definition(std::move(its_definition)),
       api(its_api),
       policy([&] {
@@ -34,6 +49,7 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
         if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
         if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
+        if (shipped != nullptr) its_policy.store = MakeLayeredStore(std::move(its_policy.store), {shipped});
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
           its_policy.search.compile.cache = &given_cache.emplace(*given);
@@ -54,13 +70,14 @@ struct TunedKernel::Origin {
   std::shared_ptr<const KernelDefinition> definition;
   Mutex mutex;
   AutotunePolicy policy;
+  std::shared_ptr<RecordStore> shipped;
   bool is_sealed TUNEONCE_GUARDED_BY(mutex) = false;      // Before there was an `impl` to seal.
   std::unique_ptr<Impl> impl TUNEONCE_GUARDED_BY(mutex);  // Made once.
 
   Result<Impl*> Bind(const Device& device) TUNEONCE_REQUIRES(mutex) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
-    impl = std::make_unique<Impl>(definition, device.api(), policy);  // A copy: what throws here is tried again.
+    impl = std::make_unique<Impl>(definition, device.api(), policy, shipped);  // A copy: what throws here is tried again.
     if (is_sealed) impl->misses.Seal();
     return impl.get();
   }
@@ -83,6 +100,7 @@ Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePol
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));
   }
   auto origin = std::make_unique<Origin>();
+  TUNEONCE_ASSIGN_OR_RETURN(origin->shipped, StoreOfShipped(definition));
   origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
   origin->policy = std::move(policy);
   std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;

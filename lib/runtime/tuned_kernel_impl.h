@@ -21,8 +21,9 @@ inline namespace v0 {
 
 /// The state of a TunedKernel, and the hot path: what is resident (Residency) is launched; the rest is MissPolicy's.
 struct TunedKernel::Impl {
-  /// REQUIRES: the policy names its Runtime.
-  Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy);
+  /// `shipped`: the definition's own decisions; null if it has none. REQUIRES: the policy names its Runtime.
+  Impl(std::shared_ptr<const KernelDefinition> its_definition, const DriverApi& its_api, AutotunePolicy its_policy,
+       const std::shared_ptr<RecordStore>& shipped);
 
   /// Runs a call of the API, which no exception crosses. What is not ours is caught where it is called, or named there
   /// (Naming), so that the error says what threw.

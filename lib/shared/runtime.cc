@@ -69,6 +69,7 @@ Result<Device> Runtime::OpenDevice(const std::string& name) const {
 }
 
 const ToolchainSet& Runtime::toolchains() const { return *impl_->toolchains; }
+std::int64_t Runtime::num_compiles() const { return impl_->compile_slots.num_compiles(); }
 
 ArtifactCache& Runtime::artifacts() const { return *impl_->artifacts; }
 

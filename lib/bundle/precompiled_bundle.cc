@@ -1,0 +1,166 @@
+#include "bundle/precompiled_bundle.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Beyond what there are architectures, and ways to build configs for them.
+constexpr std::size_t kMostTargets = 64;
+constexpr std::size_t kMostCode = 50'000;
+
+Result<std::string> ReadText(const ManifestNode& node, std::string_view field) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* value, node.Get(field));
+  return value->String();
+}
+
+/// As Fingerprint::ToString writes it.
+Result<Fingerprint> ReadFingerprint(const ManifestNode& node, std::string_view field) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* value, node.Get(field));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string text, value->String());
+  Fingerprint fingerprint;
+  const char* middle = text.data() + 16;
+  bool fits = text.size() == 32 && std::from_chars(text.data(), middle, fingerprint.high, 16).ptr == middle &&
+              std::from_chars(middle, middle + 16, fingerprint.low, 16).ptr == middle + 16;
+  return fits ? Result<Fingerprint>(fingerprint) : value->Error("expected 32 hexadecimal digits");
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const PrecompiledBundle>> PrecompiledBundle::Read(const BundleFiles& files) {
+  Result<std::string> text = files.ReadNow(kFile, ManifestNode::kMostBytes);
+  if (text.status().code() == StatusCode::kNotFound) return std::shared_ptr<const PrecompiledBundle>();
+  const std::string where = absl::StrCat(files.Where(), "/", kFile);
+  TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
+  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode root, ManifestNode::Parse(*text, where));
+  std::shared_ptr<PrecompiledBundle> bundle(new PrecompiledBundle(files));
+  TUNEONCE_RETURN_IF_ERROR(bundle->ReadFrom(root));
+  return std::shared_ptr<const PrecompiledBundle>(std::move(bundle));
+}
+
+Status PrecompiledBundle::ReadFrom(const ManifestNode& root) {
+  TUNEONCE_RETURN_IF_ERROR(root.CheckFields({"tuneonce_precompiled", "targets", "code", "withheld", "decisions"}));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_precompiled"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
+  if (version != kFormat) {
+    return format->Error(absl::StrCat("this is format ", version, "; this tuneonce reads format ", kFormat,
+                                      version > kFormat ? ": update tuneonce" : ": compile the bundle again"));
+  }
+  TUNEONCE_RETURN_IF_ERROR(ReadTargets(root));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* code, root.Get("code"));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, code->Array(kMostCode));
+  for (const ManifestNode& each : *list) TUNEONCE_RETURN_IF_ERROR(ReadCode(each));
+  TUNEONCE_RETURN_IF_ERROR(ReadWithheld(root));
+  return ReadDecisionsField(root);
+}
+
+Status PrecompiledBundle::ReadTargets(const ManifestNode& root) {
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* targets, root.Get("targets"));
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, targets->Array(kMostTargets));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"name", "cpu"}));
+    TargetCode target;
+    TUNEONCE_ASSIGN_OR_RETURN(target.name, ReadText(each, "name"));
+    if (IsFor(target.name)) return each.Error("the target is given twice");
+    if (const ManifestNode* cpu = each.Find("cpu")) {
+      TUNEONCE_ASSIGN_OR_RETURN(target.cpu, cpu->String());
+    }
+    targets_.push_back(std::move(target));
+  }
+  return Status();
+}
+
+Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
+      {"key", "target", "variant", "config", "file", "checksum", "symbol", "toolchain", "refusal"}));
+  Code code;
+  TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, ReadFingerprint(node, "key"));
+  TUNEONCE_ASSIGN_OR_RETURN(code.target, ReadText(node, "target"));
+  if (!IsFor(code.target)) return node.Find("target")->Error("it is none of the targets");
+  TUNEONCE_ASSIGN_OR_RETURN(code.variant, ReadText(node, "variant"));
+  TUNEONCE_ASSIGN_OR_RETURN(code.config, ReadText(node, "config"));
+  TUNEONCE_ASSIGN_OR_RETURN(code.toolchain, ReadText(node, "toolchain"));
+  if (node.Find("refusal") != nullptr) {
+    if (node.Find("file") != nullptr) return node.Error("it has a file, and was refused");
+    TUNEONCE_ASSIGN_OR_RETURN(code.refusal, ReadText(node, "refusal"));
+    if (code.refusal.empty()) return node.Find("refusal")->Error("it gives no reason");
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(code.file, ReadText(node, "file"));
+    TUNEONCE_ASSIGN_OR_RETURN(code.checksum, ReadFingerprint(node, "checksum"));
+    TUNEONCE_ASSIGN_OR_RETURN(code.symbol, ReadText(node, "symbol"));
+  }
+  if (!code_.emplace(key, std::move(code)).second) return node.Find("key")->Error("the key is given twice");
+  return Status();
+}
+
+Status PrecompiledBundle::ReadWithheld(const ManifestNode& root) {
+  const ManifestNode* withheld = root.Find("withheld");
+  if (withheld == nullptr) return Status();
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, withheld->Array(kMostCode));
+  for (const ManifestNode& each : *list) {
+    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"variant", "source", "text"}));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string variant, ReadText(each, "variant"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::string source, ReadText(each, "source"));
+    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint text, ReadFingerprint(each, "text"));
+    withheld_[{std::move(variant), std::move(source)}] = std::make_shared<const Fingerprint>(text);
+  }
+  return Status();
+}
+
+Status PrecompiledBundle::ReadDecisionsField(const ManifestNode& root) {
+  const ManifestNode* decisions = root.Find("decisions");
+  if (decisions == nullptr) return Status();
+  TUNEONCE_RETURN_IF_ERROR(decisions->CheckFields({"file", "checksum"}));
+  TUNEONCE_ASSIGN_OR_RETURN(decisions_file_, ReadText(*decisions, "file"));
+  TUNEONCE_ASSIGN_OR_RETURN(decisions_checksum_, ReadFingerprint(*decisions, "checksum"));
+  return Status();
+}
+
+Result<std::string> PrecompiledBundle::ReadChecked(const std::string& file, const Fingerprint& checksum) const {
+  Result<std::string> bytes = files_.ReadNow(file);
+  if (!bytes.ok()) return bytes.status().WithPrefix(files_.Where());
+  if (Fingerprinter().Add(*bytes).Finish() == checksum) return bytes;
+  return InvalidArgumentError(
+      absl::StrCat(files_.Where(), "/", file, " was changed or damaged (its checksum is wrong): compile the bundle again"));
+}
+
+Result<std::string> PrecompiledBundle::ReadDecisions() const {
+  return decisions_file_.empty() ? Result<std::string>(std::string())
+                                 : ReadChecked(decisions_file_, decisions_checksum_);
+}
+
+Result<std::optional<PrecompiledCode::Image>> PrecompiledBundle::Find(const Fingerprint& key) const {
+  auto found = code_.find(key);
+  if (found == code_.end()) return std::optional<Image>();
+  const Code& code = found->second;
+  Image image;
+  image.symbol = code.symbol;
+  image.toolchain = code.toolchain;
+  if (!code.refusal.empty()) {
+    image.refusal = InvalidArgumentError(absl::StrCat(code.refusal, " (when the bundle was compiled)"));
+    return std::optional<Image>(std::move(image));
+  }
+  auto target = std::find_if(targets_.begin(), targets_.end(), [&](const auto& t) { return t.name == code.target; });
+  image.cpu = target->cpu;  // ReadCode has seen that there is one.
+  TUNEONCE_ASSIGN_OR_RETURN(image.bytes, ReadImage(code));
+  return std::optional<Image>(std::move(image));
+}
+
+bool PrecompiledBundle::IsFor(const std::string& target) const {
+  return std::any_of(targets_.begin(), targets_.end(), [&](const auto& each) { return each.name == target; });
+}
+
+std::string PrecompiledBundle::Description() const {
+  auto name = [](std::string* out, const TargetCode& target) { out->append(target.name); };
+  return absl::StrCat("the bundle ", files_.Where(), " was compiled ahead for ", absl::StrJoin(targets_, ", ", name));
+}
+
+}  // namespace v0
+}  // namespace tuneonce

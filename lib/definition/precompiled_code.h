@@ -1,0 +1,45 @@
+#ifndef TUNEONCE_LIB_DEFINITION_PRECOMPILED_CODE_H_
+#define TUNEONCE_LIB_DEFINITION_PRECOMPILED_CODE_H_
+
+#include <optional>
+#include <string>
+
+#include "tuneonce/api.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/hints.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/result.h"
+#include "tuneonce/target.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// What sources were compiled to ahead, on whatever machine: a precompiled bundle's code, which is used in place of a
+/// compiler. Thread rule: const use from any thread.
+class TUNEONCE_API PrecompiledCode {
+ public:
+  struct Image {
+    std::string bytes;      ///< A cubin, or the CPU device's shared object.
+    std::string symbol;     ///< The kernel's name in it.
+    std::string toolchain;  ///< Artifact::toolchain.
+    std::string cpu;        ///< Of the CPU device: the processor that it was compiled for, and runs on.
+    Status refusal;         ///< Not OK: there is no image; the compiler refused the source, with these words.
+  };
+  virtual ~PrecompiledCode();
+
+  /// Nothing if it was not compiled ahead. Errors: it was, and cannot be used: InvalidArgument (damaged), NotFound.
+  virtual Result<std::optional<Image>> Find(const Fingerprint& key) const = 0;
+  /// True if anything was compiled for targets of this name.
+  virtual bool IsFor(const std::string& target) const = 0;
+  /// "the bundle FOLDER was compiled ahead for sm_80, sm_90", for messages.
+  virtual std::string Description() const = 0;
+};
+
+/// What the code of `source` with `hints` for `target` is found by: of content alone, so that it is the same wherever
+/// the bundle lies.
+TUNEONCE_API Fingerprint PrecompiledKey(const KernelSource& source, const Hints& hints, const Target& target);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_PRECOMPILED_CODE_H_
