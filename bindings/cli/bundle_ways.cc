@@ -21,7 +21,8 @@ Result<DTypes> ParseDTypes(const KernelDefinition& definition, const std::vector
     bool is_open = index && definition.parameters()[*index].kind == ParameterKind::kTensor &&
                    definition.parameters()[*index].dtype == DType::kAny &&
                    definition.parameters()[*index].same_dtype_as.empty();
-    if (!is_open) return InvalidArgumentError("--dtype " + setting + ": the bundle leaves no tensor '" + name + "' open");
+    if (!is_open)
+      return InvalidArgumentError("--dtype " + setting + ": the bundle leaves no tensor '" + name + "' open");
     std::optional<DType> dtype = DTypeNamed(equals == std::string::npos ? "" : setting.substr(equals + 1));
     if (!dtype) return InvalidArgumentError("--dtype " + setting + ": write NAME=DTYPE, like x=float16");
     dtypes[name].push_back(*dtype);
@@ -30,9 +31,8 @@ Result<DTypes> ParseDTypes(const KernelDefinition& definition, const std::vector
 }
 
 Result<KernelSource> SourceOf(const Variant& variant, const Config& config, const Problem& problem) {
-  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("variant '" + variant.name + "'", [&] {
-                              return variant.MakeSource(config, problem);
-                            }));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("variant '" + variant.name + "'",
+                                                          [&] { return variant.MakeSource(config, problem); }));
   TUNEONCE_RETURN_IF_ERROR(source.Check().WithPrefix("variant '" + variant.name + "'"));
   return source;
 }

@@ -21,9 +21,9 @@ struct BundleWay {
 
 /// All ways to build a bundle on one target. A definition's functions are called as a search calls them.
 struct BundleWays {
-  std::vector<Config> configs;         ///< Of the target, in the space's order.
-  std::vector<Fingerprint> kernels;    ///< KernelFingerprint, for each combination of dtypes.
-  std::vector<BundleWay> ways;         ///< By variant, then config; of all combinations of dtypes.
+  std::vector<Config> configs;       ///< Of the target, in the space's order.
+  std::vector<Fingerprint> kernels;  ///< KernelFingerprint, for each combination of dtypes.
+  std::vector<BundleWay> ways;       ///< By variant, then config; of all combinations of dtypes.
 };
 
 /// The dtypes of the tensors whose dtype the bundle leaves open: `settings` ("x=float16", a name several times for

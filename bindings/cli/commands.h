@@ -17,6 +17,7 @@ void AddTune(CLI::App& app, Command* command);
 void AddCompile(CLI::App& app, Command* command);
 void AddHints(CLI::App& app, Command* command);
 void AddRecords(CLI::App& app, Command* command);
+void AddBundle(CLI::App& app, Command* command);
 
 }  // namespace tuneonce::cli
 

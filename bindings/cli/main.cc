@@ -48,9 +48,10 @@ int Run(int argc, char** argv) {
   AddCompile(app, &command);
   AddHints(app, &command);
   AddRecords(app, &command);
+  AddBundle(app, &command);
   if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
     PrintError("unknown command '" + std::string(argv[1]) +
-               "': choose doctor, tune, compile, hints or records; see tuneonce --help");
+               "': choose doctor, tune, compile, hints, records or bundle; see tuneonce --help");
     return 2;
   }
   try {

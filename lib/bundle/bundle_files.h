@@ -49,7 +49,8 @@ class BundleFiles {
   /// The file `name`, relative to the bundle's folder. Errors: NotFound; InvalidArgument for a name that leads out of
   /// the folder, by ".." or a symbolic link, for what is no regular file, and for too many bytes.
   Result<std::shared_ptr<const std::string>> Read(const std::string& name, std::size_t most_bytes = kMostFileBytes);
-  /// The same, without keeping it: from any thread, later too. REQUIRES: the bytes of an embedded bundle are still there.
+  /// The same, without keeping it: from any thread, later too. REQUIRES: the bytes of an embedded bundle are still
+  /// there.
   Result<std::string> ReadNow(const std::string& name, std::size_t most_bytes = kMostFileBytes) const;
   /// The full path of a folder of the bundle: for a compiler to look for headers. Errors: as Read; FailedPrecondition
   /// for an embedded bundle, which has no folders.

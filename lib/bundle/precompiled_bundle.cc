@@ -78,8 +78,8 @@ Status PrecompiledBundle::ReadTargets(const ManifestNode& root) {
 }
 
 Status PrecompiledBundle::ReadCode(const ManifestNode& node) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
-      {"key", "target", "variant", "config", "file", "checksum", "symbol", "toolchain", "refusal"}));
+  TUNEONCE_RETURN_IF_ERROR(
+      node.CheckFields({"key", "target", "variant", "config", "file", "checksum", "symbol", "toolchain", "refusal"}));
   Code code;
   TUNEONCE_ASSIGN_OR_RETURN(Fingerprint key, ReadFingerprint(node, "key"));
   TUNEONCE_ASSIGN_OR_RETURN(code.target, ReadText(node, "target"));
@@ -127,8 +127,8 @@ Result<std::string> PrecompiledBundle::ReadChecked(const std::string& file, cons
   Result<std::string> bytes = files_.ReadNow(file);
   if (!bytes.ok()) return bytes.status().WithPrefix(files_.Where());
   if (Fingerprinter().Add(*bytes).Finish() == checksum) return bytes;
-  return InvalidArgumentError(
-      absl::StrCat(files_.Where(), "/", file, " was changed or damaged (its checksum is wrong): compile the bundle again"));
+  return InvalidArgumentError(absl::StrCat(
+      files_.Where(), "/", file, " was changed or damaged (its checksum is wrong): compile the bundle again"));
 }
 
 Result<std::string> PrecompiledBundle::ReadDecisions() const {

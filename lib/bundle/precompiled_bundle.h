@@ -17,8 +17,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The code that travels in a bundle's folder: what precompiled.json lists. An image is read, and its checksum compared,
-/// when it is asked for: a process needs those of one target, and few of them. Thread rule: immutable; any thread.
+/// The code that travels in a bundle's folder: what precompiled.json lists. An image is read, and its checksum
+/// compared, when it is asked for: a process needs those of one target, and few of them. Thread rule: immutable; any
+/// thread.
 class TUNEONCE_API PrecompiledBundle final : public PrecompiledCode {
  public:
   static constexpr const char* kFile = "precompiled.json";

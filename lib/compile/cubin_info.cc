@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace {
 
 constexpr std::uint8_t kFormatSized = 4;  // EIFMT_SVAL: a size, then so many bytes.
-/// A parameter: its number in bits 32 to 47 and, in the third word, its size: in the upper 14 bits, or (since CUDA 12.8)
-/// in the lower 16.
+/// A parameter: its number in bits 32 to 47 and, in the third word, its size: in the upper 14 bits, or (since
+/// CUDA 12.8) in the lower 16.
 constexpr std::uint8_t kAttributeParameter = 0x17;
 constexpr std::uint8_t kAttributeParameter2 = 0x45;
 constexpr int kOldSizeShift = 18;

@@ -34,7 +34,8 @@ struct CubinKernel {
 /// parameters are not numbered without gaps.
 TUNEONCE_API Result<CubinKernel> ReadCubinKernel(std::string_view image, const std::string& symbol);
 
-/// True if code for compute capability `code` runs on a GPU of `device`: the same major version, and no newer minor one.
+/// True if code for compute capability `code` runs on a GPU of `device`: the same major version, and no newer minor
+/// one.
 inline bool RunsOn(int code, int device) { return code / 10 == device / 10 && code % 10 <= device % 10; }
 
 }  // namespace v0

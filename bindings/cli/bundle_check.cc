@@ -1,0 +1,185 @@
+#include "bundle_check.h"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/fat_binary.h"
+#include "bundle_grids.h"
+#include "bundle_ways.h"
+#include "compile/cubin_info.h"
+#include "compile/precompiled.h"
+#include "launch/parameter_block.h"
+#include "store/memory_store.h"
+#include "target_argument.h"
+#include "tune_bundle.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce::cli {
+namespace {
+
+/// Architectures that a bundle is asked about where nobody names one.
+constexpr const char* kKnownTargets[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89",  "sm_90", "sm_100",
+                                         "sm_103", "sm_110", "sm_120", "sm_121", "cpu"};
+
+/// Collects what is found, each text once.
+class BundleChecker {
+ public:
+  BundleChecker(const BundleFolder& folder, const BundleCheckOptions& options) : folder_(folder), options_(options) {}
+
+  Result<std::vector<BundleFinding>> Run();
+
+ private:
+  void Find(bool is_error, std::string text) {
+    if (said_.insert(text).second) findings_.push_back(BundleFinding{is_error, std::move(text)});
+  }
+  Result<std::vector<Target>> Targets();
+  Status CheckTarget(const Target& target);
+  /// Symbol, parameters and architecture of machine code.
+  void CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol, const Target& target);
+  /// The code of a way on a target: its fingerprint; empty if a compiler is needed, or there is none.
+  std::optional<Fingerprint> CheckCode(const BundleWay& way, const Target& target, bool* has_code);
+  Status RunOnDevice();
+
+  const BundleFolder& folder_;
+  const BundleCheckOptions& options_;
+  std::vector<Problem> problems_;
+  std::vector<BundleFinding> findings_;
+  std::set<std::string> said_;
+};
+
+Result<std::vector<BundleFinding>> BundleChecker::Run() {
+  TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Target> targets, Targets());
+  for (const Target& target : targets) TUNEONCE_RETURN_IF_ERROR(CheckTarget(target));
+  for (const std::string& file : UnreadFiles(folder_)) Find(false, "nothing reads the file '" + file + "'");
+  if (!options_.device.empty()) TUNEONCE_RETURN_IF_ERROR(RunOnDevice());
+  return std::move(findings_);
+}
+
+Result<std::vector<Target>> BundleChecker::Targets() {
+  std::vector<std::string> names = options_.targets;
+  if (names.empty() && folder_.precompiled != nullptr) {
+    for (const auto& target : folder_.precompiled->targets()) names.push_back(target.name);
+  }
+  std::vector<Target> targets;
+  for (const std::string& name : names) {
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    targets.push_back(target);
+  }
+  if (!targets.empty()) return targets;
+  std::string without;
+  for (const char* name : kKnownTargets) {
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    if (folder_.definition.VariantsFor(target).ok()) {
+      targets.push_back(target);
+    } else {
+      without += (without.empty() ? "" : ", ") + target.name();
+    }
+  }
+  if (!without.empty()) Find(false, "no variant runs on " + without);
+  return targets;
+}
+
+Status BundleChecker::CheckTarget(const Target& target) {
+  Result<BundleWays> ways = WaysOn(folder_.definition, target, problems_);
+  if (!ways.ok()) {
+    Find(true, target.name() + ": " + ways.status().message());
+    return Status();
+  }
+  const bool is_compiled = folder_.precompiled != nullptr;
+  std::map<std::string, bool> has_code;  // By config.
+  std::vector<std::optional<Fingerprint>> codes;
+  for (const BundleWay& way : ways->ways) {
+    bool has = false;
+    codes.push_back(CheckCode(way, target, &has));
+    has_code[way.config.ToString()] |= has;
+  }
+  std::size_t num_without = 0;
+  std::string first;
+  for (const auto& [config, has] : has_code) {
+    if (has) continue;
+    ++num_without;
+    if (first.empty()) first = config;
+  }
+  if (is_compiled && num_without == has_code.size()) {
+    Find(true, "it has no code for " + target.name());
+  } else if (is_compiled && num_without > 0) {
+    Find(false, std::to_string(num_without) + " of " + std::to_string(has_code.size()) + " configs have no code for " +
+                    target.name() + ": {" + first + "}");
+  }
+  GridChecks checks(folder_.definition, folder_.bundle.example(), target, problems_.front());
+  for (std::string& text : checks.GridsThatLeaveElements()) Find(false, std::move(text));
+  for (std::string& text : checks.AxesWithoutEffect(*ways, codes)) Find(false, std::move(text));
+  return Status();
+}
+
+std::optional<Fingerprint> BundleChecker::CheckCode(const BundleWay& way, const Target& target, bool* has_code) {
+  const std::string what = "variant '" + way.variant->name + "' {" + way.config.ToString() + "} on " + target.name();
+  if (way.source.kind == SourceKind::kCubin) {
+    *has_code = true;
+    CheckImage(way, way.source.content, way.source.symbol, target);
+    return std::nullopt;
+  }
+  if (folder_.precompiled == nullptr) return std::nullopt;
+  auto listed = folder_.precompiled->code().find(way.key);
+  if (listed == folder_.precompiled->code().end()) return std::nullopt;
+  PrecompiledLookup lookup = FindPrecompiled(way.source, way.hints, target);
+  if (!lookup.found) {
+    Find(true, what + ": " + lookup.why_not);
+  } else if (!lookup.found->ok()) {
+    Find(false, what + ": " + lookup.found->status().message());
+  } else {
+    *has_code = true;
+    CheckImage(way, (*lookup.found)->image, (*lookup.found)->symbol, target);
+    return (*lookup.found)->code_fingerprint;
+  }
+  return std::nullopt;
+}
+
+void BundleChecker::CheckImage(const BundleWay& way, const std::string& image, const std::string& symbol,
+                               const Target& target) {
+  const std::string what = "variant '" + way.variant->name + "'";
+  if (target.is_cpu_device || IsFatBinary(image)) return;  // They have no tables of parameters.
+  Result<CubinKernel> kernel = ReadCubinKernel(image, symbol);
+  if (!kernel.ok()) return Find(true, what + " {" + way.config.ToString() + "}: " + kernel.status().message());
+  if (kernel->capability != 0 && !RunsOn(kernel->capability, target.capability())) {
+    Find(true, what + ": its code is for sm_" + std::to_string(kernel->capability) + ", which does not run on " +
+                   target.name());
+  }
+  Result<ParameterLayout> layout =
+      ParameterLayout::Create(folder_.definition, way.variant->convention, way.variant->parameters);
+  if (!layout.ok()) return Find(true, what + ": " + layout.status().message());
+  bool may_hide = way.variant->convention == CallingConvention::kCutilePython;
+  Status fits = layout->CheckAgainst(kernel->parameter_sizes, may_hide);
+  if (!fits.ok()) Find(true, what + ", kernel '" + kernel->symbol + "': " + fits.message());
+}
+
+Status BundleChecker::RunOnDevice() {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(options_.device));
+  AutotunePolicy policy;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create());
+  policy.search.quiet = true;
+  policy.search.max_rounds = 1;
+  policy.store = std::make_shared<MemoryStore>();
+  Result<BundleReport> report = TuneBundle(folder_.bundle, device, options_.shape, options_.scalars, policy);
+  if (!report.ok()) {
+    Find(true, "on " + options_.device + ": " + report.status().message());
+    return Status();
+  }
+  for (const Failure& failure : report->run.result.failures) {
+    Find(true, "on " + options_.device + " at " + report->shape + ", {" + failure.config.ToString() +
+                   "}: " + failure.message);
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options) {
+  return BundleChecker(folder, options).Run();
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,32 @@
+#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_
+#define TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "bundle_folder.h"
+
+namespace tuneonce::cli {
+
+struct BundleCheckOptions {
+  std::vector<std::string> targets;  ///< That it is to have code for; empty: those that it was compiled for.
+  std::vector<std::string> dtypes;   ///< ProblemsOf.
+  std::string device;                ///< To run every config on; empty: none.
+  std::vector<std::string> shape;    ///< As `tune` takes it.
+  std::vector<std::string> scalars;
+};
+
+/// Something that is wrong with a bundle, or looks as if it were.
+struct BundleFinding {
+  bool is_error = false;  ///< It will fail; else it may be meant so.
+  std::string text;
+};
+
+/// What reading a bundle does not find: code that is damaged, lacks a kernel or takes other parameters (by the cubins'
+/// own tables), targets without code, grids that leave elements, axes without effect, files that nothing reads; and
+/// what goes wrong where every config runs. Errors: what is wrong with the options.
+Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_CHECK_H_

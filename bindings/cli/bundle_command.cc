@@ -1,0 +1,229 @@
+// tuneonce bundle check|compile|show
+#include <map>
+#include <memory>
+#include <set>
+
+#include "bundle_check.h"
+#include "bundle_compile.h"
+#include "bundle_folder.h"
+#include "commands.h"
+#include "numbers.h"
+#include "output.h"
+#include "store/record_list.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BundleArguments {
+  std::string bundle;
+  BundleCheckOptions check;
+  BundleCompileOptions compile;
+  std::string timeout_ms;
+  bool json = false;
+};
+
+std::string Joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : "; ") + word;
+  return text;
+}
+
+Status Check(const BundleArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<BundleFinding> findings, CheckBundle(folder, arguments.check));
+  std::size_t num_errors = 0;
+  for (const BundleFinding& finding : findings) num_errors += finding.is_error ? 1 : 0;
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const BundleFinding& finding : findings) {
+      list.push_back({{"is_error", finding.is_error}, {"text", finding.text}});
+    }
+    PrintJson({{"bundle", folder.path}, {"findings", list}});
+  } else {
+    for (const BundleFinding& finding : findings) {
+      PrintLine("%s %s", finding.is_error ? "[wrong]" : "[look] ", finding.text.c_str());
+    }
+    if (num_errors == 0) {
+      PrintLine("%s: nothing is wrong%s", folder.definition.name().c_str(),
+                findings.empty() ? "" : "; what stands above may be meant so");
+    }
+  }
+  if (num_errors == 0) return Status();
+  return InvalidArgumentError(folder.path + ": " + std::to_string(num_errors) +
+                              (num_errors == 1 ? " thing is wrong" : " things are wrong"));
+}
+
+Json JsonOf(const CompiledTarget& target) {
+  return {{"target", target.name},
+          {"configs", target.num_configs},
+          {"compiled", target.num_compiled},
+          {"refused", target.num_refused},
+          {"machine_code_already", target.num_as_they_are},
+          {"bytes", target.bytes},
+          {"toolchains", target.toolchains},
+          {"decisions", target.num_decisions},
+          {"decisions_of_other_sources", target.num_other_decisions}};
+}
+
+void PrintCompiled(const CompiledTarget& target) {
+  std::string line = target.name + ": " + std::to_string(target.num_configs) + " configs, " +
+                     std::to_string(target.num_compiled) + " ways to build them compiled, " +
+                     std::to_string((target.bytes + 1023) / 1024) + " KiB";
+  if (target.num_as_they_are > 0) line += ", " + std::to_string(target.num_as_they_are) + " were machine code already";
+  if (target.num_refused > 0) line += ", " + std::to_string(target.num_refused) + " refused by their compiler";
+  if (target.num_decisions > 0) line += ", " + std::to_string(target.num_decisions) + " decisions";
+  if (target.num_other_decisions > 0) {
+    line += ", " + std::to_string(target.num_other_decisions) + " decisions of other sources left out";
+  }
+  if (!target.toolchains.empty()) line += " (" + Joined(target.toolchains) + ")";
+  PrintLine("%s", line.c_str());
+}
+
+Status Compile(BundleArguments arguments) {
+  if (!arguments.timeout_ms.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(arguments.compile.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompiledTarget> targets, CompileBundle(folder, arguments.compile));
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const CompiledTarget& target : targets) list.push_back(JsonOf(target));
+    PrintJson({{"bundle", folder.definition.name()}, {"output", arguments.compile.output}, {"targets", list}});
+    return Status();
+  }
+  for (const CompiledTarget& target : targets) PrintCompiled(target);
+  PrintLine("%s: compiled into %s", folder.definition.name().c_str(), arguments.compile.output.c_str());
+  return Status();
+}
+
+/// What travels for one target.
+struct ShownTarget {
+  int num_images = 0;
+  int num_refused = 0;
+  std::set<std::string> files;
+  std::set<std::string> toolchains;
+};
+
+Result<Json> Shown(const BundleFolder& folder) {
+  const KernelDefinition& definition = folder.definition;
+  Json json = {{"bundle", folder.path},
+               {"kernel", definition.name()},
+               {"version", definition.version()},
+               {"dims", definition.dims()},
+               {"points", definition.space().NumPoints()}};
+  for (const Variant& variant : definition.variants()) json["variants"].push_back(variant.name);
+  if (folder.precompiled == nullptr) return json;
+  json["has_sources"] = folder.precompiled->withheld().empty();
+  std::map<std::string, ShownTarget> targets;
+  for (const auto& [key, code] : folder.precompiled->code()) {
+    ShownTarget& target = targets[code.target];
+    if (code.file.empty()) {
+      ++target.num_refused;
+      continue;
+    }
+    ++target.num_images;
+    target.files.insert(code.file);
+    target.toolchains.insert(code.toolchain);
+  }
+  for (const auto& target : folder.precompiled->targets()) {
+    const ShownTarget& shown = targets[target.name];
+    Json each = {{"name", target.name},
+                 {"images", shown.num_images},
+                 {"files", shown.files.size()},
+                 {"refused", shown.num_refused},
+                 {"toolchains", shown.toolchains}};
+    if (!target.cpu.empty()) each["cpu"] = target.cpu;
+    json["targets"].push_back(std::move(each));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, folder.precompiled->ReadDecisions());
+  json["decisions"] = Json::array();
+  if (bytes.empty()) return json;
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, DecodeRecords(bytes));
+  for (const TuningRecord& record : records) {
+    json["decisions"].push_back({{"device", record.key.device_name},
+                                 {"key", record.key.key_text},
+                                 {"config", record.config.ToString()},
+                                 {"variant", record.variant}});
+  }
+  return json;
+}
+
+Status Show(const BundleArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
+  TUNEONCE_ASSIGN_OR_RETURN(Json json, Shown(folder));
+  if (arguments.json) {
+    PrintJson(json);
+    return Status();
+  }
+  PrintLine("%s, version %s, in %s", folder.definition.name().c_str(), folder.definition.version().c_str(),
+            folder.path.c_str());
+  PrintLine("  space: %s", folder.definition.space().ToString().c_str());
+  for (const Json& variant : json["variants"]) PrintLine("  variant %s", variant.get<std::string>().c_str());
+  if (folder.precompiled == nullptr) {
+    PrintLine("  not compiled ahead: it needs its compilers (tuneonce bundle compile)");
+    return Status();
+  }
+  for (const Json& target : json["targets"]) {
+    PrintLine("  compiled for %s: %d images in %d files, %d refused%s%s", target["name"].get<std::string>().c_str(),
+              target["images"].get<int>(), target["files"].get<int>(), target["refused"].get<int>(),
+              target["toolchains"].empty() ? "" : ", by ",
+              Joined(target["toolchains"].get<std::vector<std::string>>()).c_str());
+  }
+  if (!json["has_sources"].get<bool>()) PrintLine("  its sources stayed where it was compiled");
+  for (const Json& decision : json["decisions"]) {
+    PrintLine("  decided on %s: %s -> {%s}", decision["device"].get<std::string>().c_str(),
+              decision["key"].get<std::string>().c_str(), decision["config"].get<std::string>().c_str());
+  }
+  return Status();
+}
+
+CLI::App* Add(CLI::App* bundle, const char* name, const char* what, const std::shared_ptr<BundleArguments>& arguments) {
+  CLI::App* command = bundle->add_subcommand(name, what);
+  command->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
+      ->required();
+  command->add_flag("--json", arguments->json, "JSON instead of text");
+  return command;
+}
+
+/// An option that may be repeated, with one value each time.
+void AddRepeated(CLI::App* command, const char* name, std::vector<std::string>* values, const char* what) {
+  command->add_option(name, *values, what)->allow_extra_args(false);
+}
+
+}  // namespace
+
+void AddBundle(CLI::App& app, Command* command) {
+  CLI::App* bundle =
+      app.add_subcommand("bundle", "Look at bundles, and compile them ahead for devices without compilers");
+  bundle->require_subcommand(1);
+  auto arguments = std::make_shared<BundleArguments>();
+  constexpr const char* kDType = "NAME=DTYPE of a tensor whose dtype the bundle leaves open; may be repeated";
+
+  CLI::App* show = Add(bundle, "show", "What a bundle has: variants, code for targets, decisions", arguments);
+  show->callback([=] { *command = [=] { return Show(*arguments); }; });
+
+  CLI::App* check = Add(bundle, "check", "Look for what is wrong with a bundle; no GPU is needed", arguments);
+  AddRepeated(check, "--target", &arguments->check.targets,
+              "a target that it is to run on, like sm_90; may be repeated");
+  AddRepeated(check, "--dtype", &arguments->check.dtypes, kDType);
+  check->add_option("--device", arguments->check.device, "also run every config on this device: cpu, cuda, cuda:N");
+  AddRepeated(check, "--shape", &arguments->check.shape, "with --device: NAME=EXTENT, else the bundle's example");
+  AddRepeated(check, "--scalar", &arguments->check.scalars, "with --device: NAME=VALUE of a scalar");
+  check->callback([=] { *command = [=] { return Check(*arguments); }; });
+
+  CLI::App* compile = Add(bundle, "compile", "Compile every config, into a bundle that needs no compiler", arguments);
+  AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");
+  compile->get_option("--target")->required();
+  compile->add_option("-o,--output", arguments->compile.output, "the folder to make")->required();
+  compile->add_option("--decisions", arguments->compile.decisions, "a store whose decisions are to come along");
+  compile->add_flag("--only-decided", arguments->compile.only_decided, "only what these decisions and baselines need");
+  compile->add_flag("--no-sources", arguments->compile.no_sources, "leave the sources out");
+  AddRepeated(compile, "--dtype", &arguments->compile.dtypes, kDType);
+  compile->add_option("--timeout-ms", arguments->timeout_ms, "kill a compiler after so long");
+  compile->callback([=] { *command = [=] { return Compile(*arguments); }; });
+}
+
+}  // namespace tuneonce::cli

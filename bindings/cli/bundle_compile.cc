@@ -1,0 +1,200 @@
+#include "bundle_compile.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "bundle_ways.h"
+#include "bundle_writer.h"
+#include "compile/compile_pool.h"
+#include "compile/host_toolchain.h"
+#include "store/record_list.h"
+#include "target_argument.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/sqlite_store.h"
+
+namespace tuneonce::cli {
+namespace {
+
+/// Compiles one bundle for targets, one after the other.
+class BundleCompiler {
+ public:
+  BundleCompiler(const BundleFolder& folder, const BundleCompileOptions& options)
+      : folder_(folder), options_(options), writer_(folder) {}
+
+  Result<std::vector<CompiledTarget>> Run();
+
+ private:
+  Status ReadDecisions();
+  Result<CompiledTarget> CompileFor(const Target& target);
+  /// The ways that are asked for, each code once; those that are machine code already are counted.
+  std::vector<BundleWay> WaysToCompile(BundleWays all, const Target& target, CompiledTarget* report);
+  /// The records of the kernel on the target.
+  std::vector<TuningRecord> DecisionsOf(const BundleWays& ways, const Target& target, CompiledTarget* report) const;
+  /// Whether the config is a decision's, the baseline that one was compared with, or may stand in.
+  bool IsDecided(const Config& config, const std::vector<TuningRecord>& decisions, const Target& target) const;
+  Status Compile(const std::vector<BundleWay>& ways, const Target& target, CompiledTarget* report);
+  Status Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report);
+
+  const BundleFolder& folder_;
+  const BundleCompileOptions& options_;
+  BundleWriter writer_;
+  std::vector<Problem> problems_;
+  std::vector<TuningRecord> records_;  // Of the store.
+  std::vector<TuningRecord> shipped_;  // That come along.
+};
+
+Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
+  std::vector<Target> targets;
+  for (const std::string& name : options_.targets) {
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    bool is_twice = std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.name() == name; });
+    if (is_twice) return InvalidArgumentError("--target " + name + " is given twice");
+    targets.push_back(target);
+  }
+  if (options_.only_decided && options_.decisions.empty()) {
+    return InvalidArgumentError("--only-decided needs the decisions: --decisions STORE");
+  }
+  TUNEONCE_RETURN_IF_ERROR(writer_.Check(options_.output));
+  TUNEONCE_RETURN_IF_ERROR(ReadDecisions());
+  TUNEONCE_ASSIGN_OR_RETURN(problems_, ProblemsOf(folder_.definition, folder_.bundle.example(), options_.dtypes));
+  std::vector<CompiledTarget> reports;
+  for (const Target& target : targets) {
+    TUNEONCE_ASSIGN_OR_RETURN(CompiledTarget report, CompileFor(target));
+    reports.push_back(std::move(report));
+  }
+  if (!shipped_.empty()) writer_.AddDecisions(EncodeRecords(shipped_));
+  TUNEONCE_RETURN_IF_ERROR(writer_.AddBundlesFiles(!options_.no_sources));
+  TUNEONCE_RETURN_IF_ERROR(writer_.Write(options_.output));
+  return reports;
+}
+
+Status BundleCompiler::ReadDecisions() {
+  if (options_.decisions.empty()) return Status();
+  SqliteStoreOptions where;
+  where.path = options_.decisions;
+  where.read_only = true;
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
+  TUNEONCE_ASSIGN_OR_RETURN(records_, store->List());
+  return Status();
+}
+
+Result<CompiledTarget> BundleCompiler::CompileFor(const Target& target) {
+  CompiledTarget report;
+  report.name = target.name();
+  TUNEONCE_ASSIGN_OR_RETURN(BundleWays all, WaysOn(folder_.definition, target, problems_));
+  report.num_configs = static_cast<int>(all.configs.size());
+  std::vector<TuningRecord> decisions = DecisionsOf(all, target, &report);
+  report.num_decisions = static_cast<int>(decisions.size());
+  if (options_.only_decided && decisions.empty()) {
+    return InvalidArgumentError("--only-decided: " + options_.decisions + " has no decision of '" +
+                                folder_.definition.name() + "' as it is now for " + target.name());
+  }
+  if (options_.only_decided) {
+    auto is_undecided = [&](const BundleWay& way) { return !IsDecided(way.config, decisions, target); };
+    all.ways.erase(std::remove_if(all.ways.begin(), all.ways.end(), is_undecided), all.ways.end());
+  }
+  shipped_.insert(shipped_.end(), decisions.begin(), decisions.end());
+  std::vector<BundleWay> ways = WaysToCompile(std::move(all), target, &report);
+  writer_.AddTarget(target.name(), target.is_cpu_device ? HostCpuModel() : "");
+  TUNEONCE_RETURN_IF_ERROR(Compile(ways, target, &report));
+  report.bytes = writer_.BytesOf(target.name());
+  report.toolchains = writer_.ToolchainsOf(target.name());
+  if (report.num_compiled + report.num_as_they_are == 0) {
+    return InvalidArgumentError("nothing of '" + folder_.definition.name() + "' compiles for " + target.name() + ": " +
+                                writer_.FirstRefusal(target.name()));
+  }
+  return report;
+}
+
+std::vector<BundleWay> BundleCompiler::WaysToCompile(BundleWays all, const Target&, CompiledTarget* report) {
+  std::vector<BundleWay> ways;
+  std::set<Fingerprint> keys;
+  for (BundleWay& way : all.ways) {
+    if (way.source.kind == SourceKind::kCubin) {
+      ++report->num_as_they_are;
+    } else if (keys.insert(way.key).second) {
+      ways.push_back(std::move(way));
+    }
+  }
+  return ways;
+}
+
+std::vector<TuningRecord> BundleCompiler::DecisionsOf(const BundleWays& ways, const Target& target,
+                                                      CompiledTarget* report) const {
+  std::vector<TuningRecord> decisions;
+  for (const TuningRecord& record : records_) {
+    const TuningKey& key = record.key;
+    if (key.kernel != folder_.definition.name() || key.capability != target.capability()) continue;
+    bool is_of_it = std::find(ways.kernels.begin(), ways.kernels.end(), key.kernel_fingerprint) != ways.kernels.end();
+    if (is_of_it) {
+      decisions.push_back(record);
+    } else {
+      ++report->num_other_decisions;
+    }
+  }
+  return decisions;
+}
+
+bool BundleCompiler::IsDecided(const Config& config, const std::vector<TuningRecord>& decisions,
+                               const Target& target) const {
+  const SearchSpace& space = folder_.definition.space();
+  if (space.stand_in() && space.stand_in()->IsSame(config)) return true;
+  // Which baseline counts depends on guards, and so on the shape: all of them may.
+  for (const Config& baseline : BaselinesIn(folder_.manifest, space, target)) {
+    if (baseline.IsSame(config)) return true;
+  }
+  return std::any_of(decisions.begin(), decisions.end(), [&](const TuningRecord& record) {
+    bool is_row = std::any_of(record.rows.begin(), record.rows.end(),
+                              [&](const ImportedRow& row) { return row.config.IsSame(config); });
+    return is_row || record.config.IsSame(config) || (record.baseline && record.baseline->config.IsSame(config));
+  });
+}
+
+Status BundleCompiler::Compile(const std::vector<BundleWay>& ways, const Target& target, CompiledTarget* report) {
+  std::vector<CompileJob> jobs;
+  for (const BundleWay& way : ways) {
+    CompileJob job;
+    job.alternatives.push_back(CompileJob::Alternative{way.source, way.hints});
+    jobs.push_back(std::move(job));
+  }
+  const Runtime& runtime = *Runtime::Default();
+  CompileOptions compile;
+  compile.cache = &runtime.artifacts();
+  if (options_.timeout_ms > 0) compile.timeout_ms = options_.timeout_ms;
+  CompilePool pool(runtime.compile_slots(), runtime.toolchains(), target, std::move(jobs), compile,
+                   CompilePool::Order::kAsGiven);
+  // In the order of the ways, so that what is written does not depend on how long compilers took.
+  std::map<std::size_t, CompiledJob> done;
+  while (std::optional<CompiledJob> compiled = pool.Next()) done.emplace(compiled->job, *std::move(compiled));
+  for (auto& [index, compiled] : done) {
+    TUNEONCE_RETURN_IF_ERROR(Take(ways[index], std::move(compiled), target, report));
+  }
+  return Status();
+}
+
+Status BundleCompiler::Take(const BundleWay& way, CompiledJob compiled, const Target& target, CompiledTarget* report) {
+  if (compiled.artifact.ok()) {
+    ++report->num_compiled;
+    writer_.AddImage(way, target.name(), *compiled.artifact);
+    return Status();
+  }
+  const Status& failed = compiled.artifact.status();
+  // What the compiler says of the source it will say on every machine; all else is this machine's.
+  if (failed.code() != StatusCode::kInvalidArgument) {
+    return failed.WithPrefix("variant '" + way.variant->name + "' for " + target.name());
+  }
+  ++report->num_refused;
+  writer_.AddRefusal(way, target.name(), failed.message());
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options) {
+  return BundleCompiler(folder, options).Run();
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,42 @@
+#ifndef TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
+#define TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bundle_folder.h"
+
+namespace tuneonce::cli {
+
+struct BundleCompileOptions {
+  std::vector<std::string> targets;
+  std::string decisions;  ///< A store's file; empty: none.
+  bool only_decided = false;
+  bool no_sources = false;
+  std::vector<std::string> dtypes;  ///< ProblemsOf.
+  std::string output;               ///< A folder that is not there, or empty.
+  int timeout_ms = 0;               ///< Of one compile; 0: CompileOptions'.
+};
+
+/// What was compiled for one target.
+struct CompiledTarget {
+  std::string name;
+  int num_configs = 0;
+  int num_compiled = 0;                 ///< Ways to build them whose code travels.
+  int num_refused = 0;                  ///< ... which the compiler refused.
+  int num_as_they_are = 0;              ///< ... which are cubins already.
+  std::int64_t bytes = 0;               ///< Of the files.
+  std::vector<std::string> toolchains;  ///< With their versions.
+  int num_decisions = 0;
+  int num_other_decisions = 0;  ///< Records of the kernel's name that are of other sources or another version.
+};
+
+/// Compiles every config of a bundle for each target and writes a bundle whose folder has the code (precompiled.json).
+/// Errors: what is wrong with the options; a compiler that is missing or does not end; whatever keeps the folder from
+/// being written. Then nothing is left behind.
+Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_BUNDLE_COMPILE_H_
