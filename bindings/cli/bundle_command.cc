@@ -9,7 +9,7 @@
 #include "commands.h"
 #include "numbers.h"
 #include "output.h"
-#include "store/record_list.h"
+#include "store/shipped_decisions.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {

@@ -9,7 +9,7 @@
 #include "bundle_writer.h"
 #include "compile/compile_pool.h"
 #include "compile/host_toolchain.h"
-#include "store/record_list.h"
+#include "store/shipped_decisions.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"

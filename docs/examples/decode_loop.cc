@@ -2,8 +2,10 @@
 // kernels are bundles that were written in cuTile and are embedded into this program (CMakeLists.txt:
 // tuneonce_add_bundle).
 //
-//   tuneonce_decode_loop [cpu|cuda]
+//   tuneonce_decode_loop [cpu|cuda] [FOLDER]
 //
+// With FOLDER the bundles are read from there: compiled ahead, say (`tuneonce bundle compile`), so that no compiler is
+// needed.
 // The order that an engine keeps: make, warm up (tunes, or loads from the store), seal, capture, replay.
 #include <cmath>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include "silu_and_mul_bundle.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device_buffer.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 
 using namespace tuneonce;  // NOLINT(google-build-using-namespace)
@@ -49,10 +52,14 @@ struct Mlp {
   TunedKernel rms_norm, matmul, silu_and_mul;
   Tensor hidden, norm_weight, normed, up_weight, up, inner, down_weight;
 
-  static Result<Mlp> Make(StreamView stream) {
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, TunedKernel::FromBundle(rms_norm_bundle));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, TunedKernel::FromBundle(matmul_bundle));
-    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, TunedKernel::FromBundle(silu_and_mul_bundle));
+  /// The embedded bundle, or that of the same name in `folder`.
+  static Result<TunedKernel> Kernel(const EmbeddedBundle& embedded, const std::string& folder) {
+    return folder.empty() ? TunedKernel::FromBundle(embedded) : TunedKernel::FromBundle(folder + "/" + embedded.name);
+  }
+  static Result<Mlp> Make(StreamView stream, const std::string& folder) {
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel rms_norm, Kernel(rms_norm_bundle, folder));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel matmul, Kernel(matmul_bundle, folder));
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel silu_and_mul, Kernel(silu_and_mul_bundle, folder));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor hidden, Tensor::Make(stream, kTokens, kHidden));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor norm_weight, Tensor::Make(stream, 1, kHidden, /*vector=*/true));
     TUNEONCE_ASSIGN_OR_RETURN(Tensor normed, Tensor::Make(stream, kTokens, kHidden));
@@ -68,8 +75,7 @@ struct Mlp {
   /// Every shape that a step has. Nothing is tuned after it.
   Status WarmUpAndSeal(CUstream stream) {
     TUNEONCE_RETURN_IF_ERROR(rms_norm.Warmup(stream, {{{"M", kTokens}, {"N", kHidden}}}));
-    TUNEONCE_RETURN_IF_ERROR(
-        matmul.Warmup(stream, {{{"M", kTokens}, {"N", 2 * kInner}, {"K", kHidden}},
+    TUNEONCE_RETURN_IF_ERROR(matmul.Warmup(stream, {{{"M", kTokens}, {"N", 2 * kInner}, {"K", kHidden}},
                                                     {{"M", kTokens}, {"N", kHidden}, {"K", kInner}}}));
     TUNEONCE_RETURN_IF_ERROR(silu_and_mul.Warmup(stream, {{{"M", kTokens}, {"N", kInner}, {"N2", 2 * kInner}}}));
     for (TunedKernel* kernel : {&rms_norm, &matmul, &silu_and_mul}) kernel->Seal();
@@ -91,12 +97,12 @@ Result<std::vector<std::uint16_t>> Read(const Tensor& tensor, StreamView stream)
   return host;
 }
 
-Status Run(const std::string& device_name) {
+Status Run(const std::string& device_name, const std::string& folder) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
   TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
   ScopedContext current(context.view());
   TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(Mlp mlp, Mlp::Make(stream.view()));
+  TUNEONCE_ASSIGN_OR_RETURN(Mlp mlp, Mlp::Make(stream.view(), folder));
   TUNEONCE_RETURN_IF_ERROR(mlp.WarmUpAndSeal(stream.get()));
 
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> start, Read(mlp.hidden, stream.view()));
@@ -110,21 +116,24 @@ Status Run(const std::string& device_name) {
   for (int i = 0; i < kSteps; ++i) TUNEONCE_RETURN_IF_ERROR(step.Launch(stream.get()));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint16_t> replayed, Read(mlp.hidden, stream.view()));
 
-  std::int64_t missed = 0, stand_ins = 0;
+  std::int64_t missed = 0, stand_ins = 0, tunes = 0;
   for (TunedKernel* kernel : {&mlp.rms_norm, &mlp.matmul, &mlp.silu_and_mul}) {
     missed += kernel->counters().sealed_misses;
     stand_ins += kernel->counters().stand_ins;
+    tunes += kernel->counters().tunes;
   }
   std::printf("%d steps by launches and by one graph on %s: %s, %d misses after sealing, %d stand-ins\n", kSteps,
               device_name.c_str(), launched == replayed ? "the same result" : "DIFFERENT RESULTS",
               static_cast<int>(missed), static_cast<int>(stand_ins));
+  std::printf("%d searches, %d compiles\n", static_cast<int>(tunes),
+              static_cast<int>(Runtime::Default()->num_compiles()));
   bool moved = launched != start;
   return launched == replayed && moved && missed == 0 ? Status()
                                                       : InternalError("the graph did not repeat the launches");
 }
 
 int main(int argc, char** argv) {
-  Status status = Run(argc > 1 ? argv[1] : "cpu");
+  Status status = Run(argc > 1 ? argv[1] : "cpu", argc > 2 ? argv[2] : "");
   if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
   return status.ok() ? 0 : 1;
 }

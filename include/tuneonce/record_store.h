@@ -23,6 +23,7 @@ struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
   bool is_shipped = false;             ///< It lies in a store under the user's (MakeLayeredStore).
+  bool serves_any_driver = false;      ///< It came along with the kernel (KernelDefinition::ShippedDecisions).
 
   /// Takes `found`, if that fits better than what is here; of two that fit alike one that was measured goes before one
   /// that was imported.

@@ -33,8 +33,9 @@ bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const
   if (!lookup.record) return false;
   // What a person said, or what was decided elsewhere, is not of a driver.
   bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
-  RecordMatch weakest =
-      is_decreed ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver) : to_.policy.weakest_match;
+  RecordMatch weakest = is_decreed || lookup.serves_any_driver
+                            ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver)
+                            : to_.policy.weakest_match;
   return lookup.match <= weakest && (lookup.record->is_complete || is_decreed || serving.accept_incomplete);
 }
 
@@ -94,7 +95,7 @@ std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const K
 }
 
 Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, const ResidentKey& key,
-                                                                          bool may_compile_now) {
+                                                                       bool may_compile_now) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   const Serving serving = ServingOf(may_compile_now, nullptr);
   std::optional<Found> found = FindRecord(in_store, serving);
@@ -121,9 +122,8 @@ bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, 
   if (found->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled =
-        loader_.Compile(found->config, call, in_store.left_out, record.variant, serving.may_compile,
-                        InterruptOf(serving.limits));
+    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(
+        found->config, call, in_store.left_out, record.variant, serving.may_compile, InterruptOf(serving.limits));
     if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
     loaded = *std::move(compiled);
   }

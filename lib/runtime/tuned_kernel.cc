@@ -13,7 +13,7 @@
 #include "runtime/guarded_store.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuned_kernel_on.h"
-#include "store/record_list.h"
+#include "store/shipped_decisions.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/bundle.h"
@@ -29,11 +29,8 @@ namespace {
 /// The decisions that came along with the kernel; null if none did.
 Result<std::shared_ptr<RecordStore>> StoreOfShipped(const KernelDefinition& definition) {
   if (definition.shipped_decisions().empty()) return std::shared_ptr<RecordStore>();
-  Result<std::vector<TuningRecord>> records = DecodeRecords(definition.shipped_decisions());
-  if (!records.ok()) return records.status().WithPrefix("kernel '" + definition.name() + "'");
-  std::shared_ptr<RecordStore> store = MakeMemoryStore();
-  for (const TuningRecord& record : *records) TUNEONCE_RETURN_IF_ERROR(store->Put(record));
-  return store;
+  Result<std::shared_ptr<RecordStore>> store = MakeShippedStore(definition.shipped_decisions());
+  return store.ok() ? std::move(store) : store.status().WithPrefix("kernel '" + definition.name() + "'");
 }
 
 }  // namespace
@@ -49,7 +46,9 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         bool needs_store = its_policy.mode != AutotunePolicy::Mode::kBaselineOnly;
         if (its_policy.store == nullptr && !needs_store) its_policy.store = its_runtime.memory_store();
         if (its_policy.store == nullptr) its_policy.store = its_runtime.store();
-        if (shipped != nullptr) its_policy.store = MakeLayeredStore(std::move(its_policy.store), {shipped});
+        if (shipped != nullptr) {
+          its_policy.store = StoreOverShipped(std::move(its_policy.store), shipped, its_policy.weakest_match);
+        }
         its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
           its_policy.search.compile.cache = &given_cache.emplace(*given);
@@ -77,7 +76,8 @@ struct TunedKernel::Origin {
   Result<Impl*> Bind(const Device& device) TUNEONCE_REQUIRES(mutex) {
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
     TUNEONCE_RETURN_IF_ERROR(definition->VariantsFor(Target::Of(identity)).status());
-    impl = std::make_unique<Impl>(definition, device.api(), policy, shipped);  // A copy: what throws here is tried again.
+    impl =
+        std::make_unique<Impl>(definition, device.api(), policy, shipped);  // A copy: what throws here is tried again.
     if (is_sealed) impl->misses.Seal();
     return impl.get();
   }

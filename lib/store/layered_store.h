@@ -12,7 +12,7 @@ inline namespace v0 {
 
 /// The user's store over stores that an application ships: what is looked up is the best match of all, the upper
 /// store's among equals; what is written goes to the user's. Thread rule: any thread.
-class TUNEONCE_API LayeredStore final : public RecordStore, public ArtifactCache {
+class TUNEONCE_API LayeredStore : public RecordStore, public ArtifactCache {
  public:
   /// `shipped`: the first lies over the others.
   LayeredStore(std::shared_ptr<RecordStore> user, std::vector<std::shared_ptr<RecordStore>> shipped);
@@ -31,7 +31,7 @@ class TUNEONCE_API LayeredStore final : public RecordStore, public ArtifactCache
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
- private:
+ protected:
   std::vector<std::shared_ptr<RecordStore>> layers_;
 };
 

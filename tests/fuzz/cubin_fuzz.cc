@@ -6,6 +6,7 @@
 #include "tuneonce/fingerprint.h"
 
 #include "compile/cubin.h"
+#include "compile/cubin_info.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tuneonce::Artifact artifact;
@@ -18,6 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::fprintf(stderr, "a kernel that was found is not there\n");
     std::abort();
   }
+  tuneonce::Result<tuneonce::CubinKernel> tables = tuneonce::ReadCubinKernel(artifact.image, artifact.symbol);
+  if (!tables.ok() && tables.status().code() != tuneonce::StatusCode::kInvalidArgument) std::abort();
   tuneonce::Fingerprint first = artifact.code_fingerprint;
   if (!DescribeCubin(&artifact).ok() || artifact.code_fingerprint != first) std::abort();
   return 0;

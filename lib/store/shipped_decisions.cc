@@ -1,0 +1,76 @@
+#include "store/shipped_decisions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/encoding.h"
+#include "store/layered_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+constexpr std::uint64_t kVersion = 0x74756e656f330001;  // "tuneo3", format 1.
+
+class ShippedUnderUser final : public LayeredStore {
+ public:
+  ShippedUnderUser(std::shared_ptr<RecordStore> user, std::shared_ptr<RecordStore> shipped, RecordMatch weakest)
+      : LayeredStore(std::move(user), {std::move(shipped)}), weakest_(weakest) {}
+
+  Result<RecordLookup> Lookup(const TuningKey& key) const override {
+    Result<RecordLookup> users = layers_.front()->Lookup(key);
+    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup shipped, layers_.back()->Lookup(key));
+    if (!shipped.record || shipped.match > RecordMatch::kOtherDriver) return users;
+    if (users.ok() && users->match <= shipped.match && Serves(*users)) return users;
+    shipped.is_shipped = shipped.serves_any_driver = true;
+    return shipped;
+  }
+
+ private:
+  bool Serves(const RecordLookup& users) const {
+    if (!users.record) return false;
+    bool is_decreed = users.record->is_pinned || users.record->is_imported();
+    return users.match <= (is_decreed ? std::max(weakest_, RecordMatch::kOtherDriver) : weakest_);
+  }
+
+  const RecordMatch weakest_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<RecordStore>> MakeShippedStore(std::string_view decisions) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, DecodeRecords(decisions));
+  std::shared_ptr<RecordStore> store = MakeMemoryStore();
+  for (const TuningRecord& record : records) TUNEONCE_RETURN_IF_ERROR(store->Put(record));
+  return store;
+}
+
+std::shared_ptr<RecordStore> StoreOverShipped(std::shared_ptr<RecordStore> user, std::shared_ptr<RecordStore> shipped,
+                                              RecordMatch weakest) {
+  return std::make_shared<ShippedUnderUser>(std::move(user), std::move(shipped), weakest);
+}
+
+std::string EncodeRecords(const std::vector<TuningRecord>& records) {
+  Encoder encoder;
+  encoder.Add(kVersion).Add(static_cast<std::uint64_t>(records.size()));
+  for (const TuningRecord& record : records) encoder.Add(std::string_view(EncodeRecord(record)));
+  return encoder.Finish();
+}
+
+Result<std::vector<TuningRecord>> DecodeRecords(std::string_view bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a list of shipped decisions"));
+  if (decoder.Word() != kVersion) return InvalidArgumentError("a list of shipped decisions is of another version");
+  std::vector<TuningRecord> records;
+  std::uint64_t count = decoder.Word();
+  for (std::uint64_t i = 0; i < count && decoder.remaining() > 0; ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, DecodeRecord(decoder.Text()));
+    records.push_back(std::move(record));
+  }
+  if (!decoder.Ended() || records.size() != count) {
+    return InvalidArgumentError("a list of shipped decisions is not well formed");
+  }
+  return records;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

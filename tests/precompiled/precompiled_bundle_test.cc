@@ -1,0 +1,322 @@
+// Bundles that were compiled ahead (`tuneonce bundle compile`), on the CPU device: no compiler is there where they run.
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "cli/run_cli.h"
+#include "runtime/tuned_kernel_on.h"
+#include "store/kernel_fingerprint.h"
+#include "store/memory_store.h"
+#include "store/shipped_decisions.h"
+#include "testing/device_test.h"
+#include "testing/process_monitor.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/sqlite_store.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+constexpr char kManifest[] = R"({"tuneonce_bundle": 1, "name": "scale", "version": "1", "dims": ["N"], "parameters": [
+{"name": "x", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["N"]},
+{"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
+{"name": "factor", "kind": "scalar", "dtype": "float32", "warmup": 2.0}, {"kind": "dim", "dim": "N"}],
+"axes": [{"name": "TILE", "values": [256, 4096]}], "baseline": {"TILE": 256}, "example": {"dims": {"N": 5000}},
+"variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scale", "defines": ["TILE"], OPTIONS
+"grid": {"pattern": "one_d", "tiles": [["N", {"axis": "TILE"}]]}, "artifacts": [{"file": "src/scale.cc"}]}]})";
+constexpr char kSource[] = R"(
+static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
+  int begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
+  for (int i = begin; i < end; ++i) y[i] = x[i] * factor;
+}
+TUNEONCE_CPU_KERNEL(scale);)";
+
+std::string Replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+struct KeepResult : AutotuneObserver {
+  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
+  TuningResult result;
+};
+
+class PrecompiledBundleTest : public testing::CpuDeviceTest {
+ protected:
+  PrecompiledBundleTest() : folder_(*testing::MakeFolder()) {
+    EXPECT_OK(folder_.WriteFile("scale/manifest.json", Replaced(kManifest, "OPTIONS", "")));
+    EXPECT_OK(folder_.WriteFile("scale/src/scale.cc", kSource));
+  }
+  void SetUp() override {
+    CpuDeviceTest::SetUp();
+    compilerless_ = testing::RuntimeIn({{"TUNEONCE_CXX", "/nowhere/c++"}});
+  }
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
+
+  /// Compiles scale into `output` for the CPU device. False, with a failure, if that fails.
+  bool Compile(const std::string& output, std::vector<std::string> options = {}) {
+    std::vector<std::string> command = {"bundle", "compile", Path("scale"), "--target", "cpu", "-o", Path(output)};
+    command.insert(command.end(), options.begin(), options.end());
+    ProcessResult result = RunCli(command);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return result.exit_code == 0;
+  }
+  /// Tunes the source bundle of N=5000 into the store "st/store.db".
+  std::string Tuned() {
+    ProcessResult result =
+        RunCli({"tune", Path("scale"), "--device", "cpu", "--quiet", "--store", Path("st/store.db")});
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return Path("st/store.db");
+  }
+  void Rewrite(const std::string& file, const std::string& what, const std::string& by) {
+    std::string text = *ReadFile(Path(file));
+    EXPECT_NE(text.find(what), std::string::npos) << file << " has no " << what;
+    EXPECT_OK(WriteFile(Path(file), Replaced(text, what, by)));
+  }
+
+  AutotunePolicy Policy(AutotunePolicy::Mode mode = AutotunePolicy::Mode::kTune) {
+    AutotunePolicy policy;
+    policy.mode = mode;
+    policy.search.runtime = compilerless_;
+    policy.search.max_rounds = 1;
+    policy.store = std::make_shared<MemoryStore>();
+    policy.observer = observer_;
+    policy.on_tune_error = AutotunePolicy::OnTuneError::kReturn;
+    return policy;
+  }
+  /// Launches scale by 3 on N ones.
+  Status Launch(TunedKernel& kernel, std::size_t n, float expected = 3) {
+    DeviceBuffer x = Floats(std::vector<float>(n, 1)), y = Floats(std::vector<float>(n, 0));
+    auto extent = static_cast<std::int64_t>(n);
+    TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), DType::kFloat32, {extent}),
+                                           TensorView::Contiguous(y.data(), DType::kFloat32, {extent}), 3.0f));
+    EXPECT_EQ(Read(y), std::vector<float>(n, expected));
+    return Status();
+  }
+  Status LaunchFrom(const std::string& folder, AutotunePolicy policy, float expected = 3) {
+    TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(Path(folder), std::move(policy)));
+    return Launch(kernel, 5000, expected);
+  }
+
+  TemporaryFolder folder_;
+  std::shared_ptr<Runtime> compilerless_;
+  const std::shared_ptr<KeepResult> observer_ = std::make_shared<KeepResult>();
+};
+
+TEST_F(PrecompiledBundleTest, DecidedKeysNeedNoCompilerAndNoSearchWhateverTheDriver) {
+  std::string store = Tuned();
+  ASSERT_TRUE(Compile("out", {"--decisions", store}));
+  for (auto mode : {AutotunePolicy::Mode::kTune, AutotunePolicy::Mode::kStoredOnly}) {
+    for (int driver_is_newer_by : {0, 10}) {
+      Bundle bundle = *Bundle::Load(Path("out"));
+      KernelDefinition definition = bundle.definition();
+      std::vector<TuningRecord> records = *DecodeRecords(definition.shipped_decisions());
+      ASSERT_EQ(records.size(), 1u);
+      records[0].key.driver_version -= driver_is_newer_by;
+      definition.ShippedDecisions(EncodeRecords(records));
+      const testing::ProcessMonitor monitor;
+      TunedKernel kernel = *TunedKernelOn::Create(*device_, definition, Policy(mode));
+      ASSERT_OK(Launch(kernel, 5000));
+      EXPECT_EQ(kernel.counters().tunes, 0);
+      EXPECT_EQ(kernel.counters().stored_hits, 1);
+      EXPECT_EQ(kernel.counters().stand_ins, 0);
+      EXPECT_EQ(compilerless_->num_compiles(), 0);
+      EXPECT_FALSE(monitor.HasStartedOne());
+    }
+  }
+}
+
+TEST_F(PrecompiledBundleTest, TheMonitorAndTheCounterSeeACompiler) {
+  AutotunePolicy policy = Policy();
+  policy.search.runtime = testing::RuntimeIn({});
+  const testing::ProcessMonitor monitor;
+  ASSERT_OK(LaunchFrom("scale", policy));
+  EXPECT_TRUE(monitor.HasStartedOne());
+  EXPECT_EQ(policy.search.runtime->num_compiles(), 2);
+}
+
+TEST_F(PrecompiledBundleTest, AnUndecidedKeyIsSearchedWithoutACompilerAndRemembered) {
+  ASSERT_TRUE(Compile("out"));
+  AutotunePolicy policy = Policy();
+  const testing::ProcessMonitor monitor;
+  for (bool is_restart : {false, true}) {
+    TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), policy);
+    ASSERT_OK(Launch(kernel, 5000));
+    EXPECT_EQ(kernel.counters().tunes, is_restart ? 0 : 1);
+    EXPECT_EQ(kernel.counters().stored_hits, is_restart ? 1 : 0);
+  }
+  EXPECT_EQ(observer_->result.successes.size() + observer_->result.duplicates.size(), 2u);
+  EXPECT_TRUE(observer_->result.failures.empty());
+  EXPECT_EQ(observer_->result.cost.num_compiled, 0);
+  EXPECT_EQ(compilerless_->num_compiles(), 0);
+  EXPECT_FALSE(monitor.HasStartedOne());
+}
+
+TEST_F(PrecompiledBundleTest, InStoredOnlyAnUndecidedKeyRunsTheBaseline) {
+  ASSERT_TRUE(Compile("out"));
+  TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy(AutotunePolicy::Mode::kStoredOnly));
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5000}}}));
+  ASSERT_OK(Launch(kernel, 5000));
+  EXPECT_EQ(kernel.counters().stand_ins, 1);
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  EXPECT_EQ(compilerless_->num_compiles(), 0);
+}
+
+TEST_F(PrecompiledBundleTest, ItIsTheSameKernelAsItsSourceBundleWithSourcesOrWithout) {
+  ASSERT_TRUE(Compile("with"));
+  ASSERT_TRUE(Compile("without", {"--no-sources"}));
+  EXPECT_FALSE(ReadFile(Path("without/src/scale.cc")).ok());
+  Target cpu;
+  cpu.is_cpu_device = true;
+  std::vector<Fingerprint> kernels;
+  for (const char* folder : {"scale", "with", "without"}) {
+    Bundle bundle = *Bundle::Load(Path(folder));
+    KernelDefinition definition = bundle.definition();
+    ASSERT_OK(definition.Validate());
+    Problem problem;
+    problem.dims = Dims(1);
+    problem.target = cpu;
+    kernels.push_back(*KernelFingerprint(definition, *definition.space().Enumerate(cpu), problem));
+    ASSERT_OK(folder == std::string("scale") ? Status() : LaunchFrom(folder, Policy()));
+  }
+  EXPECT_EQ(kernels[0], kernels[1]);
+  EXPECT_EQ(kernels[0], kernels[2]);
+}
+
+TEST_F(PrecompiledBundleTest, OnlyWhatIsDecidedTravelsAndIsSearchedWhereAKeyIsNot) {
+  std::string store = Tuned();
+  ASSERT_TRUE(Compile("out", {"--decisions", store, "--only-decided", "--no-sources"}));
+  Bundle bundle = *Bundle::Load(Path("out"));
+  std::string winner = (*DecodeRecords(bundle.definition().shipped_decisions()))[0].config.ToString();
+  std::size_t expected = winner == "TILE=256" ? 1 : 2;  // The winner and the baseline.
+  TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy());
+  ASSERT_OK(Launch(kernel, 5000));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  ASSERT_OK(Launch(kernel, 100000));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(observer_->result.successes.size() + observer_->result.duplicates.size(), expected);
+  for (const Failure& failure : observer_->result.failures) {
+    EXPECT_NE(failure.message.find("--no-sources"), std::string::npos) << failure.message;
+  }
+}
+
+TEST_F(PrecompiledBundleTest, DamagedCodeIsCompiledAnewOrAnErrorAndNeverRuns) {
+  ASSERT_TRUE(Compile("out"));
+  for (const std::string& name : NamesIn(Path("out/precompiled/cpu"))) {
+    std::string file = Path("out/precompiled/cpu/" + name), image = *ReadFile(file);
+    image[image.size() / 2] = static_cast<char>(image[image.size() / 2] ^ 1);
+    ASSERT_OK(WriteFile(file, image));
+  }
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "was changed or damaged (its checksum is wrong)");
+  AutotunePolicy with_compiler = Policy();
+  with_compiler.search.runtime = testing::RuntimeIn({});
+  EXPECT_OK(LaunchFrom("out", with_compiler));
+  EXPECT_EQ(with_compiler.search.runtime->num_compiles(), 2);
+  ExpectOneLine(RunCli({"bundle", "check", Path("out"), "--json"}, "A=B"), "things are wrong");
+}
+
+TEST_F(PrecompiledBundleTest, ASourceThatChangedIsNotRunByItsOldCode) {
+  ASSERT_TRUE(Compile("out"));
+  Rewrite("out/src/scale.cc", "x[i] * factor", "x[i] * factor + 1");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "or it was changed since");
+  AutotunePolicy with_compiler = Policy();
+  with_compiler.search.runtime = testing::RuntimeIn({});
+  EXPECT_OK(LaunchFrom("out", with_compiler, 4));
+}
+
+TEST_F(PrecompiledBundleTest, AnotherTargetOrProcessorIsSaidInOneLine) {
+  ASSERT_TRUE(Compile("out"));
+  ASSERT_TRUE(Compile("other"));
+  Rewrite("out/precompiled.json", "\"cpu\": \"", "\"cpu\": \"another ");
+  EXPECT_ERROR(LaunchFrom("out", Policy()), StatusCode::kUnavailable, "its code for the CPU device is for 'another ");
+  Rewrite("other/precompiled.json", "\"target\": \"cpu\"", "\"target\": \"sm_90\"");
+  Rewrite("other/precompiled.json", "\"name\": \"cpu\"", "\"name\": \"sm_90\"");
+  Status status = LaunchFrom("other", Policy());
+  EXPECT_NE(status.message().find("was compiled ahead for sm_90, not for cpu"), std::string::npos) << status.ToString();
+  EXPECT_NE(status.message().find("/nowhere/c++"), std::string::npos) << status.ToString();
+}
+
+TEST_F(PrecompiledBundleTest, EmbeddedItNeedsNoCompilerEither) {
+  std::string store = Tuned();
+  ASSERT_TRUE(Compile("out", {"--decisions", store, "--no-sources"}));
+  std::vector<std::pair<std::string, std::string>> contents = {
+      {"manifest.json", *ReadFile(Path("out/manifest.json"))},
+      {"precompiled.json", *ReadFile(Path("out/precompiled.json"))},
+      {"precompiled/decisions", *ReadFile(Path("out/precompiled/decisions"))}};
+  for (const std::string& name : NamesIn(Path("out/precompiled/cpu"))) {
+    contents.emplace_back("precompiled/cpu/" + name, *ReadFile(Path("out/precompiled/cpu/" + name)));
+  }
+  std::vector<EmbeddedFile> files;
+  for (const auto& [name, content] : contents) {
+    files.push_back({name.c_str(), reinterpret_cast<const unsigned char*>(content.data()), content.size()});
+  }
+  const testing::ProcessMonitor monitor;
+  TunedKernel kernel = *TunedKernel::FromBundle(EmbeddedBundle{"scale", files.data(), files.size()}, Policy());
+  ASSERT_OK(Launch(kernel, 5000));
+  EXPECT_EQ(kernel.counters().tunes, 0);
+  ASSERT_OK(Launch(kernel, 123));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(compilerless_->num_compiles(), 0);
+  EXPECT_FALSE(monitor.HasStartedOne());
+}
+
+TEST_F(PrecompiledBundleTest, ALinkedFolderIsCopiedAndWhatCannotBeCompiledAheadIsOneLine) {
+  ASSERT_EQ(symlink(Path("scale").c_str(), Path("linked").c_str()), 0);
+  ProcessResult linked = RunCli({"bundle", "compile", Path("linked"), "--target", "cpu", "-o", Path("out")});
+  EXPECT_EQ(linked.exit_code, 0) << linked.output;
+  EXPECT_OK(LaunchFrom("out", Policy()));
+  auto compile = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"bundle", "compile", Path("scale")});
+    return options;
+  };
+  ExpectOneLineError(compile({"--target", "cpu", "-o", Path("out")}), "it is there already: name a new folder");
+  ExpectOneLineError(compile({"--target", "sm_90", "-o", Path("new")}), "sm_90");
+  ExpectOneLineError(compile({"--target", "gpu", "-o", Path("new")}), "write it like sm_90, or cpu");
+  ExpectOneLineError(compile({"--target", "cpu", "--target", "cpu", "-o", Path("new")}), "is given twice");
+  ExpectOneLineError(compile({"--target", "cpu", "--only-decided", "-o", Path("new")}), "--decisions STORE");
+  ExpectOneLineError(compile({"--target", "cpu", "-o", Path("new")}), "/nowhere/c++", "TUNEONCE_CXX=/nowhere/c++");
+  ASSERT_OK(folder_.WriteFile("scale/manifest.json", Replaced(kManifest, "OPTIONS", R"("options": ["-Isrc"],)")));
+  ExpectOneLineError(compile({"--target", "cpu", "-o", Path("new")}), "has the option -Isrc");
+  EXPECT_FALSE(IsDirectory(Path("new")));
+}
+
+TEST_F(PrecompiledBundleTest, AListOfCodeThatIsNoneIsAnErrorWithItsLine) {
+  ASSERT_TRUE(Compile("out"));
+  const std::string whole = *ReadFile(Path("out/precompiled.json"));
+  for (const auto& [what, by, message] :
+       {std::tuple("\"tuneonce_precompiled\": 1", "\"tuneonce_precompiled\": 2", "update tuneonce"),
+        std::tuple("\"checksum\": \"", "\"checksum\": \"x", "32 hexadecimal digits"),
+        std::tuple("\"file\"", "\"fil\"", "fil"),
+        std::tuple("\"target\": \"cpu\"", "\"target\": \"sm_1\"", "none of the targets"),
+        std::tuple("precompiled/cpu/", "../cpu/", "lies outside the bundle")}) {
+    ASSERT_OK(WriteFile(Path("out/precompiled.json"), Replaced(whole, what, by)));
+    Status status = LaunchFrom("out", Policy());
+    EXPECT_NE(status.message().find(message), std::string::npos) << what << ": " << status.ToString();
+  }
+}
+
+TEST_F(PrecompiledBundleTest, ShowSaysWhatTravels) {
+  std::string store = Tuned();
+  ASSERT_TRUE(Compile("out", {"--decisions", store}));
+  auto shown = nlohmann::json::parse(RunCli({"bundle", "show", Path("out"), "--json"}).output);
+  EXPECT_EQ(shown["targets"][0]["name"], "cpu");
+  EXPECT_EQ(shown["targets"][0]["images"], 2);
+  EXPECT_EQ(shown["decisions"].size(), 1u);
+  EXPECT_NE(shown["decisions"][0]["key"].get<std::string>().find("N=5000"), std::string::npos);
+  ProcessResult text = RunCli({"bundle", "show", Path("out")});
+  EXPECT_NE(text.output.find("compiled for cpu: 2 images"), std::string::npos) << text.output;
+}
+
+}  // namespace
+}  // namespace tuneonce
