@@ -79,13 +79,14 @@ std::string GridChecks::WrongStep(const Variant& variant, const Config& config, 
          at(last_of_first) + ": a grid that is rounded down leaves elements, unless its last block takes them";
 }
 
-std::vector<std::string> GridChecks::GridsThatLeaveElements() {
+std::vector<std::string> GridChecks::GridsThatLeaveElements(std::set<std::string>* seen) {
   std::vector<std::string> found;
   Result<std::vector<const Variant*>> variants = definition_.VariantsFor(problem_.target);
   Result<std::vector<Config>> configs = definition_.space().Enumerate(problem_.target);
   if (!variants.ok() || !configs.ok()) return found;
   std::set<std::pair<std::string, std::size_t>> said;  // One config of a variant and dim is enough.
   for (const Variant* variant : *variants) {
+    if (!seen->insert(variant->name).second) continue;
     for (const Config& config : *configs) {
       if (!variant->IsBackendOf(config)) continue;
       for (std::size_t dim = 0; dim < definition_.dims().size(); ++dim) {

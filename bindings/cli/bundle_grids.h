@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ class GridChecks {
              const Problem& problem);
 
   /// Grids whose number of blocks does not grow as tiles that cover a dim: empty for small extents, or rounded down.
-  std::vector<std::string> GridsThatLeaveElements();
+  /// Of variants that are not `seen`, which gets them: on another target they have the same grids.
+  std::vector<std::string> GridsThatLeaveElements(std::set<std::string>* seen);
   /// Axes whose values make no difference to any variant: the same code (`codes`, of each way, where it is known; else
   /// the same source and hints), the same launch.
   std::vector<std::string> AxesWithoutEffect(const BundleWays& ways,
