@@ -90,6 +90,13 @@ pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
 popd > /dev/null
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
+# The same from bundles that were compiled ahead, with the compilers hidden.
+if [ -e "$bin/libtuneonce_exec_counter.so" ]; then
+  step_with_tileiras "decode loop without compilers" python3 "$here/precompiled_gpu_test.py" --bin "$bin" \
+    --counter "$bin/libtuneonce_exec_counter.so" --bundles "$bundles" --device cuda
+else
+  skip "decode loop without compilers" "there is no libtuneonce_exec_counter.so"
+fi
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "CUDA C++ with CUB and compiler options" "$bin/cuda_cpp_gpu_test" --gtest_brief=1
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
@@ -105,6 +112,8 @@ fi
 if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
   step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
+  step_with_tileiras "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --tuneonce "$bin/tuneonce" \
+    --bundles "$bundles"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
 fi
