@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Time to the first tuned launch of a matmul, each in a process of its own: ours cold (nothing stored: compiles and searches),
-ours with a warm store, ours from a bundle that was compiled ahead with its decisions; beside cuTile's exhaustive_search and
-Triton's autotune, which begin as cold, and again with their compile caches warm.
+"""Time to the first tuned launch of a matmul, each in a process of its own: ours cold (nothing stored: compiles and
+searches), ours with a warm store, ours from a bundle that was compiled ahead with its decisions; beside cuTile's
+exhaustive_search and Triton's autotune, which begin as cold, and again with their compile caches warm.
 
 first_launch.py --tuneonce COMMAND [--bundles FOLDER] [--device cuda|cpu] [--runs N] [--shape M N K] > JSON
 
-Counted is from the first line that is the kernel's (load, or the call that searches) to the end of the first tuned launch, the
-device synchronized; not importing modules, the context, or the tensors, which a host has. On the CPU device ours alone run.
-Needs tuneonce on PYTHONPATH; on a GPU torch too, and for the peers triton and cuda-tile; who is not there is left out, in
-words. Run it with nothing else on the machine.
+Counted is from the first line that is the kernel's (load, or the call that searches) to the end of the first tuned
+launch, the device synchronized; not importing modules, the context, or the tensors, which a host has. On the CPU device
+ours alone run. Needs tuneonce on PYTHONPATH; on a GPU torch too, and for the peers triton and cuda-tile; who is not
+there is left out, in words. Run it with nothing else on the machine.
 """
 import argparse
 import json
@@ -111,8 +111,9 @@ class Benchmark:
         if hide:
             environment.update(TUNEONCE_CXX="/nowhere/c++", TUNEONCE_TILEIRAS="/nowhere/tileiras",
                                TUNEONCE_PTXAS="/nowhere/ptxas", TUNEONCE_NVRTC="/nowhere/libnvrtc.so.13")
-        command = [sys.executable, __file__, "--child", what, "--bundle", str(bundle), "--store", str(store), "--device",
-                   self.options.device, "--bundles", str(self.options.bundles), "--shape", *map(str, self.options.shape)]
+        options = self.options
+        command = [sys.executable, __file__, "--child", what, "--bundle", str(bundle), "--store", str(store),
+                   "--device", options.device, "--bundles", str(options.bundles), "--shape", *map(str, options.shape)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{what}: {(done.stderr.strip() or 'no output').splitlines()[-1]}")
@@ -134,8 +135,9 @@ class Benchmark:
             # What is shipped: made once.
             ahead = self.work / "ahead" / "matmul"
             if not ahead.exists():
-                subprocess.run([self.options.tuneonce, "bundle", "compile", source, "--target", self.target(), "--decisions",
-                                store, "-o", ahead], env=self.environment, check=True, stdout=subprocess.DEVNULL)
+                command = [self.options.tuneonce, "bundle", "compile", source, "--target", self.target(),
+                           "--decisions", store, "-o", ahead]
+                subprocess.run(command, env=self.environment, check=True, stdout=subprocess.DEVNULL)
             found["precompiled"].append(self.child("ours", bundle=ahead, store="memory", hide=True))
         for name, tunes in [("cold", 1), ("warm_store", 0), ("precompiled", 0)]:
             if any(each["tunes"] != tunes for each in found[name]):

@@ -33,7 +33,8 @@ struct EmbeddedBundle {
 
 /// A KernelDefinition in serialized form: a folder with manifest.json and the artifacts it names (Tile IR bytecode,
 /// PTX, cubins, C++ for the CPU device, CUDA C++). docs/bundles.md describes the format, docs/bundle.schema.json is its
-/// schema.
+/// schema. One that was compiled ahead (`tuneonce bundle compile`) also has the code for some targets, and decisions;
+/// that code is read when it is needed.
 ///
 /// Loading reads every artifact and checks all that can be checked without a device: fields, names, that each config
 /// has exactly one artifact in each variant, that kernels have the symbols and (Tile IR, PTX) the parameters that the
@@ -47,6 +48,7 @@ class TUNEONCE_API Bundle {
   /// NotFound for a bundle or artifact that is not there; Unimplemented in a build without JSON. `runtime`: whose
   /// environment counts; null for Runtime::Default().
   static Result<Bundle> Load(const std::string& folder_or_name, const std::shared_ptr<Runtime>& runtime = nullptr);
+  /// REQUIRES: the files that it points to live as long as kernels made of it, where it was compiled ahead.
   static Result<Bundle> Load(const EmbeddedBundle& embedded);
 
   /// Names that Load finds outside of the working directory, sorted. Empty in a build without JSON.

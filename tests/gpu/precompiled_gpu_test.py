@@ -1,6 +1,6 @@
-"""The decode loop of the examples from bundles that were compiled ahead: no compiler is found, none is started, NVRTC is
-not opened (tests/precompiled/exec_counter.cc sees it), nothing is searched; and without decisions all is searched, by code
-that is there. On the device `cpu` a twin of that on a GPU.
+"""The decode loop of the examples from bundles that were compiled ahead: no compiler is found, none is started, NVRTC
+is not opened (tests/precompiled/exec_counter.cc sees it), nothing is searched; and without decisions all is searched, by
+code that is there. On the device `cpu` a twin of that on a GPU.
 
 precompiled_gpu_test.py --bin FOLDER --counter LIBRARY --bundles FOLDER --device cpu|cuda [--compiled FOLDER]
 
@@ -40,8 +40,9 @@ class Test:
 
     def hidden(self, log):
         """An environment in which no compiler is found, and what is started is written to `log`."""
+        found_by = ("CXX", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV")
         environment = {name: value for name, value in self.environment.items()
-                       if not name.startswith("TUNEONCE_") and name not in ("CXX", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV")}
+                       if not name.startswith("TUNEONCE_") and name not in found_by}
         nowhere = str(self.work / "nowhere")
         environment.update(TUNEONCE_STORE="memory", PATH=nowhere, HOME=nowhere, TUNEONCE_CXX=nowhere + "/c++",
                            TUNEONCE_TILEIRAS=nowhere + "/tileiras", TUNEONCE_PTXAS=nowhere + "/ptxas",
@@ -70,8 +71,8 @@ class Test:
         """What the decode loop did: (searches, compiles, misses and stand-ins, what the counter saw, output)."""
         log = self.work / "log"
         log.unlink(missing_ok=True)
-        code, output = run([self.options.bin / "tuneonce_decode_loop", self.options.device, *([folder] if folder else [])],
-                           self.hidden(log))
+        command = [self.options.bin / "tuneonce_decode_loop", self.options.device, *([folder] if folder else [])]
+        code, output = run(command, self.hidden(log))
         seen = log.read_text() if log.exists() else ""
         counts = re.search(r"(\d+) misses after sealing, (\d+) stand-ins\n(\d+) searches, (\d+) compiles", output)
         return code, tuple(map(int, counts.groups())) if counts else None, seen, output
@@ -112,7 +113,8 @@ class Test:
         self.sources_alone_fail()
         self.expect(self.compile("undecided", target, []), "compiled ahead, undecided", 1)
         store = self.work / "store" / "store.db"
-        must([self.options.bin / "tuneonce_decode_loop", self.options.device], dict(self.environment, TUNEONCE_STORE=str(store)))
+        stored = dict(self.environment, TUNEONCE_STORE=str(store))
+        must([self.options.bin / "tuneonce_decode_loop", self.options.device], stored)
         for name, extra in [("decided", []), ("least", ["--only-decided", "--no-sources"])]:
             folder = self.compile(name, target, ["--decisions", store, *extra])
             self.expect(folder, f"compiled ahead, decided {extra}", 0)
