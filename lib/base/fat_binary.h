@@ -9,7 +9,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// True for a fatbin: images of one program for several GPU architectures, from which the driver takes one.
-bool IsFatBinary(std::string_view bytes);
+TUNEONCE_API bool IsFatBinary(std::string_view bytes);
 /// OK if it is as long as its header says: a driver, which gets no size, reads so much. REQUIRES: IsFatBinary. Errors:
 /// InvalidArgument.
 Status CheckFatBinary(std::string_view bytes);

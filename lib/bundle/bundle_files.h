@@ -18,7 +18,7 @@ inline namespace v0 {
 
 /// The files of one bundle while it is read: of a folder, and only of what lies in it, or of a program. Each is read
 /// once. Thread rule: one thread.
-class BundleFiles {
+class TUNEONCE_API BundleFiles {
  public:
   /// Most bytes of one file: a cubin has a few MiB.
   static constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;

@@ -11,7 +11,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// The folders whose bundles are found by name. A value. Thread rule: immutable; any thread.
-class BundleFolders {
+class TUNEONCE_API BundleFolders {
  public:
   /// Those of Environment::bundles, then share/tuneonce/bundles: as it lies beside an installed or built library or
   /// program, inside the Python package, and beside the folders in which this code's libraries are looked for (its run
