@@ -42,4 +42,8 @@ PyObject* SetException(const Status& status) {
   return nullptr;
 }
 
+pybind11::object ExceptionOf(const Status& status) {
+  return pybind11::handle(Exceptions().at(status.code()))(status.message());
+}
+
 }  // namespace tuneonce::python
