@@ -1,5 +1,5 @@
 import os
-from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, final
 
 from tuneonce.choice import Choice as Choice
 from tuneonce.observer import Observer as Observer
@@ -62,6 +62,7 @@ class Bundle:
     @property
     def example(self) -> _Example: ...
 
+@final
 class TunedKernel:
     def __new__(
         cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,

@@ -26,7 +26,7 @@ class CustomOp:
 
     def __init__(self, name: str, bundle: "tuneonce.Bundle", kernel: "tuneonce.TunedKernel"):
         self.kernel = kernel
-        self._parameters: Dict[str, Dict[str, Any]] = bundle.parameters
+        self._parameters: Dict[str, Any] = dict(bundle.parameters)
         self._taken = [n for n, p in self._parameters.items() if p.get("access") != "out"]
         self._returned = [n for n, p in self._parameters.items() if p.get("access") in ("out", "inout")]
         if not self._returned:
@@ -36,9 +36,9 @@ class CustomOp:
         self.inplace: Optional[Callable[..., None]] = None
         changed = [n for n in self._taken if self._parameters[n].get("access") == "inout"]
         if changed and changed == self._returned:
-            self.inplace = torch.library.custom_op(name + "_", self._run_in_place, mutates_args=changed,
-                                                   schema=self._schema([]))
-            self.inplace.register_fake(lambda *args: None)
+            in_place = torch.library.custom_op(name + "_", self._run_in_place, mutates_args=changed, schema=self._schema([]))
+            in_place.register_fake(lambda *args: None)
+            self.inplace = in_place
 
     def __call__(self, *args: Any) -> Any:
         return self._op(*args)
