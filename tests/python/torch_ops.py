@@ -31,7 +31,7 @@ def matmul(a, b):
 
 @dataclasses.dataclass
 class Case:
-    """One bundle. `gradients(op, grad, *args)`: those of the floating arguments, by the op where its bundle can."""
+    """One bundle: its reference, what makes arguments on a device, and how far results may be apart."""
     reference: Callable[..., Any]
     arguments: Callable[[str], Tuple[Any, ...]]
     tolerance: float = 1e-5

@@ -4,8 +4,8 @@ from typing import Generic, Literal, Optional, Tuple, TypeVar
 
 C = TypeVar("C")
 
-FailureKind = Literal["compile", "load", "resources", "launch", "run", "wrong_result", "out_of_bounds", "not_written",
-                      "wrote_input", "not_verified"]
+FailureKind = Literal["compile", "load", "resources", "launch", "run", "wrong result", "out of bounds", "not written",
+                      "wrote an input", "not verified"]
 
 
 @dataclasses.dataclass(frozen=True)
