@@ -80,7 +80,7 @@ def one_float():
 
 def test_a_search_with_failures_and_duplicates_is_told_whole():
     bodies = {"a": spin(200000), "b": spin(200000), "quick": spin(10), "wrong": "*y = *x + 1;",
-              "broken": "this is no C++", "unwritten": ";"}
+              "broken": "no_such_function();", "unwritten": ";"}
     with tempfile.TemporaryDirectory() as path:
         told = Told()
         kernel = tuneonce.load(pathlib.Path(bundle_of(path, bodies)), "cpu", store="memory", observer=told)
@@ -94,7 +94,7 @@ def test_a_search_with_failures_and_duplicates_is_told_whole():
     assert result.duplicates == (tuneonce.Duplicate({"BODY": "b"}, {"BODY": "a"}),), result.duplicates
     kinds = {failure.config["BODY"]: failure.kind for failure in result.failures}
     assert kinds == {"wrong": "wrong result", "broken": "compile", "unwritten": "not written"}, kinds
-    assert "this is no C++" in result.failures[1].message and not result.failures[1].is_transient, result.failures
+    assert "no_such_function" in result.failures[1].message and not result.failures[1].is_transient, result.failures
     assert result.baseline is not None and result.baseline.config == {"BODY": "a"} and result.speedup_over_baseline > 2
     assert result.not_measured == () and result.timer == "events" and result.cost.num_compiled >= 4, result
     assert 0 < result.cost.compile_wall_seconds <= result.cost.wall_seconds and result.cost.num_launches > 0, result.cost

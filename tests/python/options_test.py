@@ -4,6 +4,7 @@ BUNDLES_FOLDER [NAME ...]. Needs tuneonce and numpy."""
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -145,30 +146,27 @@ def test_a_search_over_callables_takes_the_same_options():
     assert [f.config for f in search(baseline="a", outputs=[0]).failures] == ["b"]
 
 
-def test_sub_interpreters_are_refused_in_words():
-    try:
-        import _xxsubinterpreters as interpreters
-    except ImportError:
-        try:
-            import _interpreters as interpreters
-        except ImportError:
-            return
-    identity = interpreters.create()
-    code = ("import sys; sys.path[:0] = " + repr(sys.path) + "\n"
-            "try:\n import tuneonce; tuneonce.TunedKernel\nexcept ImportError as error: print('refused:', error, flush=True)\n"
-            "else: print('loaded', flush=True)")
-    tuneonce.TunedKernel  # It is loaded by the main interpreter.
-    read, write = os.pipe()
-    saved = os.dup(1)
-    os.dup2(write, 1)
-    try:
-        interpreters.run_string(identity, code)
-    finally:
-        os.dup2(saved, 1)
-        os.close(write)
-    said = os.read(read, 10000).decode()
-    interpreters.destroy(identity)
-    assert said.startswith("refused:"), said
+SUB_INTERPRETER = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+import tuneonce
+tuneonce.TunedKernel  # Loaded by the main interpreter.
+interpreters.run_string(interpreters.create(), "import sys; sys.path[:0] = " + repr(sys.path) + '''
+try:
+    import tuneonce
+    tuneonce.TunedKernel
+except ImportError as error:
+    print("refused:", error, flush=True)
+''')
+"""
+
+
+def test_sub_interpreters_are_refused():
+    run = subprocess.run([sys.executable, "-c", SUB_INTERPRETER], capture_output=True, text=True, timeout=60)
+    assert run.stdout.startswith("refused: "), run.stdout + run.stderr
 
 
 run_tests(globals(), sys.argv[2:])

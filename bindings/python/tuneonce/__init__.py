@@ -6,7 +6,13 @@
 Importing is cheap: the C++ part is loaded when it is first used, torch never (see tuneonce.torch).
 """
 import importlib
+import sys
 from typing import Any, List
+
+if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ part there; in these it would wait for ever.
+    import _xxsubinterpreters
+    if _xxsubinterpreters.get_current() != _xxsubinterpreters.get_main():
+        raise ImportError("tuneonce works in a process's main interpreter alone, not in sub-interpreters")
 
 # What comes from where, when it is first asked for.
 _MODULES = {
