@@ -104,3 +104,20 @@ def check_autograd_with_keys_of_its_own(device):
         for got, wanted in zip((a.grad, b.grad), (expected[0].grad, expected[1].grad)):
             close(got.float() / wanted.abs().max(), wanted / wanted.abs().max(), 1e-2)
     assert mm.kernel.counters()["tunes"] == 3, mm.kernel.counters()
+
+
+def check_captured():
+    """Each op in a CUDA graph, tuned before: replayed on other values."""
+    for name, case in CASES.items():
+        op, args, other = op_of(name, "cuda"), case.arguments("cuda"), case.arguments("cuda")
+        op(*args)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            got = op(*args)
+        for tensor, value in zip(args, other):
+            if isinstance(tensor, torch.Tensor):
+                tensor.copy_(value)
+        graph.replay()
+        torch.cuda.synchronize()
+        close(got, case.reference(*other), case.tolerance)
+        assert op.kernel.counters()["capture_misses"] == 0, (name, op.kernel.counters())

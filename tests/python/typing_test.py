@@ -106,7 +106,7 @@ def test_everything_has_help_and_a_signature():
     assert text.startswith("(bundle, device='cuda', *, store=None, mode='tune'"), text
     assert str(inspect.signature(tuneonce.TunedKernel.warmup)) == "(self, /, shapes, dtypes=None, stream=None, on_done=None)"
     helped = subprocess.run([sys.executable, "-c", "import tuneonce; help(tuneonce)"], capture_output=True, text=True, check=True)
-    for name in tuneonce.__all__:
+    for name in set(tuneonce.__all__) - {"__version__"}:
         assert name in helped.stdout, f"help(tuneonce) does not show {name}"
 
 

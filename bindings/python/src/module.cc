@@ -19,11 +19,11 @@
 #include "strict_value.h"
 #include "tile_ir_compile.h"
 #include "tuned_kernel_type.h"
-#include "warmup_all.h"
 #include "tuneonce/grid.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
+#include "warmup_all.h"
 
 namespace tuneonce::python {
 namespace {

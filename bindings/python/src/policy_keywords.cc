@@ -63,6 +63,15 @@ Keyword<SearchOptions> OfCompile(const char* name) {
   return {name, Text(CompileOptions().*member), read};
 }
 
+/// The same of AutotunePolicy.
+template <auto member>
+Keyword<KernelKeywords> OfPolicy(const char* name) {
+  auto read = [](const char* what, py::handle given, KernelKeywords& keywords) {
+    Of<AutotunePolicy, member>(what).read(what, given, keywords.policy);
+  };
+  return {name, Text(AutotunePolicy().*member), read};
+}
+
 std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
   using O = SearchOptions;
   return {
@@ -95,14 +104,13 @@ std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
 std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
   using P = AutotunePolicy;
   using K = KernelKeywords;
-  std::vector<Keyword<K>> keywords = {
+  return {
       {"store", "None", [](const char*, py::handle given, K& k) { k.policy.store = StoreOf(given); }},
       {"mode", "'tune'",
        [](const char* name, py::handle given, K& k) {
          constexpr P::Mode kModes[] = {P::Mode::kTune, P::Mode::kTuneInBackground, P::Mode::kStoredOnly,
                                        P::Mode::kBaselineOnly};
-         k.policy.mode =
-             kModes[WordOf(name, given, {"tune", "tune_in_background", "stored_only", "baseline_only"})];
+         k.policy.mode = kModes[WordOf(name, given, {"tune", "tune_in_background", "stored_only", "baseline_only"})];
        }},
       {"on_tune_error", "'use_baseline'",
        [](const char* name, py::handle given, K& k) {
@@ -122,22 +130,14 @@ std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
          k.observer = std::make_shared<PythonObserver>(py::reinterpret_borrow<py::object>(given));
          k.policy.observer = k.observer;
        }},
+      OfPolicy<&P::kept_inputs_bytes>("kept_inputs_bytes"),
+      OfPolicy<&P::store_under_profiler>("store_under_profiler"),
+      OfPolicy<&P::accept_incomplete>("accept_incomplete"),
+      OfPolicy<&P::longest_wait_ms>("longest_wait_ms"),
+      OfPolicy<&P::retry_after_ms>("retry_after_ms"),
+      OfPolicy<&P::tune_at_bucket_bound>("tune_at_bucket_bound"),
+      OfPolicy<&P::max_resident_keys>("max_resident_keys"),
   };
-  auto add = [&](auto member_of_policy) { keywords.push_back(member_of_policy); };
-  // A member of the policy as one of KernelKeywords.
-#define TUNEONCE_POLICY_KEYWORD(member)                                                   \
-  add(Keyword<K>{#member, Text(P().member), [](const char* name, py::handle given, K& k) { \
-                   Of<P, &P::member>(name).read(name, given, k.policy);                     \
-                 }})
-  TUNEONCE_POLICY_KEYWORD(kept_inputs_bytes);
-  TUNEONCE_POLICY_KEYWORD(store_under_profiler);
-  TUNEONCE_POLICY_KEYWORD(accept_incomplete);
-  TUNEONCE_POLICY_KEYWORD(longest_wait_ms);
-  TUNEONCE_POLICY_KEYWORD(retry_after_ms);
-  TUNEONCE_POLICY_KEYWORD(tune_at_bucket_bound);
-  TUNEONCE_POLICY_KEYWORD(max_resident_keys);
-#undef TUNEONCE_POLICY_KEYWORD
-  return keywords;
 }
 
 const std::vector<Keyword<SearchOptions>>& SearchKeywords() {

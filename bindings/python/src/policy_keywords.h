@@ -19,8 +19,8 @@ struct KernelKeywords {
   std::shared_ptr<PythonObserver> observer;  ///< That of the policy; null if there is none.
 };
 
-/// Reads the keywords of TunedKernel; null: none. Throws a TypeError of one line for one that there is not, or a value of
-/// another type, and what opening a store gives.
+/// Reads the keywords of TunedKernel; null: none. Throws a TypeError of one line for one that there is not, or a value
+/// of another type, and what opening a store gives.
 KernelKeywords ReadKernelKeywords(pybind11::handle keywords);
 /// Reads those of exhaustive_search, a dict. Throws likewise.
 SearchOptions ReadSearchKeywords(const pybind11::dict& keywords);

@@ -22,12 +22,12 @@ py::tuple TupleOf(const Items& items, const Function& make) {
 
 py::object SuccessObject(const Success& success, const ConfigOf& config_of) {
   const Measurement& measured = success.measurement;
-  return ClassNamed("Success")(
-      py::arg("config") = config_of(success.config), py::arg("mean_us") = measured.mean_us,
-      py::arg("error_margin_us") = measured.error_margin_us, py::arg("num_samples") = measured.num_samples,
-      py::arg("std_us") = measured.std_us, py::arg("median_us") = measured.median_us,
-      py::arg("min_us") = measured.min_us, py::arg("max_us") = measured.max_us, py::arg("variant") = success.variant,
-      py::arg("ties_with_fastest") = success.ties_with_fastest);
+  return ClassNamed("Success")(py::arg("config") = config_of(success.config), py::arg("mean_us") = measured.mean_us,
+                               py::arg("error_margin_us") = measured.error_margin_us,
+                               py::arg("num_samples") = measured.num_samples, py::arg("std_us") = measured.std_us,
+                               py::arg("median_us") = measured.median_us, py::arg("min_us") = measured.min_us,
+                               py::arg("max_us") = measured.max_us, py::arg("variant") = success.variant,
+                               py::arg("ties_with_fastest") = success.ties_with_fastest);
 }
 
 py::object CostObject(const TuningCost& cost) {

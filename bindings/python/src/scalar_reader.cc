@@ -72,8 +72,8 @@ class Reader {
 
   bool PutInteger(long long value) {
     std::size_t bytes = DTypeBytes(parameter_.dtype);
-    bool is_unsigned = parameter_.dtype == DType::kUInt8 || parameter_.dtype == DType::kUInt16 ||
-                       parameter_.dtype == DType::kUInt32;
+    bool is_unsigned =
+        parameter_.dtype == DType::kUInt8 || parameter_.dtype == DType::kUInt16 || parameter_.dtype == DType::kUInt32;
     long long most = bytes >= 8 ? INT64_MAX : (1ll << (8 * bytes - (is_unsigned ? 0 : 1))) - 1;
     long long least = is_unsigned ? 0 : -most - 1;
     if (value < least || value > most) {

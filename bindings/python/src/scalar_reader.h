@@ -10,9 +10,9 @@
 
 namespace tuneonce::python {
 
-/// A call's scalar, as the word that the kernel gets: a float parameter takes numbers, an integer one ints that fit it, a
-/// bool one truth values, numpy's scalars included; none takes a tensor, whose value would have to be waited for. False
-/// with an exception set that names the kernel and the parameter.
+/// A call's scalar, as the word that the kernel gets: a float parameter takes numbers, an integer one ints that fit it,
+/// a bool one truth values, numpy's scalars included; none takes a tensor, whose value would have to be waited for.
+/// False with an exception set that names the kernel and the parameter.
 bool ReadScalar(const std::string& kernel, const Parameter& parameter, PyObject* object, std::uint64_t* word);
 
 }  // namespace tuneonce::python

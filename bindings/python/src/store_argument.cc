@@ -14,7 +14,8 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr char kExpected[] = "a file's path, 'memory', None (the user's store), or a list [one of these, shipped files...]";
+constexpr char kExpected[] =
+    "a file's path, 'memory', None (the user's store), or a list [one of these, shipped files...]";
 
 bool IsPath(py::handle given) { return py::isinstance<py::str>(given) || py::hasattr(given, "__fspath__"); }
 

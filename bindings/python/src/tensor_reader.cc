@@ -28,8 +28,8 @@ const DlExchangeApi* FindExchangeApi(PyTypeObject* type) {
   return api != nullptr && api->tensor_from_object == nullptr ? nullptr : api;
 }
 
-/// The exchange table of an object's type, or null: looked up once per type. Needs the GIL; a type that was seen is kept
-/// alive while it is remembered, so that its address cannot come back as another's.
+/// The exchange table of an object's type, or null: looked up once per type. Needs the GIL; a type that was seen is
+/// kept alive while it is remembered, so that its address cannot come back as another's.
 const DlExchangeApi* ExchangeApiOf(PyObject* object) {
   struct Remembered {
     PyTypeObject* type;

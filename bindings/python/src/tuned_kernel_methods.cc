@@ -268,7 +268,7 @@ PyMethodDef tuned_kernel_methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef tuned_kernel_properties[] = {{"name", GetName, nullptr, "The kernel's name.", nullptr},
-                            {"dims", GetDims, nullptr, "The names of its dims.", nullptr},
-                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+                                         {"dims", GetDims, nullptr, "The names of its dims.", nullptr},
+                                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace tuneonce::python

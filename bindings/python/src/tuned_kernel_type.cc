@@ -106,8 +106,8 @@ A kernel that tunes itself once per key and then launches at the cost of a plain
 
 bundle: a Bundle, its folder, or its name. Call the kernel with the tensors and scalars of the bundle, in order, and
 optionally stream=: by default the framework's current stream.
-store: where choices are kept: a file, 'memory', None for the user's own, or a list of which the first is written and the
-    others are files that an application ships.
+store: where choices are kept: a file, 'memory', None for the user's own, or a list of which the first is written and
+    the others are files that an application ships.
 mode: what a new key means: 'tune', 'tune_in_background', 'stored_only', 'baseline_only'.
 on_tune_error: 'use_baseline' or 'raise'. retry_after_ms: when a tune that may yet work is tried again.
 weakest_match: of a stored choice that is used: 'exact', 'other_driver', 'other_device'. accept_incomplete: use those of

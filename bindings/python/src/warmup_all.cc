@@ -111,9 +111,8 @@ py::list WarmupAllOf(const py::object& given, const py::object& deadline, const 
     }
     options.on_progress = [&](const WarmupProgress& progress) {
       py::gil_scoped_acquire gil;
-      CallBack([&] {
-        on_progress(DictOf(progress.key, kernels), progress.done, progress.total, progress.seconds_left);
-      });
+      CallBack(
+          [&] { on_progress(DictOf(progress.key, kernels), progress.done, progress.total, progress.seconds_left); });
     };
   }
   CUstream where = StreamOf(stream);
