@@ -26,7 +26,7 @@ def interrupted(call):
 
 
 def slow_bundle(path):
-    """Two configs that say by a file that they run, and take 20 ms each time."""
+    """Two configs that say by a file that they run, and take 1 to 32 ms, by chance: no race is soon certain."""
     one = {"kind": "tensor", "dtype": "float32", "dims": ["N"]}
     (path / "manifest.json").write_text(json.dumps({
         "tuneonce_bundle": 1, "name": "slow", "version": "1", "dims": ["N"],
@@ -41,7 +41,9 @@ def slow_bundle(path):
 static void slow(const tuneonce_block&, const float* x, float* y) {{
   static int runs = 0;
   if (++runs == 20) std::fclose(std::fopen("{path}/started", "w"));  // After what is checked and warmed up.
-  timespec pause = {{0, 20000000 + {a}}};
+  static unsigned chance = {a};
+  chance = chance * 1103515245 + 12345;
+  timespec pause = {{0, 1000000 + (chance >> 27) * 1000000}};
   nanosleep(&pause, nullptr);
   *y = *x;
 }}
