@@ -74,6 +74,19 @@ def test_what_counts_as_an_int_or_a_number_is_taken():
     assert kernel.counters()["tunes"] == 1
 
 
+def test_what_is_returned_as_a_dict_has_the_fields_that_its_type_says():
+    with tempfile.TemporaryDirectory() as path:
+        kernel = load(store=path + "/store.db")
+        kernel(*arguments())
+        assert set(kernel.counters()) == set(tuneonce.Counters.__annotations__)
+        record = tuneonce.records(path + "/store.db")[0]
+        assert set(tuneonce.Record.__annotations__) <= set(record), set(tuneonce.Record.__annotations__) - set(record)
+        assert set(tuneonce.warmup_all([(kernel, [(8, 64)])])[0]) == set(tuneonce.WarmedKey.__annotations__)
+        doctor = tuneonce.doctor()
+        assert set(doctor) >= set(tuneonce.Doctor.__annotations__), doctor
+        assert all(set(f) == {"name", "found", "detail", "advice"} for f in doctor["findings"]), doctor
+
+
 def test_a_shipped_store_lies_under_the_one_that_is_written():
     with tempfile.TemporaryDirectory() as path:
         shipped, user = pathlib.Path(path, "shipped.db"), os.path.join(path, "user.db")
