@@ -67,7 +67,7 @@ def test_it_tunes_once_and_counts():
     assert kernel.is_tuned(x, y)
     counters = kernel.counters()
     assert counters["tunes"] == 1 and counters["hits"] == 2, counters
-    assert kernel.name == "softmax" and kernel.dims == ("M", "N")
+    assert kernel.name == "softmax" and kernel.dims == ("M", "N") and repr(kernel) == "<tuneonce.TunedKernel 'softmax'>"
 
 
 def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():

@@ -104,6 +104,8 @@ def test_everything_has_help_and_a_signature():
     assert missing == [], missing
     text = str(inspect.signature(tuneonce.TunedKernel))
     assert text.startswith("(bundle, device='cuda', *, store=None, mode='tune'"), text
+    explained = set(re.findall(r"\w+", tuneonce.TunedKernel.__doc__))
+    assert set(inspect.signature(tuneonce.TunedKernel).parameters) <= explained, "each keyword is explained"
     assert str(inspect.signature(tuneonce.TunedKernel.warmup)) == "(self, /, shapes, dtypes=None, stream=None, on_done=None)"
     helped = subprocess.run([sys.executable, "-c", "import tuneonce; help(tuneonce)"], capture_output=True, text=True, check=True)
     for name in set(tuneonce.__all__) - {"__version__"}:

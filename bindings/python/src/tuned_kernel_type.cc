@@ -66,6 +66,10 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   });
 }
 
+PyObject* Repr(PyObject* self) {
+  return PyUnicode_FromFormat("<tuneonce.TunedKernel '%s'>", CallerOf(self).kernel().definition().name().c_str());
+}
+
 /// For Python's cycle collector: an observer may know its kernel.
 int Traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -138,6 +142,7 @@ void AddTunedKernel(py::module_& module) {
   std::string doc = Doc();  // Python copies it.
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
+                         {Py_tp_repr, reinterpret_cast<void*>(Repr)},
                          {Py_tp_traverse, reinterpret_cast<void*>(Traverse)},
                          {Py_tp_clear, reinterpret_cast<void*>(Clear)},
                          {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
