@@ -110,6 +110,7 @@ A kernel that tunes itself once per key and then launches at the cost of a plain
 
 bundle: a Bundle, its folder, or its name. Call the kernel with the tensors and scalars of the bundle, in order, and
 optionally stream=: by default the framework's current stream.
+device: 'cuda', 'cuda:1', 'cpu'.
 store: where choices are kept: a file, 'memory', None for the user's own, or a list of which the first is written and
     the others are files that an application ships.
 mode: what a new key means: 'tune', 'tune_in_background', 'stored_only', 'baseline_only'.
