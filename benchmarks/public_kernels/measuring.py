@@ -72,7 +72,7 @@ class Measuring:
                                                quiet=True,
                                                max_rounds=ROUNDS)
             if found.failures:
-                raise RuntimeError(f"{found.failures[0].config} could not be launched: {found.failures[0].error}")
+                raise RuntimeError(f"{found.failures[0].config} could not be launched: {found.failures[0].message}")
             times = {success.config: success.mean_us for success in found.successes}
             pairs.append((times["ours"], times["home"]))
             timer = found.timer

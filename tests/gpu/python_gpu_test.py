@@ -16,6 +16,7 @@ import tuneonce
 import tuneonce.torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "python"))
+import torch_ops  # noqa: E402
 from running import expect, run_tests  # noqa: E402
 
 folder = pathlib.Path(sys.argv[1])
@@ -150,6 +151,35 @@ def test_a_custom_op_works_eager_compiled_captured_and_differentiated():
     assert torch.equal(q, rotated)
 
 
+def test_every_bundle_is_an_op_eager_compiled_and_captured():
+    torch_ops.check_eager("cuda")
+    torch_ops.check_compiled("cuda")
+    torch_ops.check_captured()
+
+
+def test_every_op_runs_in_the_graphs_that_torch_compile_makes():
+    torch_ops.check_compiled("cuda", mode="reduce-overhead")
+
+
+def test_a_backward_is_tuned_for_keys_of_its_own():
+    torch_ops.check_autograd_with_keys_of_its_own("cuda")
+
+
+def test_an_observer_is_told_of_a_tune_on_a_gpu():
+    class Told(tuneonce.Observer):
+        def on_tuned(self, kernel, key, result):
+            self.result = result
+
+    told = Told()
+    kernel = kernel_of("rms_norm", observer=told, wall_budget_ms=5000)
+    x, w = rms_norm_arguments()
+    kernel(x, w, torch.empty_like(x), 1e-5)
+    result = told.result
+    assert result.timer == "cupti" and result.baseline is not None and result.speedup_over_baseline >= 1, result
+    assert kernel.choice_of(x, w, torch.empty_like(x), 1e-5).config == result.best.config
+    print(result)
+
+
 def test_threads_and_counts():
     kernel = kernel_of("softmax")
     f = torch.randn(64, 512, device="cuda")
@@ -205,6 +235,11 @@ def test_exhaustive_search_over_cutile_kernels():
     torch.testing.assert_close(g, torch.softmax(f, 1))
     assert [c.config["TILE_N"] for c in result.failures] == [1000, 1000], "a tile that is no power of two"
     assert len(result.successes) == 4 and result.best.config["TILE_N"] == 1024, result
+    assert result.cost.num_compiled == 4, "they were compiled at the same time, not by ct.launch"
+    by_config = tuneonce.exhaustive_search(
+        space, torch.cuda.current_stream(), lambda c: (f.shape[0], 1, 1), lambda c: softmax.replace_hints(occupancy=c["occupancy"]),
+        lambda c: (f, g, c["TILE_N"]), quiet=True)
+    assert by_config.best.config["TILE_N"] == 1024 and len(by_config.failures) == 2, by_config
     # The choice ties with the fastest: of configs that cannot be told apart, the first in the space.
     assert result.best.mean_us <= 1.02 * min(s.mean_us for s in result.successes), result
 
@@ -230,7 +265,7 @@ def test_exhaustive_search_over_callables():
                                             timer=timer)
         assert result.timer == expected and result.best.config == 0, result
         if timer == "cupti":  # CUPTI counts kernels: one config has two.
-            assert [f.config for f in result.failures] == [1] and "records" in result.failures[0].error, result
+            assert [f.config for f in result.failures] == [1] and "records" in result.failures[0].message, result
         for success in result.successes:
             by_torch = took_us(scales[success.config])
             assert 0.8 < success.mean_us / by_torch < 1.25, (success, by_torch)
@@ -256,7 +291,7 @@ def test_declared_outputs_of_callables_are_verified_and_protected():
     result = tuneonce.exhaustive_search(list(scales), torch.cuda.current_stream(), None, lambda config: scales[config],
                                         lambda c: (x, y), quiet=True, baseline="slow", outputs=[1])
     assert result.best.config == "fast" and result.speedup_over_baseline > 1.02, result
-    assert [f.config for f in result.failures] == ["wrong"] and "differ from the reference" in result.failures[0].error, result
+    assert [f.config for f in result.failures] == ["wrong"] and "differ from the reference" in result.failures[0].message, result
     assert (y == 7).all(), "trials wrote scratch"
 
 

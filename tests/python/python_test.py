@@ -67,7 +67,7 @@ def test_it_tunes_once_and_counts():
     assert kernel.is_tuned(x, y)
     counters = kernel.counters()
     assert counters["tunes"] == 1 and counters["hits"] == 2, counters
-    assert kernel.name == "softmax" and kernel.dims == ("M", "N")
+    assert kernel.name == "softmax" and kernel.dims == ("M", "N") and repr(kernel) == "<tuneonce.TunedKernel 'softmax'>"
 
 
 def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
@@ -165,7 +165,7 @@ def test_warmup_all():
     assert tuneonce.warmup_all({norm: [(9, 8)]}, deadline=0)[0]["state"] == "not_reached"
     assert tuneonce.warmup_all([]) == []
     expect(TypeError, "pairs", lambda: tuneonce.warmup_all([(3, [(8, 64)])]))
-    expect(ValueError, "seconds from 0 on", lambda: tuneonce.warmup_all([(soft, [])], deadline=-1))
+    expect(ValueError, "deadline is a number from 0 on, not -1", lambda: tuneonce.warmup_all([(soft, [])], deadline=-1))
 
 
 def test_warmup_with_a_calls_arguments():
@@ -530,7 +530,7 @@ def test_a_callable_that_computes_something_else_cannot_win():
     kernels = {"elements": by_elements, "wrong": wrong, "partial": partial, "beside": beside, "failing": failing}
     result, _, _, _ = matmul_search(kernels, baseline="elements", outputs=[2])
     assert result.best.config == "elements"
-    reasons = {failure.config: failure.error for failure in result.failures}
+    reasons = {failure.config: failure.message for failure in result.failures}
     assert list(reasons) == ["wrong", "partial", "beside", "failing"]
     assert "elements differ from the reference" in reasons["wrong"]
     assert "48 of 2304 elements were not written" in reasons["partial"]

@@ -12,10 +12,12 @@
 
 #include "clock_timer.h"
 #include "cuda/driver_api.h"
+#include "policy_keywords.h"
 #include "python_signals.h"
 #include "python_status.h"
+#include "result_object.h"
+#include "stream_argument.h"
 #include "tensor_reader.h"
-#include "tuned_kernel_type.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/exhaustive_search.h"
@@ -114,44 +116,15 @@ class CallableSearch {
   std::optional<py::error_already_set> interrupt_;
 };
 
-py::dict DictOf(const TuningResult& result, const CallableSearch& search, std::size_t num_configs) {
-  std::vector<py::dict> configs(num_configs);
-  auto fill = [&](const Success& success) {
-    py::dict& each = configs[search.IndexOf(success.config)];
-    each["mean_us"] = success.measurement.mean_us;
-    each["error_margin_us"] = success.measurement.error_margin_us;
-    each["num_samples"] = success.measurement.num_samples;
-  };
-  for (const Success& success : result.successes) fill(success);
-  for (const Failure& failure : result.failures) configs[search.IndexOf(failure.config)]["error"] = failure.message;
-  py::dict dict;
-  dict["configs"] = py::cast(configs);
-  dict["best"] = search.IndexOf(result.best.config);
-  dict["timer"] = result.timer;
-  dict["speedup_over_baseline"] = result.speedup_over_baseline;
-  dict["is_certain"] = result.is_certain;
-  dict["notes"] = result.notes;
-  return dict;
-}
-
-py::dict SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
-                         const std::vector<py::list>& outputs, const py::object& stream, const std::string& device_name,
-                         const std::optional<std::string>& timer_name, const std::optional<std::size_t>& baseline,
-                         double baseline_margin, int max_rounds, double gpu_budget_ms, double wall_budget_ms,
-                         bool quiet) {
-  SearchOptions options;
-  options.quiet = quiet;
-  options.baseline_margin = baseline_margin;
-  options.max_rounds = max_rounds;
-  options.gpu_budget_ms = gpu_budget_ms;
-  options.wall_budget_ms = wall_budget_ms;
+/// `configs` and `labels`: the space, and what messages call its configs. `keywords`: as ReadSearchKeywords.
+py::object SearchCallables(const py::list& configs, const std::vector<std::string>& labels, const py::object& launch,
+                           const std::vector<py::list>& outputs, const py::object& stream,
+                           const std::string& device_name, const std::optional<std::size_t>& baseline,
+                           const py::dict& keywords) {
+  SearchOptions options = ReadSearchKeywords(keywords);
   ClockTimer clock;
   Device device = ValueOrThrow(OpenDevice(device_name));
-  if (timer_name) {
-    options.timer = TimerNamed(*timer_name);
-  } else if (device.api().is_cpu_device()) {
-    options.timer = &clock;
-  }
+  if (options.timer == nullptr && device.api().is_cpu_device()) options.timer = &clock;
   Context primary = ValueOrThrow(Context::RetainPrimary(device));
   std::optional<ScopedContext> current;
   if (!ContextView::Current(device.api()).ok()) current.emplace(primary.view());
@@ -167,15 +140,15 @@ py::dict SearchCallables(const std::vector<std::string>& labels, const py::objec
     result.emplace(search.Run(where, options));
   }
   search.ThrowInterrupt();
-  return DictOf(ValueOrThrow(*std::move(result)), search, labels.size());
+  return ResultObject(ValueOrThrow(*std::move(result)),
+                      [&](const Config& config) { return py::object(configs[search.IndexOf(config)]); });
 }
 
 }  // namespace
 
 void AddCallableSearch(py::module_& module) {
-  module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
-             py::arg("device"), py::arg("timer"), py::arg("baseline"), py::arg("baseline_margin"),
-             py::arg("max_rounds"), py::arg("gpu_budget_ms"), py::arg("wall_budget_ms"), py::arg("quiet"));
+  module.def("_search", &SearchCallables, py::arg("configs"), py::arg("labels"), py::arg("launch"), py::arg("outputs"),
+             py::arg("stream"), py::arg("device"), py::arg("baseline"), py::arg("keywords"));
 }
 
 }  // namespace tuneonce::python

@@ -1,6 +1,5 @@
 #include "kernel_call.h"
 
-#include <cstring>
 #include <new>
 
 #include "cuda/driver_api.h"
@@ -8,6 +7,7 @@
 #include "python_signals.h"
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
+#include "scalar_reader.h"
 #include "staged_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -74,55 +74,6 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinitio
   return caller;
 }
 
-bool KernelCaller::ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const {
-  auto put = [&](auto value) {
-    *word = 0;
-    std::memcpy(word, &value, sizeof(value));
-    return PyErr_Occurred() == nullptr;
-  };
-  auto fail = [&](const char* expected) {
-    if (PyErr_Occurred() == nullptr || PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': expected %s, got %s",
-                   kernel_.definition().name().c_str(), parameter.name.c_str(), expected, Py_TYPE(object)->tp_name);
-    }
-    return false;
-  };
-  switch (parameter.dtype) {
-    case DType::kFloat32:
-    case DType::kFloat64: {
-      double value = PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : PyFloat_AsDouble(object);
-      if (value == -1 && PyErr_Occurred() != nullptr) return fail("a number");
-      return parameter.dtype == DType::kFloat32 ? put(static_cast<float>(value)) : put(value);
-    }
-    case DType::kBool: {
-      int truth = PyObject_IsTrue(object);
-      return truth < 0 ? fail("a truth value") : put(truth != 0);
-    }
-    case DType::kUInt64: {
-      unsigned long long value = PyLong_AsUnsignedLongLong(object);
-      return PyErr_Occurred() != nullptr ? fail("an int") : put(static_cast<std::uint64_t>(value));
-    }
-    default:
-      break;
-  }
-  std::size_t bytes = DTypeBytes(parameter.dtype);
-  long long value = PyLong_AsLongLong(object);
-  if (value == -1 && PyErr_Occurred() != nullptr) return fail("an int");
-  bool is_unsigned =
-      parameter.dtype == DType::kUInt8 || parameter.dtype == DType::kUInt16 || parameter.dtype == DType::kUInt32;
-  long long most = bytes >= 8 ? INT64_MAX : (1ll << (8 * bytes - (is_unsigned ? 0 : 1))) - 1;
-  long long least = is_unsigned ? 0 : -most - 1;
-  if (value < least || value > most) {
-    PyErr_Format(PyExc_OverflowError, "kernel '%s', parameter '%s': %lld does not fit %s",
-                 kernel_.definition().name().c_str(), parameter.name.c_str(), value,
-                 std::string(DTypeName(parameter.dtype)).c_str());
-    return false;
-  }
-  *word = 0;
-  std::memcpy(word, &value, bytes);  // Little-endian.
-  return true;
-}
-
 bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const {
   if (static_cast<std::size_t>(count) != expected_.size()) {
     PyErr_Format(PyExc_TypeError, "kernel '%s' takes %zu arguments, got %zd", kernel_.definition().name().c_str(),
@@ -132,7 +83,7 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     const Parameter& parameter = *expected_[i].parameter;
     if (!expected_[i].is_tensor) {
-      if (!ReadScalar(parameter, arguments[i], &read->words[i])) return false;
+      if (!ReadScalar(kernel_.definition().name(), parameter, arguments[i], &read->words[i])) return false;
       read->Add(Argument::Scalar(parameter.dtype, &read->words[i]));
       continue;
     }

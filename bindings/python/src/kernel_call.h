@@ -72,7 +72,6 @@ class KernelCaller {
       : kernel_(std::move(kernel)), device_(device), primary_(std::move(primary)) {}
 
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
-  bool ReadScalar(const Parameter& parameter, PyObject* object, std::uint64_t* word) const;
   /// What is done with arguments: launch them, tune on them, or ask what a launch would run.
   enum class Use { kLaunch, kWarmup, kRetune, kChoice };
   /// `choice`: of kChoice.

@@ -1,7 +1,5 @@
 #include "python_signals.h"
 
-#include <Python.h>
-
 #include <chrono>
 
 namespace tuneonce::python {
@@ -11,6 +9,11 @@ namespace {
 thread_local bool signal_raised = false;
 
 }  // namespace
+
+void EndCallBy(pybind11::error_already_set& error) {
+  error.restore();
+  signal_raised = true;
+}
 
 void ForgetSignal() { signal_raised = false; }
 

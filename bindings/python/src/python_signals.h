@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_BINDINGS_PYTHON_PYTHON_SIGNALS_H_
 #define TUNEONCE_BINDINGS_PYTHON_PYTHON_SIGNALS_H_
 
+#include <pybind11/pybind11.h>
+
 #include <chrono>
 
 namespace tuneonce::python {
@@ -15,6 +17,22 @@ unsigned long MainThread();
 /// SearchOptions::interrupted: true once a signal's handler raised in the call that this thread is in; the exception is
 /// set then. Python runs handlers on its main thread, when that asks for it. Needs no GIL.
 bool SignalRaised(unsigned long main_thread);
+
+/// A callback raised `error`, which is to end the call that this thread is in: as if a signal's handler had raised it.
+/// Needs the GIL.
+void EndCallBy(pybind11::error_already_set& error);
+
+/// Calls `callback`, unless something was raised before; what it raises ends the call that this thread is in, as a
+/// signal's handler does. Needs the GIL.
+template <typename Callback>
+void CallBack(const Callback& callback) {
+  if (PyErr_Occurred() != nullptr) return;
+  try {
+    callback();
+  } catch (pybind11::error_already_set& error) {
+    EndCallBy(error);
+  }
+}
 
 /// The call that this thread is in ends.
 void ForgetSignal();

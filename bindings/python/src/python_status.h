@@ -13,6 +13,9 @@ void AddExceptions(pybind11::module_& module);
 /// Sets the exception for an error. Always returns null, for C functions to return.
 PyObject* SetException(const Status& status);
 
+/// The exception itself. REQUIRES: it is an error, and the GIL.
+pybind11::object ExceptionOf(const Status& status);
+
 /// Throws pybind11's exception for an error.
 inline void ThrowIfError(const Status& status) {
   if (status.ok()) return;

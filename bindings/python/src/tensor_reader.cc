@@ -1,5 +1,6 @@
 #include "tensor_reader.h"
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 
@@ -8,29 +9,49 @@
 namespace tuneonce::python {
 namespace {
 
-/// The exchange table of an object's type, or null. Remembers the last type: one compare per argument on the hot path.
-/// Needs the GIL; a type that was seen is kept alive, so that its address cannot come back as another's.
-const DlExchangeApi* ExchangeApiOf(PyObject* object) {
-  static PyTypeObject* last_type = nullptr;
-  static const DlExchangeApi* last_api = nullptr;
-  PyTypeObject* type = Py_TYPE(object);
-  if (type == last_type) return last_api;
-  const DlExchangeApi* api = nullptr;
+/// Types whose exchange tables are remembered: a framework's tensor, its parameter, and what a few more frameworks of a
+/// process have.
+constexpr std::size_t kRememberedTypes = 8;
+
+/// The exchange table that a type offers, of a version that is known here; or null.
+const DlExchangeApi* FindExchangeApi(PyTypeObject* type) {
   PyObject* capsule = PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dlpack_c_exchange_api__");
   if (capsule == nullptr) {
     PyErr_Clear();
-  } else {
-    api = static_cast<const DlExchangeApi*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
-    if (api == nullptr) PyErr_Clear();
-    Py_DECREF(capsule);
-    // Of another major version: newer tables may lead to an older one.
-    while (api != nullptr && api->version.major != 1) api = api->older;
-    if (api != nullptr && api->tensor_from_object == nullptr) api = nullptr;
+    return nullptr;
   }
+  auto* api = static_cast<const DlExchangeApi*>(PyCapsule_GetPointer(capsule, "dlpack_exchange_api"));
+  if (api == nullptr) PyErr_Clear();
+  Py_DECREF(capsule);
+  // Of another major version: newer tables may lead to an older one.
+  while (api != nullptr && api->version.major != 1) api = api->older;
+  return api != nullptr && api->tensor_from_object == nullptr ? nullptr : api;
+}
+
+/// The exchange table of an object's type, or null: looked up once per type. Needs the GIL; a type that was seen is
+/// kept alive while it is remembered, so that its address cannot come back as another's.
+const DlExchangeApi* ExchangeApiOf(PyObject* object) {
+  struct Remembered {
+    PyTypeObject* type;
+    const DlExchangeApi* api;
+  };
+  static Remembered remembered[kRememberedTypes] = {};
+  static std::size_t last = 0;
+  static std::size_t oldest = 0;
+  PyTypeObject* type = Py_TYPE(object);
+  if (remembered[last].type == type) return remembered[last].api;  // One compare per argument, as a rule.
+  for (std::size_t i = 0; i < kRememberedTypes; ++i) {
+    if (remembered[i].type != type) continue;
+    last = i;
+    return remembered[i].api;
+  }
+  const DlExchangeApi* api = FindExchangeApi(type);
+  PyTypeObject* forgotten = remembered[oldest].type;
   Py_INCREF(type);
-  Py_XDECREF(last_type);
-  last_type = type;
-  last_api = api;
+  last = oldest;
+  remembered[last] = {type, api};
+  oldest = (oldest + 1) % kRememberedTypes;
+  Py_XDECREF(forgotten);  // Last: it may run code.
   return api;
 }
 

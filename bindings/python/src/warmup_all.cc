@@ -13,7 +13,10 @@
 #include <utility>
 
 #include "kernel_call.h"
+#include "python_signals.h"
 #include "python_status.h"
+#include "stream_argument.h"
+#include "strict_value.h"
 #include "tuned_kernel_type.h"
 
 namespace tuneonce::python {
@@ -79,13 +82,13 @@ py::dict DictOf(const WarmedKey& key, const std::vector<py::object>& kernels) {
 }
 
 /// Seconds as a deadline; none for None. Throws.
-std::optional<int> DeadlineMs(const std::optional<double>& seconds) {
-  if (!seconds) return std::nullopt;
-  if (!(*seconds >= 0)) throw py::value_error("a deadline is a number of seconds from 0 on, or None");
-  return static_cast<int>(std::min(std::ceil(*seconds * 1e3), double{std::numeric_limits<int>::max()}));
+std::optional<int> DeadlineMs(py::handle seconds) {
+  if (seconds.is_none()) return std::nullopt;
+  double given = NumberOf("deadline", seconds);
+  return static_cast<int>(std::min(std::ceil(given * 1e3), double{std::numeric_limits<int>::max()}));
 }
 
-py::list WarmupAllOf(const py::object& given, const std::optional<double>& deadline, const py::object& stream,
+py::list WarmupAllOf(const py::object& given, const py::object& deadline, const py::object& stream,
                      const py::object& on_progress) {
   std::vector<py::object> kernels;
   std::vector<KernelCaller*> callers;
@@ -103,10 +106,13 @@ py::list WarmupAllOf(const py::object& given, const std::optional<double>& deadl
   WarmupAllOptions options;
   options.deadline_ms = DeadlineMs(deadline);
   if (!on_progress.is_none()) {
+    if (PyCallable_Check(on_progress.ptr()) == 0) {
+      ThrowWrongType("on_progress", "a function (key, done, total, seconds_left)", on_progress);
+    }
     options.on_progress = [&](const WarmupProgress& progress) {
       py::gil_scoped_acquire gil;
-      if (PyErr_Occurred() != nullptr) return;  // A signal's handler raised: that ends the warm-up.
-      on_progress(DictOf(progress.key, kernels), progress.done, progress.total, progress.seconds_left);
+      CallBack(
+          [&] { on_progress(DictOf(progress.key, kernels), progress.done, progress.total, progress.seconds_left); });
     };
   }
   CUstream where = StreamOf(stream);
@@ -146,7 +152,8 @@ void AddWarmupAll(py::module_& module) {
       "device. What is stored is loaded, the rest tuned in order; compiles overlap. `deadline`: seconds for all, "
       "or None. Returns for each key a dict: kernel, key, shapes (places in the kernel's list), state ('tuned', "
       "'from_store', 'resident', 'stand_in', 'failed', 'not_reached'), complete, error (a text or None). "
-      "`on_progress(key, done, total, seconds_left)` is called after each. What fails stops nothing else.");
+      "`on_progress(key, done, total, seconds_left)` is called after each, and what it raises ends the warm-up. What "
+      "fails stops nothing else.");
 }
 
 }  // namespace tuneonce::python

@@ -6,26 +6,39 @@
 Importing is cheap: the C++ part is loaded when it is first used, torch never (see tuneonce.torch).
 """
 import importlib
-from typing import Any
+import sys
+from typing import Any, List
 
-_SEARCH = ("Hints", "SearchSpace", "Success", "Failure", "TuningResult", "exhaustive_search")
-_NATIVE = ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "Error", "CancelledError", "InvalidArgumentError",
-           "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError", "FailedPreconditionError",
-           "UnimplementedError", "InternalError", "UnavailableError")
-__all__ = ["Choice", "doctor", "load", "records", *_SEARCH, *_NATIVE]
+if sys.version_info < (3, 12):  # Later ones refuse themselves to load the C++ part there; in these it would wait for ever.
+    import _xxsubinterpreters
+    if _xxsubinterpreters.get_current() != _xxsubinterpreters.get_main():
+        raise ImportError("tuneonce works in a process's main interpreter alone, not in sub-interpreters")
+
+# What comes from where, when it is first asked for.
+_MODULES = {
+    "_tuneonce": ("Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error", "CancelledError",
+                  "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
+                  "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError"),
+    "search": ("Hints", "SearchSpace", "exhaustive_search"),
+    "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
+    "observer": ("Observer",),
+    "choice": ("Choice",),
+    "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = ["doctor", "load", "records", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NATIVE:
-        value = getattr(importlib.import_module("tuneonce._tuneonce"), name)
-    elif name in _SEARCH:
-        value = getattr(importlib.import_module("tuneonce.search"), name)
-    elif name == "Choice":
-        value = importlib.import_module("tuneonce.choice").Choice
-    else:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'tuneonce' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"tuneonce.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> List[str]:
+    return sorted({*globals(), *_MODULE_OF})
 
 
 def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:
@@ -36,15 +49,15 @@ def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:
     return _tuneonce.TunedKernel(bundle, device, **options)
 
 
-def doctor() -> dict:
-    """What this machine has to tune with, and what to do about what is missing."""
+def doctor() -> Any:
+    """What this machine has to tune with, and what to do about what is missing: {ok, findings: [{name, found, detail, advice}]}."""
     import json
     from tuneonce import _tuneonce
     return json.loads(_tuneonce._doctor_json())
 
 
-def records(path: str = "") -> list:
-    """The records of a store; by default the user's."""
+def records(path: Any = None) -> Any:
+    """The records of a store, a file (str or os.PathLike), as a list of dicts; by default of the user's."""
     import json
     from tuneonce import _tuneonce
-    return json.loads(_tuneonce._records_json(str(path)))["records"]
+    return json.loads(_tuneonce._records_json(path))["records"]

@@ -1,6 +1,8 @@
 """What a tuned kernel would run, and why: the answer of TunedKernel.choice_of."""
 import dataclasses
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Literal, Optional
+
+from tuneonce.typed import Record
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,12 +18,13 @@ class Choice:
     record: what is known of the choice, as `tuneonce.records` has it; None if nothing is.
     """
 
-    runs: str
-    because: str
-    origin: str
-    match: Optional[str]
+    runs: Literal["choice", "stand_in", "search", "nothing"]
+    because: Literal["resident", "stored", "no_record", "guard", "assumption", "waits", "failed_tune", "capture", "sealed",
+                     "mode", "empty"]
+    origin: Literal["search", "store", "shipped", "pinned", "imported", "nowhere"]
+    match: Optional[Literal["exact", "other_driver", "other_device"]]
     config: Optional[Dict[str, Any]]
     variant: str
     key: str
     detail: str
-    record: Optional[Dict[str, Any]]
+    record: Optional[Record]

@@ -5,37 +5,14 @@ import dataclasses
 import inspect
 import itertools
 import sys
-from typing import Any, Callable, ContextManager, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import (Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union,
+                    overload)
+
+from tuneonce._cutile import CompiledAhead
+from tuneonce.result import TuningResult
 
 
-@dataclasses.dataclass(frozen=True)
-class Success:
-    """A config that ran. Times in microseconds; the margin is half of the 95 % confidence interval (None: unknown)."""
-    config: Any
-    mean_us: float
-    error_margin_us: Optional[float]
-    num_samples: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Failure:
-    """A config that did not, and why."""
-    config: Any
-    error: str
-
-
-@dataclasses.dataclass(frozen=True)
-class TuningResult:
-    """best: the choice. successes: fastest first. failures: in the order of the space. timer: how they were timed.
-    speedup_over_baseline: never below 1; None without a baseline. is_certain: False if a budget ended the race. notes: what one
-    should know about how was measured."""
-    best: Success
-    successes: Tuple[Success, ...]
-    failures: Tuple[Failure, ...]
-    timer: str
-    speedup_over_baseline: Optional[float] = None
-    is_certain: bool = True
-    notes: Tuple[str, ...] = ()
+C = TypeVar("C")
 
 
 class Hints:
@@ -51,10 +28,10 @@ class Hints:
         return targets
 
 
-class SearchSpace(collections.abc.Sequence):
+class SearchSpace(Sequence[Dict[str, Any]]):
     """Every combination of the axes' values that the constraints keep, as dicts, the last axis turning fastest."""
 
-    def __init__(self, axes: Dict[str, Sequence[Any]], constraints: Sequence[Callable[[Dict[str, Any]], bool]] = ()):
+    def __init__(self, axes: Mapping[str, Sequence[Any]], constraints: Sequence[Callable[[Dict[str, Any]], bool]] = ()) -> None:
         for name, values in axes.items():
             if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
                 raise ValueError(f"axis '{name}' needs a list of at least one value")
@@ -66,32 +43,67 @@ class SearchSpace(collections.abc.Sequence):
     def __len__(self) -> int:
         return len(self._configs)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[Dict[str, Any]]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Any:
         return self._configs[index]
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         return iter(self._configs)
 
+    def __repr__(self) -> str:
+        return f"<SearchSpace of {len(self)} configs>"
 
-def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callable[[Any], Any], kernel: Any,
-                      args_fn: Callable[[Any], Sequence[Any]], hints_fn: Optional[Callable[[Any], Dict[str, Any]]] = None,
-                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None, baseline: Any = None,
-                      outputs: Sequence[int] = (), baseline_margin: float = 0.02, max_rounds: int = 300,
-                      gpu_budget_ms: float = 500, wall_budget_ms: float = 10000) -> TuningResult:
+
+def exhaustive_search(search_space: Sequence[C], stream: Any, grid_fn: Optional[Callable[[C], Sequence[int]]], kernel: Any,
+                      args_fn: Callable[[C], Sequence[Any]], hints_fn: Optional[Callable[[C], Mapping[str, Any]]] = None,
+                      *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None,
+                      baseline: Optional[C] = None, outputs: Sequence[int] = (), baseline_margin: float = 0.02,
+                      max_rounds: int = 300, gpu_budget_ms: float = 500, wall_budget_ms: float = 10000, warm: bool = False,
+                      verify: bool = True, final_rounds: int = 0, memory_budget_bytes: int = 0,
+                      seed: int = 1) -> TuningResult[C]:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
-    kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)); a TunedKernel; or a callable `kernel(config)` that returns
-    something to call with the arguments; or any callable `kernel(*args)` that launches by itself, on the current stream:
-    PyTorch's is set to the one that is timed. hints_fn: for cuTile kernels, as its replace_hints; a hint that differs by
-    target is Hints.by_target's. stream: an int, or a framework's stream. What is timed is what a config launches on the
-    stream; on the CPU device, how long the call takes.
+    kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)), or a callable `kernel(config)` that returns one: the
+    configs are compiled several at a time; a TunedKernel; or a callable `kernel(config)` that returns something to call with
+    the arguments; or any callable `kernel(*args)` that launches by itself, on the current stream: PyTorch's is set to the one
+    that is timed. hints_fn: for cuTile kernels, as its replace_hints; a hint that differs by target is Hints.by_target's.
+    stream: an int, or a framework's stream. What is timed is what a config launches on the stream; on the CPU device, how long
+    the call takes.
 
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
-    differs from the baseline, fails. What is not among them is neither verified nor protected. max_rounds, gpu_budget_ms and
-    wall_budget_ms bound the race. One search of a process measures at a time. Failing configs are data; if none works the
-    error lists why.
+    differs from the baseline (unless verify is False), fails. What is not among them is neither verified nor protected. warm:
+    measure with a warm cache. max_rounds, gpu_budget_ms, wall_budget_ms and memory_budget_bytes bound the race. One search of a
+    process measures at a time. Failing configs are data; if none works the error lists why. Ctrl-C ends it.
     """
+    configs, arguments = _checked(search_space, baseline, args_fn, outputs)
+    from tuneonce import _tuneonce
+    ahead = CompiledAhead()
+    try:
+        launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device, ahead)
+                     for config, args in zip(configs, arguments)]
+        found: TuningResult[C] = _tuneonce._search(
+            configs, _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
+            [[args[position] for position in outputs] for args in arguments], stream, device,
+            None if baseline is None else configs.index(baseline),
+            {"quiet": quiet, "timer": timer, "warm": warm, "verify": verify, "baseline_margin": baseline_margin,
+             "final_rounds": final_rounds, "max_rounds": max_rounds, "gpu_budget_ms": gpu_budget_ms,
+             "wall_budget_ms": wall_budget_ms, "memory_budget_bytes": memory_budget_bytes, "seed": seed})
+    finally:
+        ahead.end()
+    result = dataclasses.replace(found, cost=ahead.added_to(found.cost))
+    if not quiet:
+        print(f"tuneonce: best of {len(configs)}: {result.best}", file=sys.stderr)
+    return result
+
+
+def _checked(search_space: Sequence[C], baseline: Optional[C], args_fn: Callable[[C], Sequence[Any]],
+             outputs: Sequence[int]) -> Tuple[List[C], List[Tuple[Any, ...]]]:
+    """The configs, and the arguments of each."""
     if isinstance(search_space, collections.abc.Iterator) or not isinstance(search_space, collections.abc.Sequence):
         raise TypeError("the search space must be a sequence, since it is gone through more than once: give "
                         "list(search_space)")
@@ -100,30 +112,14 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
         raise ValueError("the search space is empty")
     if baseline is not None and baseline not in configs:
         raise ValueError(f"the baseline {baseline} is no config of the search space")
-    from tuneonce import _tuneonce
     arguments = [tuple(args_fn(config)) for config in configs]
     for args in arguments:
         if any(not 0 <= position < len(args) for position in outputs):
             raise ValueError(f"outputs are positions of arguments, and there are {len(args)}: {list(outputs)}")
-    launchers = [_launcher(config, grid_fn, kernel, _Arguments(args, outputs), hints_fn, stream, device)
-                 for config, args in zip(configs, arguments)]
-    found = _tuneonce._search(
-        _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
-        [[args[position] for position in outputs] for args in arguments], stream, device, timer,
-        None if baseline is None else configs.index(baseline), baseline_margin, max_rounds, gpu_budget_ms, wall_budget_ms, quiet)
-    by_index = {index: Success(configs[index], outcome["mean_us"], outcome["error_margin_us"], outcome["num_samples"])
-                for index, outcome in enumerate(found["configs"]) if "error" not in outcome}
-    failures = [Failure(configs[index], outcome["error"])
-                for index, outcome in enumerate(found["configs"]) if "error" in outcome]
-    successes = sorted(by_index.values(), key=lambda success: success.mean_us)
-    result = TuningResult(by_index[found["best"]], tuple(successes), tuple(failures), found["timer"],
-                          found["speedup_over_baseline"], found["is_certain"], tuple(found["notes"]))
-    if not quiet:
-        print(f"tuneonce: best of {len(configs)}: {result.best.config}, {result.best.mean_us:.2f} us", file=sys.stderr)
-    return result
+    return configs, arguments
 
 
-def _labels(configs: List[Any]) -> List[str]:
+def _labels(configs: Sequence[Any]) -> List[str]:
     """What messages call the configs: each another text."""
     labels = [str(config) for config in configs]
     return labels if len(set(labels)) == len(labels) else [f"{i}: {label}" for i, label in enumerate(labels)]
@@ -165,20 +161,18 @@ class _Arguments:
         raise TypeError(f"an output is an array of numpy's or a tensor of PyTorch's, not {type(like).__name__}")
 
 
-def _launcher(config: Any, grid_fn: Callable, kernel: Any, arguments: _Arguments, hints_fn: Optional[Callable], stream: Any,
-              device: str) -> Callable[[int, Sequence[int]], None]:
+def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any, arguments: _Arguments,
+              hints_fn: Optional[Callable[[Any], Mapping[str, Any]]], stream: Any, device: str,
+              ahead: CompiledAhead) -> Callable[[int, Sequence[int]], None]:
     """What launches this config once, on the stream of the given handle, with outputs at these addresses."""
-    if hasattr(kernel, "replace_hints"):  # cuTile's.
-        import cuda.tile as ct
-        hints = hints_fn(config) if hints_fn is not None else {}
-        variant = kernel.replace_hints(**{name: ct.ByTarget(**value) if isinstance(value, dict) else value
-                                          for name, value in hints.items()}) if hints else kernel
-        grid = grid_fn(config)
-        return lambda on, scratch: ct.launch(on, grid, variant, arguments.at(scratch))
+    run = kernel if hasattr(kernel, "replace_hints") or not _takes_config(kernel, grid_fn is not None) else kernel(config)
+    if hasattr(run, "replace_hints"):  # cuTile's.
+        if grid_fn is None:
+            raise TypeError("a cuTile kernel needs a grid_fn")
+        return ahead.launcher(run, {} if hints_fn is None else hints_fn(config), grid_fn(config), arguments.given, arguments.at)
     if hints_fn is not None:
         raise TypeError("hints_fn is for cuTile kernels: the kernel given has no replace_hints")
     from tuneonce import TunedKernel
-    run = kernel(config) if _takes_config(kernel) else kernel
     if isinstance(run, TunedKernel):
         return _tuned_launcher(run, arguments, stream)
 
@@ -211,10 +205,11 @@ def _current(stream: int, device: str) -> ContextManager[Any]:
     return torch.cuda.stream(torch.cuda.ExternalStream(stream))
 
 
-def _takes_config(kernel: Any) -> bool:
-    """True for `kernel(config)`: a callable whose one parameter is named config or cfg."""
+def _takes_config(kernel: Any, has_grid: bool) -> bool:
+    """True for `kernel(config)`: a callable whose one parameter is named config or cfg; or any name, where a grid is given,
+    which only cuTile's kernels need."""
     try:
         names = list(inspect.signature(kernel).parameters)
     except (TypeError, ValueError):
         return False
-    return names in (["config"], ["cfg"])
+    return names in (["config"], ["cfg"]) or (has_grid and len(names) == 1)

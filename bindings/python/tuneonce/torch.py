@@ -8,7 +8,7 @@ The op is functional: it takes the bundle's `in` and `inout` tensors and its sca
 tunes, on the current stream; in a capture nothing is tuned: call the op once with such shapes before, or
 `op.kernel.warmup`.
 """
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 
 import torch
 
@@ -17,16 +17,22 @@ import tuneonce
 __all__ = ["CustomOp", "custom_op"]
 
 _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
-          "int8": torch.int8, "uint8": torch.uint8, "int16": torch.int16, "int32": torch.int32, "int64": torch.int64,
-          "bool": torch.bool, "float8_e4m3": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2}
+          "int8": torch.int8, "uint8": torch.uint8, "int16": torch.int16, "uint16": torch.uint16, "int32": torch.int32,
+          "uint32": torch.uint32, "int64": torch.int64, "uint64": torch.uint64, "bool": torch.bool,
+          "float8_e4m3": torch.float8_e4m3fn, "float8_e5m2": torch.float8_e5m2}
 
 
 class CustomOp:
     """A bundle as a torch op. Made by `custom_op`."""
 
-    def __init__(self, name: str, bundle: "tuneonce.Bundle", kernel: "tuneonce.TunedKernel"):
+    def __init__(self, name: str, bundle: "tuneonce.Bundle", kernel: "tuneonce.TunedKernel",
+                 dims: Optional[Mapping[str, Callable[[Dict[str, int]], int]]] = None) -> None:
         self.kernel = kernel
-        self._parameters: Dict[str, Dict[str, Any]] = bundle.parameters
+        self._computed = dict(dims or {})
+        for dim in self._computed:
+            if dim not in bundle.dims:
+                raise ValueError(f"'{dim}' is no dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
+        self._parameters: Dict[str, Any] = dict(bundle.parameters)
         self._taken = [n for n, p in self._parameters.items() if p.get("access") != "out"]
         self._returned = [n for n, p in self._parameters.items() if p.get("access") in ("out", "inout")]
         if not self._returned:
@@ -36,12 +42,13 @@ class CustomOp:
         self.inplace: Optional[Callable[..., None]] = None
         changed = [n for n in self._taken if self._parameters[n].get("access") == "inout"]
         if changed and changed == self._returned:
-            self.inplace = torch.library.custom_op(name + "_", self._run_in_place, mutates_args=changed,
-                                                   schema=self._schema([]))
-            self.inplace.register_fake(lambda *args: None)
+            in_place = torch.library.custom_op(name + "_", self._run_in_place, mutates_args=changed, schema=self._schema([]))
+            in_place.register_fake(lambda *args: None)
+            self.inplace = in_place
 
-    def __call__(self, *args: Any) -> Any:
-        return self._op(*args)
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """The outputs: a tensor, or a tuple of several. Arguments by position, or by the parameters' names."""
+        return self._op(*args, **named)
 
     def register_autograd(self, backward: Callable[..., Any], *, setup_context: Optional[Callable[..., None]] = None) -> None:
         """`backward(ctx, *grads)` and `setup_context(ctx, inputs, output)` as torch.library's. The backward is best an op
@@ -68,6 +75,8 @@ class CustomOp:
             if isinstance(value, torch.Tensor):
                 like = value if like is None else like
                 dims.update(zip(self._parameters[name]["dims"], value.shape))
+        for dim, extent in self._computed.items():
+            dims.setdefault(dim, extent(dims))
         outputs = {}
         for name in self._returned:
             parameter = self._parameters[name]
@@ -77,7 +86,8 @@ class CustomOp:
                 continue
             missing = [d for d in parameter["dims"] if d not in dims]
             if missing or like is None:
-                raise ValueError(f"the shape of the output '{name}' cannot be known: no input has the dims {missing}")
+                raise ValueError(f"the shape of the output '{name}' cannot be known: no input has the dims {missing}; custom_op "
+                                 f"takes dims={{'{missing[0] if missing else 'N'}': lambda dims: ...}}")
             dtype = _TYPES.get(parameter["dtype"], like.dtype)
             outputs[name] = torch.empty([dims[d] for d in parameter["dims"]], dtype=dtype, device=like.device)
         return outputs
@@ -100,13 +110,15 @@ class CustomOp:
 
 
 def custom_op(name: str, bundle: Union[str, "tuneonce.Bundle"], *, device: str = "cuda",
+              dims: Optional[Mapping[str, Callable[[Dict[str, int]], int]]] = None,
               backward: Optional[Callable[..., Any]] = None, setup_context: Optional[Callable[..., None]] = None,
               **options: Any) -> CustomOp:
-    """Registers `name` ("library::op"). `options`: those of TunedKernel (store, shared_choice, ...). `backward`,
+    """Registers `name` ("library::op"). `options`: those of TunedKernel (store, shared_choice, ...). `dims`: how extents of
+    outputs that no input has follow from those that inputs have, `{"N": lambda dims: dims["N2"] // 2}`. `backward`,
     `setup_context`: see CustomOp.register_autograd."""
     if not isinstance(bundle, tuneonce.Bundle):
         bundle = tuneonce.Bundle(bundle)
-    op = CustomOp(name, bundle, tuneonce.TunedKernel(bundle, device, **options))
+    op = CustomOp(name, bundle, tuneonce.TunedKernel(bundle, device, **options), dims)
     if backward is not None:
         op.register_autograd(backward, setup_context=setup_context)
     return op

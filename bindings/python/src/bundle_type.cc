@@ -1,0 +1,72 @@
+#include "bundle_type.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+#include <vector>
+
+#include "python_status.h"
+#include "strict_value.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+py::dict ParametersOf(const KernelDefinition& definition) {
+  py::dict parameters;
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kTensor && parameter.kind != ParameterKind::kScalar) continue;
+    py::dict each;
+    each["kind"] = parameter.kind == ParameterKind::kTensor ? "tensor" : "scalar";
+    each["dtype"] = std::string(DTypeName(parameter.dtype));
+    if (parameter.kind == ParameterKind::kTensor) {
+      each["dims"] = parameter.dims;
+      each["access"] = parameter.access == Access::kIn ? "in" : parameter.access == Access::kOut ? "out" : "inout";
+    }
+    parameters[parameter.name.c_str()] = each;
+  }
+  return parameters;
+}
+
+std::vector<std::string> VariantsOf(const Bundle& bundle) {
+  std::vector<std::string> names;
+  for (const Variant& variant : bundle.definition().variants()) names.push_back(variant.name);
+  return names;
+}
+
+py::dict ExampleOf(const Bundle& bundle) {
+  py::dict example;
+  example["dims"] = bundle.example().dims;
+  example["scalars"] = bundle.example().scalars;
+  return example;
+}
+
+}  // namespace
+
+Bundle LoadBundle(const py::object& folder_or_name) {
+  if (py::isinstance<py::str>(folder_or_name)) return ValueOrThrow(Bundle::Load(folder_or_name.cast<std::string>()));
+  std::string folder = PathOf("bundle", folder_or_name);
+  if (folder.find('/') == std::string::npos) folder.insert(0, "./");  // pathlib drops it.
+  return ValueOrThrow(Bundle::Load(folder));
+}
+
+void AddBundle(py::module_& module) {
+  py::class_<Bundle>(module, "Bundle",
+                     "A kernel with its space and code, as a folder with a manifest.json. folder: as of tuneonce.load.")
+      .def(py::init([](const py::object& folder) { return LoadBundle(folder); }), py::arg("folder"),
+           "Reads it. Raises LookupError where there is none, ValueError for a manifest that is wrong.")
+      .def_property_readonly(
+          "name", [](const Bundle& bundle) { return bundle.definition().name(); }, "The kernel's name.")
+      .def_property_readonly(
+          "dims", [](const Bundle& bundle) { return py::tuple(py::cast(bundle.definition().dims())); },
+          "The names of its dims.")
+      .def_property_readonly(
+          "parameters", [](const Bundle& bundle) { return ParametersOf(bundle.definition()); },
+          "What a call takes, in order: {name: {kind, dtype, dims, access}}.")
+      .def_property_readonly("variants", VariantsOf, "The names of its variants, the preferred one first.")
+      .def_property_readonly("example", ExampleOf, "A shape to try it with: {dims: {...}, scalars: {...}}.")
+      .def("__repr__", [](const Bundle& bundle) { return "<tuneonce.Bundle '" + bundle.definition().name() + "'>"; });
+}
+
+}  // namespace tuneonce::python

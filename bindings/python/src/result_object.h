@@ -1,0 +1,21 @@
+#ifndef TUNEONCE_BINDINGS_PYTHON_RESULT_OBJECT_H_
+#define TUNEONCE_BINDINGS_PYTHON_RESULT_OBJECT_H_
+
+#include <pybind11/pybind11.h>
+
+#include <functional>
+
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce::python {
+
+/// {axis: value}.
+pybind11::object ConfigDict(const Config& config);
+
+/// A tuneonce.TuningResult; `config_of` says what a config is in Python. Throws what Python raises. Needs the GIL.
+pybind11::object ResultObject(const TuningResult& result,
+                              const std::function<pybind11::object(const Config&)>& config_of);
+
+}  // namespace tuneonce::python
+
+#endif  // TUNEONCE_BINDINGS_PYTHON_RESULT_OBJECT_H_

@@ -1,0 +1,34 @@
+#ifndef TUNEONCE_BINDINGS_PYTHON_STRICT_VALUE_H_
+#define TUNEONCE_BINDINGS_PYTHON_STRICT_VALUE_H_
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tuneonce::python {
+
+// What an argument holds, if it is of the type that it should be: nothing is converted that somebody may have meant
+// otherwise. All throw a TypeError or ValueError of one line, "`name` is ..., not ...". With the GIL.
+
+/// True or False, and nothing that is merely true or false.
+bool BoolOf(const char* name, pybind11::handle given);
+/// An int, or what counts as one (numpy's), but no truth value.
+std::int64_t IntegerOf(const char* name, pybind11::handle given, std::int64_t least = 0,
+                       std::int64_t most = std::numeric_limits<std::int64_t>::max());
+/// A finite number from 0 on: an int or float, but no truth value.
+double NumberOf(const char* name, pybind11::handle given);
+std::string TextOf(const char* name, pybind11::handle given);
+/// A text, or a path (os.PathLike), as a file's name.
+std::string PathOf(const char* name, pybind11::handle given);
+/// The place of a text in `words`.
+std::size_t WordOf(const char* name, pybind11::handle given, const std::vector<std::string>& words);
+
+/// Throws the TypeError "`name` is `expected`, not `given`".
+[[noreturn]] void ThrowWrongType(const char* name, const std::string& expected, pybind11::handle given);
+
+}  // namespace tuneonce::python
+
+#endif  // TUNEONCE_BINDINGS_PYTHON_STRICT_VALUE_H_

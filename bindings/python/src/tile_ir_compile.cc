@@ -1,0 +1,83 @@
+#include "tile_ir_compile.h"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compile/compile_pool.h"
+#include "python_signals.h"
+#include "python_status.h"
+#include "tuneonce/kernel_source.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/target.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+/// One compile, which runs from the constructor on. Thread rule: any thread that holds the GIL.
+class TileIrCompile {
+ public:
+  /// `capability`: that of the device, as (major, minor).
+  TileIrCompile(const py::bytes& bytecode, std::string symbol, std::vector<std::string> options,
+                const std::pair<int, int>& capability) {
+    main_thread_ = MainThread();
+    if (main_thread_ == 0) throw py::error_already_set();
+    Target target;
+    target.capability_major = capability.first;
+    target.capability_minor = capability.second;
+    KernelSource source = KernelSource::TileIr(std::string(bytecode), std::move(symbol));
+    source.options = std::move(options);
+    CompileJob job;
+    job.alternatives.push_back({std::move(source), Hints()});
+    CompileOptions how;
+    how.cache = &runtime_->artifacts();
+    how.interrupted = [this] { return SignalRaised(main_thread_); };
+    py::gil_scoped_release release;
+    pool_ = std::make_unique<CompilePool>(runtime_->compile_slots(), runtime_->toolchains(), target,
+                                          std::vector<CompileJob>{std::move(job)}, how);
+  }
+
+  ~TileIrCompile() {
+    py::gil_scoped_release release;  // What still runs is stopped.
+    pool_.reset();
+  }
+
+  /// Waits for its end. The image, and the seconds that it took: 0 from the cache. Throws its error, or what a signal's
+  /// handler raised meanwhile.
+  py::tuple Wait() {
+    {
+      py::gil_scoped_release release;
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!done_) done_ = pool_->Next();
+    }
+    ForgetSignal();
+    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    ThrowIfError(done_->artifact.status());
+    return py::make_tuple(py::bytes(done_->artifact->image), done_->from_cache ? 0 : done_->artifact->seconds);
+  }
+
+ private:
+  std::shared_ptr<Runtime> runtime_ = Runtime::Default();
+  unsigned long main_thread_ = 0;
+  std::mutex mutex_;  // Never waited for with the GIL held.
+  std::unique_ptr<CompilePool> pool_;
+  std::optional<CompiledJob> done_;
+};
+
+}  // namespace
+
+void AddTileIrCompile(py::module_& module) {
+  py::class_<TileIrCompile>(module, "_TileIrCompile", "Tile IR bytecode that is compiled while Python goes on.")
+      .def(py::init<py::bytes, std::string, std::vector<std::string>, std::pair<int, int>>(), py::arg("bytecode"),
+           py::arg("symbol"), py::arg("options"), py::arg("capability"))
+      .def("wait", &TileIrCompile::Wait, "Waits for its end: (image, seconds that it took; 0 from a cache).");
+}
+
+}  // namespace tuneonce::python

@@ -1,0 +1,274 @@
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "call_guard.h"
+#include "choice_object.h"
+#include "kernel_call.h"
+#include "python_signals.h"
+#include "stream_argument.h"
+#include "strict_value.h"
+#include "tuned_kernel_object.h"
+#include "warmup_all.h"
+
+namespace tuneonce::python {
+namespace {
+
+namespace py = pybind11;
+
+/// A function of any of the signatures that Python has, as its method tables take it.
+template <typename Function>
+PyCFunction AnyFunction(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+PyObject* WarmupWith(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("warmup_with", arguments, count, keywords, &stream)) return nullptr;
+  return CallerOf(self).WarmupWith(arguments, count, stream);
+}
+
+PyObject* RetuneWith(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("retune_with", arguments, count, keywords, &stream)) return nullptr;
+  return CallerOf(self).RetuneWith(arguments, count, stream);
+}
+
+PyObject* IsTuned(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  int tuned = CallerOf(self).IsTuned(arguments, count);
+  return tuned < 0 ? nullptr : PyBool_FromLong(tuned);
+}
+
+PyObject* Warmup(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shapes", "dtypes", "stream", "on_done", nullptr};
+  PyObject *shapes = nullptr, *dtypes = Py_None, *stream = Py_None, *on_done = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OOO:warmup", const_cast<char**>(kNames), &shapes, &dtypes,
+                                  &stream, &on_done) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    const KernelDefinition& definition = CallerOf(self).kernel().definition();
+    std::vector<TunedKernel::Shape> list = ReadShapes(definition, shapes, dtypes);
+    std::function<void(std::size_t, const Status&)> callback;
+    if (on_done != Py_None) {
+      if (PyCallable_Check(on_done) == 0) ThrowWrongType("on_done", "a function (number_done, error_or_None)", on_done);
+      callback = [&](std::size_t done, const Status& outcome) {
+        py::gil_scoped_acquire gil;
+        CallBack([&] {
+          py::object error = outcome.ok() ? py::object(py::none()) : py::object(py::str(outcome.message()));
+          py::reinterpret_borrow<py::object>(on_done)(done, error);
+        });
+      };
+    }
+    CUstream where = StreamOf(stream);
+    WithoutGil([&] { return CallerOf(self).Warmup(where, list, callback); });
+    return py::none();
+  });
+}
+
+PyObject* AtSafePoint(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"stream", nullptr};
+  PyObject* stream = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:at_safe_point", const_cast<char**>(kNames), &stream) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    CUstream where = StreamOf(stream);
+    WithoutGil([&] { return CallerOf(self).AtSafePoint(where); });
+    return py::none();
+  });
+}
+
+/// One shape, as ReadShapes takes it.
+TunedKernel::Shape ShapeFrom(PyObject* self, PyObject* given, PyObject* dtypes) {
+  py::list one;
+  one.append(py::handle(given));
+  return ReadShapes(CallerOf(self).kernel().definition(), one, dtypes).front();
+}
+
+PyObject* ChoiceOf(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  std::optional<CUstream> stream;
+  if (!ReadStream("choice_of", arguments, count, keywords, &stream)) return nullptr;
+  return Guarded([&]() -> py::object {
+    Choice choice;
+    bool is_shape = count > 0 && count <= 2 && PyDict_Check(arguments[0]) != 0;
+    if (!is_shape) {
+      if (!CallerOf(self).ChoiceOf(arguments, count, stream, &choice)) throw py::error_already_set();
+      return ChoiceObject(choice);
+    }
+    TunedKernel::Shape shape = ShapeFrom(self, arguments[0], count == 2 ? arguments[1] : Py_None);
+    WithoutGil([&] { return CallerOf(self).ChoiceOf(stream.value_or(nullptr), shape, &choice); });
+    return ChoiceObject(choice);
+  });
+}
+
+PyObject* Pin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "config", "dtypes", "stored", nullptr};
+  PyObject *given = nullptr, *config = nullptr, *dtypes = Py_None;
+  PyObject* stored = Py_False;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "OO!|OO:pin", const_cast<char**>(kNames), &given, &PyDict_Type,
+                                  &config, &dtypes, &stored) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    TunedKernel::NamedConfig named = NamedConfigOf(py::reinterpret_borrow<py::dict>(config));
+    auto how_long = BoolOf("stored", stored) ? TunedKernel::PinFor::kStore : TunedKernel::PinFor::kProcess;
+    WithoutGil([&] {
+      return CallerOf(self).InContext([&](TunedKernel& kernel) { return kernel.Pin(shape, named, how_long); });
+    });
+    return py::none();
+  });
+}
+
+PyObject* Unpin(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "dtypes", nullptr};
+  PyObject *given = nullptr, *dtypes = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|O:unpin", const_cast<char**>(kNames), &given, &dtypes) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    WithoutGil([&] { return CallerOf(self).InContext([&](TunedKernel& kernel) { return kernel.Unpin(shape); }); });
+    return py::none();
+  });
+}
+
+PyObject* Retune(PyObject* self, PyObject* arguments, PyObject* keywords) {
+  static const char* const kNames[] = {"shape", "dtypes", "stream", nullptr};
+  PyObject *given = nullptr, *dtypes = Py_None, *stream = Py_None;
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OO:retune", const_cast<char**>(kNames), &given, &dtypes,
+                                  &stream) == 0) {
+    return nullptr;
+  }
+  return Guarded([&]() -> py::object {
+    TunedKernel::Shape shape = ShapeFrom(self, given, dtypes);
+    CUstream where = StreamOf(stream);
+    WithoutGil([&] { return CallerOf(self).Retune(where, shape); });
+    return py::none();
+  });
+}
+
+PyObject* ReleaseRetired(PyObject* self, PyObject*) {
+  Py_BEGIN_ALLOW_THREADS;  // Unloading may wait for the device.
+  CallerOf(self).kernel().ReleaseRetired();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
+PyObject* Seal(PyObject* self, PyObject*) {
+  CallerOf(self).kernel().Seal();
+  Py_RETURN_NONE;
+}
+
+PyObject* SealedMisses(PyObject* self, PyObject*) {
+  return Guarded([&] { return py::object(py::cast(CallerOf(self).kernel().sealed_misses())); });
+}
+
+PyObject* CountersOf(PyObject* self, PyObject*) {
+  return Guarded([&]() -> py::object {
+    Counters counters = CallerOf(self).kernel().counters();
+    py::dict result;
+    result["hits"] = counters.hits;
+    result["tunes"] = counters.tunes;
+    result["stored_hits"] = counters.stored_hits;
+    result["waits"] = counters.waits;
+    result["stand_ins"] = counters.stand_ins;
+    result["sealed_misses"] = counters.sealed_misses;
+    result["failed_tunes"] = counters.failed_tunes;
+    result["capture_misses"] = counters.capture_misses;
+    result["busy_elsewhere"] = counters.busy_elsewhere;
+    result["waiting_keys"] = counters.waiting_keys;
+    result["pinned_keys"] = counters.pinned_keys;
+    result["kept_inputs_bytes"] = counters.kept_inputs_bytes;
+    result["inputs_not_kept"] = counters.inputs_not_kept;
+    result["loaded_kernels"] = counters.loaded_kernels;
+    result["resident_entries"] = counters.resident_entries;
+    result["tuning_seconds"] = counters.tuning_seconds;
+    result["tuning_gpu_seconds"] = counters.tuning_gpu_seconds;
+    return result;
+  });
+}
+
+PyObject* GetName(PyObject* self, void*) {
+  return PyUnicode_FromString(CallerOf(self).kernel().definition().name().c_str());
+}
+
+PyObject* GetDims(PyObject* self, void*) {
+  return Guarded([&] { return py::object(py::tuple(py::cast(CallerOf(self).kernel().definition().dims()))); });
+}
+
+}  // namespace
+
+bool ReadStream(const char* what, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords,
+                std::optional<CUstream>* stream) {
+  if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
+    if (PyTuple_GET_SIZE(keywords) != 1 ||
+        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") != 0) {
+      PyErr_Format(PyExc_TypeError, "%s takes its arguments by position; the only keyword is stream", what);
+      return false;
+    }
+    PyObject* given = arguments[count];
+    if (given != Py_None) {
+      try {
+        *stream = StreamOf(given);
+      } catch (py::error_already_set& e) {
+        e.restore();
+        return false;
+      } catch (const py::builtin_exception& e) {
+        e.set_error();
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Each begins with its signature, as Python reads it.
+PyMethodDef tuned_kernel_methods[] = {
+    {"is_tuned", AnyFunction(IsTuned), METH_FASTCALL,
+     "is_tuned($self, /, *args)\n--\n\nTrue if a call with such arguments would launch at once, without a search."},
+    {"warmup", AnyFunction(Warmup), METH_VARARGS | METH_KEYWORDS,
+     "warmup($self, /, shapes, dtypes=None, stream=None, on_done=None)\n--\n\nTunes or loads ahead: `shapes` are dicts "
+     "by name of dims' extents, and where the bundle leaves them open of scalars' values and tensors' dtypes "
+     "('float16'); or sequences of extents in the order of `dims`. `dtypes` {tensor: dtype} is for all shapes; "
+     "`on_done(number_done, error_or_None)` is called after each, and what it raises ends the warm-up. Tensors and "
+     "other scalars hold what the bundle declares."},
+    {"warmup_with", AnyFunction(WarmupWith), METH_FASTCALL | METH_KEYWORDS,
+     "warmup_with($self, /, *args, stream=None)\n--\n\nTunes or loads ahead for such a call, on its arguments, without "
+     "launching: for a kernel whose speed depends on its data."},
+    {"at_safe_point", AnyFunction(AtSafePoint), METH_VARARGS | METH_KEYWORDS,
+     "at_safe_point($self, /, stream=None)\n--\n\nTunes what waits in mode 'tune_in_background', or looks it up again "
+     "in 'stored_only'. Nothing may capture, and no launch of yours may be in flight."},
+    {"choice_of", AnyFunction(ChoiceOf), METH_FASTCALL | METH_KEYWORDS,
+     "choice_of($self, /, *args, stream=None)\n--\n\nWhat such a call would run, why, and from where, as a Choice: "
+     "nothing is launched, tuned or compiled. Or choice_of(shape, dtypes=None), with a dict {dim: extent}."},
+    {"pin", AnyFunction(Pin), METH_VARARGS | METH_KEYWORDS,
+     "pin($self, /, shape, config, dtypes=None, stored=False)\n--\n\nFrom now on the shape's key runs `config`, {axis: "
+     "value}: it is compiled now. stored: the store remembers it, too."},
+    {"unpin", AnyFunction(Unpin), METH_VARARGS | METH_KEYWORDS,
+     "unpin($self, /, shape, dtypes=None)\n--\n\nUndoes pin, in the store too."},
+    {"retune", AnyFunction(Retune), METH_VARARGS | METH_KEYWORDS,
+     "retune($self, /, shape, dtypes=None, stream=None)\n--\n\nSearches again, and puts what is found in the place of "
+     "what is remembered."},
+    {"retune_with", AnyFunction(RetuneWith), METH_FASTCALL | METH_KEYWORDS,
+     "retune_with($self, /, *args, stream=None)\n--\n\nThe same on the arguments of a call, which is not made."},
+    {"release_retired", ReleaseRetired, METH_NOARGS,
+     "release_retired($self, /)\n--\n\nUnloads code that no key runs any more. No graph that holds it may be used "
+     "again."},
+    {"seal", Seal, METH_NOARGS,
+     "seal($self, /)\n--\n\nFrom now on nothing is tuned: misses launch the baseline and are counted."},
+    {"sealed_misses", SealedMisses, METH_NOARGS,
+     "sealed_misses($self, /)\n--\n\nThe keys that were missed since seal(), as a list of texts."},
+    {"counters", CountersOf, METH_NOARGS,
+     "counters($self, /)\n--\n\nWhat happened since the kernel was made, by name: numbers, as tuneonce.Counters says."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef tuned_kernel_properties[] = {{"name", GetName, nullptr, "The kernel's name.", nullptr},
+                                         {"dims", GetDims, nullptr, "The names of its dims.", nullptr},
+                                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace tuneonce::python

@@ -1,0 +1,39 @@
+"""What a kernel says about its misses."""
+from typing import Any
+
+from tuneonce.result import TuningResult
+
+
+class Observer:
+    """What a TunedKernel says about its misses while it works; hits say nothing. Override what is of interest, and give it as
+    `observer=`.
+
+    Methods are called on the thread whose call or warm-up missed, by several at once if these are several. They must not call
+    the kernel. What they raise goes to sys.unraisablehook and stops nothing; only KeyboardInterrupt and SystemExit end the
+    call. `kernel`: the kernel's name. `key`: "M<=128, x:float16".
+    """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for name in vars(cls):
+            if name.startswith("on_") and not hasattr(Observer, name):
+                known = ", ".join(n for n in vars(Observer) if n.startswith("on_"))
+                raise TypeError(f"an Observer is told nothing by the name '{name}'; there are {known}")
+
+    def on_tune_begin(self, kernel: str, key: str) -> None:
+        """A search begins."""
+
+    def on_tuned(self, kernel: str, key: str, result: TuningResult[Any]) -> None:
+        """A search has found a config: result.best.config, {axis: value}."""
+
+    def on_tune_failed(self, kernel: str, key: str, why: Exception) -> None:
+        """The key could not be tuned, and why (a tuneonce.Error): calls run the baseline."""
+
+    def on_stored_hit(self, kernel: str, key: str, config: str) -> None:
+        """A stored choice was loaded, without a search."""
+
+    def on_refused_miss(self, kernel: str, key: str) -> None:
+        """A call whose key was missing while its stream captured, or after seal()."""
+
+    def on_warning(self, line: str) -> None:
+        """What does not work, and what is done instead: a store that cannot be written, say."""

@@ -1,0 +1,95 @@
+"""What functions of tuneonce return as dicts."""
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, TypedDict, Union
+
+if TYPE_CHECKING:
+    from tuneonce import TunedKernel
+
+ConfigValue = Union[bool, int, float, str]
+
+
+class Counters(TypedDict):
+    """TunedKernel.counters(): what happened since the kernel was made."""
+    hits: int  # Calls that found their key resident.
+    tunes: int  # Searches made.
+    stored_hits: int  # Keys served from a stored record, without a search.
+    waits: int  # Calls that waited for another thread's tune.
+    stand_ins: int  # Launches of the stand-in (the baseline, as a rule) instead of a tuned config.
+    sealed_misses: int  # Of those: after seal(), of keys that were not resident.
+    failed_tunes: int
+    capture_misses: int
+    busy_elsewhere: int  # Calls that did not tune since another process tuned their key.
+    waiting_keys: int  # That wait for a safe point now.
+    pinned_keys: int
+    kept_inputs_bytes: int
+    inputs_not_kept: int
+    loaded_kernels: int
+    resident_entries: int
+    tuning_seconds: float
+    tuning_gpu_seconds: float
+
+
+class WarmedKey(TypedDict):
+    """One key of warmup_all: `shapes` are places in the list of its kernel."""
+    kernel: "TunedKernel"
+    key: str
+    shapes: List[int]
+    state: Literal["tuned", "from_store", "resident", "stand_in", "failed", "not_reached"]
+    complete: bool
+    error: Optional[str]
+
+
+class _Parameter(TypedDict):
+    kind: Literal["tensor", "scalar"]
+    dtype: str
+
+
+class ParameterInfo(_Parameter, total=False):
+    """One of Bundle.parameters; a tensor has dims and access."""
+    dims: List[str]
+    access: Literal["in", "out", "inout"]
+
+
+class Example(TypedDict):
+    """Bundle.example."""
+    dims: Dict[str, int]
+    scalars: Dict[str, Any]
+
+
+class Finding(TypedDict):
+    """One line of doctor()."""
+    name: str
+    found: bool
+    detail: str
+    advice: Optional[str]
+
+
+class Doctor(TypedDict):
+    """doctor(): ok is False where nothing can be tuned."""
+    ok: bool
+    findings: List[Finding]
+
+
+class AxisValue(TypedDict):
+    """One axis of a record's config."""
+    axis: str
+    kind: Literal["structural", "hint", "option"]
+    value: Any
+
+
+class Record(TypedDict, total=False):
+    """One of records(): as `tuneonce records export` writes it, of which the commonest fields are named here."""
+    kernel: str
+    key: str
+    device: str
+    config: List[AxisValue]
+    variant: str
+    mean_us: float
+    error_margin_us: Optional[float]
+    num_samples: int
+    speedup_over_baseline: Optional[float]
+    baseline: Any
+    reason: str
+    tuned_at: str
+    candidates: List[Dict[str, Any]]
+    is_complete: bool
+    toolchain: str

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""What the Python package takes and what it refuses: options, stores and scalars, on the CPU device: options_test.py
+BUNDLES_FOLDER [NAME ...]. Needs tuneonce and numpy."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import tuneonce
+from running import expect, run_tests
+
+folder = pathlib.Path(sys.argv[1])
+
+
+def load(**options):
+    return tuneonce.load(folder / "softmax", "cpu", **options)
+
+
+def arguments(m=8):
+    return np.random.rand(m, 64).astype(np.float32), np.zeros((m, 64), np.float32)
+
+
+def test_options_of_another_type_are_refused_in_one_line():
+    wrong = [
+        (TypeError, "store is a file's path, 'memory', None (the user's store), or a list", dict(store=3)),
+        (TypeError, "not b'memory'", dict(store=b"memory")),
+        (ValueError, "store is a file's path, not ''", dict(store="")),
+        (ValueError, "a list of no stores", dict(store=[])),
+        (TypeError, "a shipped store is a file's path, not None", dict(store=["memory", None])),
+        (TypeError, "has no keyword 'stroe'; it has bundle, device, store, mode,", dict(stroe="memory")),
+        (TypeError, "warm is True or False, not 'no'", dict(warm="no")),
+        (TypeError, "quiet is True or False, not 1", dict(quiet=1)),
+        (TypeError, "max_rounds is an int, not True", dict(max_rounds=True)),
+        (TypeError, "max_rounds is an int, not 3.0", dict(max_rounds=3.0)),
+        (ValueError, "max_rounds is a number from 0 to 2147483647, not -1", dict(max_rounds=-1)),
+        (ValueError, "not 2147483648", dict(max_rounds=1 << 31)),
+        (TypeError, "gpu_budget_ms is a number, not '3'", dict(gpu_budget_ms="3")),
+        (ValueError, "gpu_budget_ms is a number from 0 on, not nan", dict(gpu_budget_ms=float("nan"))),
+        (ValueError, "baseline_margin is a number from 0 on, not -1", dict(baseline_margin=-1)),
+        (TypeError, "mode is 'tune', 'tune_in_background', 'stored_only' or 'baseline_only', not 3", dict(mode=3)),
+        (ValueError, "not 'never'", dict(on_tune_error="never")),
+        (TypeError, "shared_choice is a str, not 3", dict(shared_choice=3)),
+        (TypeError, "observer is a tuneonce.Observer, not <function", dict(observer=expect)),
+        (TypeError, "timer is 'cupti' or 'events', not 1", dict(timer=1)),
+    ]
+    before = set(os.listdir())
+    for error, words, options in wrong:
+        expect(error, words, lambda: load(**options))
+        try:
+            load(**options)
+        except error as e:
+            assert "\n" not in str(e), e
+    expect(TypeError, "device is a str, not 3", lambda: tuneonce.load("softmax", 3))
+    expect(TypeError, "bundle is a path (str or os.PathLike), not 7", lambda: tuneonce.load(7, "cpu"))
+    expect(TypeError, "needs a bundle", lambda: tuneonce.TunedKernel())
+    expect(TypeError, "bundle and device by position", lambda: tuneonce.TunedKernel("softmax", "cpu", "memory"))
+    expect(TypeError, "two values for device", lambda: tuneonce.TunedKernel("softmax", "cpu", device="cpu"))
+    expect(TypeError, "path is a path (str or os.PathLike), not 3", lambda: tuneonce.records(3))
+    expect(TypeError, "disable is True or False, not 'x'", lambda: tuneonce.disable_autotune("x"))
+    expect(TypeError, "stored is True or False, not 1", lambda: load(store="memory").pin((8, 64), {}, stored=1))
+    expect(TypeError, "deadline is a number, not 'soon'", lambda: tuneonce.warmup_all([(load(store="memory"), [])], deadline="soon"))
+    expect(TypeError, "a stream is an int", lambda: load(store="memory").at_safe_point(stream=True))
+    assert set(os.listdir()) == before, "no file is made by a wrong option"
+
+
+def test_what_counts_as_an_int_or_a_number_is_taken():
+    kernel = load(store="memory", max_rounds=np.int64(3), gpu_budget_ms=np.float64(20), wall_budget_ms=100, seed=7,
+                  compile_workers=1, memory_budget_bytes=1 << 30, max_resident_keys=10, longest_wait_ms=0, verify=False)
+    kernel(*arguments())
+    assert kernel.counters()["tunes"] == 1
+
+
+def test_what_is_returned_as_a_dict_has_the_fields_that_its_type_says():
+    with tempfile.TemporaryDirectory() as path:
+        kernel = load(store=path + "/store.db")
+        kernel(*arguments())
+        assert set(kernel.counters()) == set(tuneonce.Counters.__annotations__)
+        record = tuneonce.records(path + "/store.db")[0]
+        assert set(tuneonce.Record.__annotations__) <= set(record), set(tuneonce.Record.__annotations__) - set(record)
+        assert set(tuneonce.warmup_all([(kernel, [(8, 64)])])[0]) == set(tuneonce.WarmedKey.__annotations__)
+        doctor = tuneonce.doctor()
+        assert set(doctor) >= set(tuneonce.Doctor.__annotations__), doctor
+        assert all(set(f) == {"name", "found", "detail", "advice"} for f in doctor["findings"]), doctor
+
+
+def test_a_shipped_store_lies_under_the_one_that_is_written():
+    with tempfile.TemporaryDirectory() as path:
+        shipped, user = pathlib.Path(path, "shipped.db"), os.path.join(path, "user.db")
+        load(store=shipped)(*arguments(8))
+        before = shipped.read_bytes()
+        kernel = load(store=[user, shipped])
+        assert kernel.choice_of(*arguments(8)).origin == "shipped"
+        kernel(*arguments(8))
+        kernel(*arguments(20))
+        assert kernel.counters()["stored_hits"] == 1 and kernel.counters()["tunes"] == 1, kernel.counters()
+        assert [record["key"][:5] for record in tuneonce.records(user)] == ["M<=32"], tuneonce.records(user)
+        assert shipped.read_bytes() == before, "nothing is written to it"
+        over = load(store=("memory", user, shipped), mode="stored_only")
+        assert [over.choice_of(*arguments(m)).origin for m in (8, 20)] == ["shipped", "shipped"]
+        expect(tuneonce.NotFoundError, "missing.db", lambda: load(store=["memory", path + "/missing.db"]))
+
+
+def scalars_bundle(path):
+    """y[0..2] = the scalars that it is called with."""
+    manifest = {
+        "tuneonce_bundle": 1, "name": "scalars", "version": "1", "dims": ["N"],
+        "parameters": [{"name": "y", "kind": "tensor", "dtype": "float32", "dims": ["N"], "access": "out"},
+                       {"name": "f", "kind": "scalar", "dtype": "float32", "warmup": 1.0},
+                       {"name": "i", "kind": "scalar", "dtype": "int8", "warmup": 1},
+                       {"name": "b", "kind": "scalar", "dtype": "bool", "warmup": True}],
+        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scalars", "grid": {"pattern": "fixed", "blocks": [1]},
+                      "artifacts": [{"file": "k.cc"}]}]}
+    pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
+    pathlib.Path(path, "k.cc").write_text("""
+static void scalars(const tuneonce_block&, float* y, float f, signed char i, bool b) { y[0] = f; y[1] = i; y[2] = b; }
+TUNEONCE_CPU_KERNEL(scalars);
+""")
+    return pathlib.Path(path)
+
+
+def test_scalars_of_another_type_are_refused():
+    with tempfile.TemporaryDirectory() as path:
+        kernel = tuneonce.load(scalars_bundle(path), "cpu", store="memory")
+        y = np.zeros(3, np.float32)
+        for f, i, b in ((1.5, -3, True), (2, np.int32(4), np.bool_(True)), (np.float32(0.5), True, 1), (np.float16(2), 0, False)):
+            kernel(y, f, i, b)
+            assert y.tolist() == [float(f), int(i), float(b)], (y, f, i, b)
+        one = np.ones(1, np.float32)
+        for error, words, scalars in (
+                (TypeError, "parameter 'f': expected a number, got str", ("1", 1, True)),
+                (TypeError, "parameter 'f': expected a number, no tensor, got numpy.ndarray", (one[0:1].reshape(()), 1, True)),
+                (TypeError, "parameter 'f': expected a number, got NoneType", (None, 1, True)),
+                (TypeError, "parameter 'i': expected an int, got float", (1, 1.0, True)),
+                (TypeError, "parameter 'i': expected an int, no tensor, got numpy.ndarray", (1, np.ones((), np.int32), True)),
+                (OverflowError, "parameter 'i': 128 does not fit int8", (1, 128, True)),
+                (TypeError, "parameter 'b': expected True or False, got str", (1, 1, "False")),
+                (TypeError, "parameter 'b': expected True or False, got int", (1, 1, 2)),
+                (TypeError, "parameter 'b': expected True or False, got list", (1, 1, [])),
+                (TypeError, "parameter 'b': expected True or False, got float", (1, 1, 1.0))):
+            expect(error, words, lambda: kernel(y, *scalars))
+        assert kernel.counters()["tunes"] == 1
+
+
+def test_a_search_over_callables_takes_the_same_options():
+    kernels = {"a": lambda x: x.fill(1), "b": lambda x: np.add(x, 0, out=x) + 1}
+    x = np.zeros(100)
+
+    def search(**options):
+        return tuneonce.exhaustive_search(list(kernels), None, None, lambda config: kernels[config], lambda config: (x,),
+                                          device="cpu", quiet=True, **options)
+    assert search(max_rounds=2, warm=True, seed=3, final_rounds=1).cost.num_rounds <= 3
+    expect(TypeError, "max_rounds is an int, not '2'", lambda: search(max_rounds="2"))
+    expect(TypeError, "warm is True or False, not 1", lambda: search(warm=1))
+    assert not search(baseline="a", outputs=[0], verify=False).failures, "what they compute is not compared"
+    assert [f.config for f in search(baseline="a", outputs=[0]).failures] == ["b"]
+
+
+SUB_INTERPRETER = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+import tuneonce
+tuneonce.TunedKernel  # Loaded by the main interpreter.
+interpreters.run_string(interpreters.create(), "import sys; sys.path[:0] = " + repr(sys.path) + '''
+try:
+    import tuneonce
+    tuneonce.TunedKernel
+except ImportError as error:
+    print("refused:", error, flush=True)
+''')
+"""
+
+
+def test_sub_interpreters_are_refused():
+    run = subprocess.run([sys.executable, "-c", SUB_INTERPRETER], capture_output=True, text=True, timeout=60)
+    assert run.stdout.startswith("refused: "), run.stdout + run.stderr
+
+
+run_tests(globals(), sys.argv[2:])

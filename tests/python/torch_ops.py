@@ -1,0 +1,123 @@
+"""The example bundles as PyTorch ops, what PyTorch computes in their place, and arguments: for the CPU device and for a GPU."""
+import dataclasses
+from typing import Any, Callable, Dict, Tuple
+
+import torch
+
+import tuneonce.torch
+
+HALF = torch.float16
+
+
+def rms_norm(x, w, eps):
+    f = x.float()
+    return (f * torch.rsqrt(f.pow(2).mean(-1, keepdim=True) + eps) * w.float()).to(x.dtype)
+
+
+def silu_and_mul(x):
+    gate, up = x.float().chunk(2, 1)
+    return (torch.nn.functional.silu(gate) * up).to(x.dtype)
+
+
+def rope(x, cos, sin):
+    low, high = x.float().chunk(2, -1)
+    c, s = cos[:, None], sin[:, None]
+    return torch.cat([low * c - high * s, high * c + low * s], -1).to(x.dtype)
+
+
+def matmul(a, b):
+    return (a.float() @ b.float()).to(a.dtype)
+
+
+@dataclasses.dataclass
+class Case:
+    """One bundle: its reference, what makes arguments on a device, and how far results may be apart."""
+    reference: Callable[..., Any]
+    arguments: Callable[[str], Tuple[Any, ...]]
+    tolerance: float = 1e-5
+    dims: Dict[str, Callable[[Dict[str, int]], int]] = dataclasses.field(default_factory=dict)
+
+
+CASES = {
+    "vector_add": Case(torch.add, lambda d: (torch.randn(3000, device=d), torch.randn(3000, device=d))),
+    "softmax": Case(lambda x: torch.softmax(x, 1), lambda d: (torch.randn(48, 100, device=d),)),
+    "rms_norm": Case(rms_norm, lambda d: (torch.randn(32, 96, dtype=HALF, device=d), torch.randn(96, dtype=HALF, device=d), 1e-5),
+                     5e-3),
+    "silu_and_mul": Case(silu_and_mul, lambda d: (torch.randn(32, 192, dtype=HALF, device=d),), 5e-3,
+                         {"N": lambda dims: dims["N2"] // 2}),
+    "rope": Case(rope, lambda d: (torch.randn(16, 4, 128, dtype=HALF, device=d), torch.randn(16, 64, device=d).cos(),
+                                  torch.randn(16, 64, device=d).sin()), 5e-3),
+    "matmul": Case(matmul, lambda d: (torch.randn(48, 32, dtype=HALF, device=d), torch.randn(32, 64, dtype=HALF, device=d)), 2e-2),
+    "persistent_matmul": Case(matmul, lambda d: (torch.randn(48, 32, dtype=HALF, device=d),
+                                                 torch.randn(32, 64, dtype=HALF, device=d)), 2e-2),
+}
+_ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
+
+
+def op_of(name, device):
+    """The bundle `name` as an op: one for all tests, since PyTorch takes a name once."""
+    if name not in _ops:
+        _ops[name] = tuneonce.torch.custom_op(f"tuneonce_test::{name}", name, device=device, store="memory", dims=CASES[name].dims)
+    return _ops[name]
+
+
+def close(got, expected, tolerance):
+    torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_eager(device):
+    """Each op computes what PyTorch does, changes no argument, and is what PyTorch wants an op to be."""
+    for name, case in CASES.items():
+        op, args = op_of(name, device), case.arguments(device)
+        before = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
+        for _ in range(2):  # Tuned, then a hit.
+            close(op(*args), case.reference(*args), case.tolerance)
+        assert all(torch.equal(a, b) for a, b in zip(args, before) if isinstance(a, torch.Tensor)), name
+        assert op.kernel.counters()["tunes"] == 1 and op.kernel.counters()["hits"] >= 1, (name, op.kernel.counters())
+        torch.library.opcheck(op._op._opoverload, args)
+
+
+def check_compiled(device, **options):
+    """Each op within torch.compile(fullgraph=True), between PyTorch's own."""
+    for name, case in CASES.items():
+        op, args = op_of(name, device), case.arguments(device)
+        compiled = torch.compile(lambda *a: op(a[0] * 0.5, *a[1:]) + 1, fullgraph=True, **options)
+        for _ in range(3):
+            close(compiled(*args), case.reference(args[0] * 0.5, *args[1:]) + 1, 2 * case.tolerance)
+
+
+def check_autograd_with_keys_of_its_own(device):
+    """A matmul whose backward is two more of it, of other shapes: three keys of one kernel; eager and compiled."""
+    mm = tuneonce.torch.custom_op("tuneonce_test::matmul_with_backward", "matmul", device=device, store="memory")
+
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        return mm(grad.contiguous(), b.t().contiguous()), mm(a.t().contiguous(), grad.contiguous())
+
+    mm.register_autograd(backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+    start = CASES["matmul"].arguments(device)
+    expected = [t.float().requires_grad_() for t in start]
+    (expected[0] @ expected[1]).square().sum().backward()
+    for run in (mm, torch.compile(lambda a, b: mm(a, b), fullgraph=True, backend="aot_eager")):
+        a, b = (t.clone().requires_grad_() for t in start)
+        run(a, b).float().square().sum().backward()
+        for got, wanted in zip((a.grad, b.grad), (expected[0].grad, expected[1].grad)):
+            close(got.float() / wanted.abs().max(), wanted / wanted.abs().max(), 1e-2)
+    assert mm.kernel.counters()["tunes"] == 3, mm.kernel.counters()
+
+
+def check_captured():
+    """Each op in a CUDA graph, tuned before: replayed on other values."""
+    for name, case in CASES.items():
+        op, args, other = op_of(name, "cuda"), case.arguments("cuda"), case.arguments("cuda")
+        op(*args)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            got = op(*args)
+        for tensor, value in zip(args, other):
+            if isinstance(tensor, torch.Tensor):
+                tensor.copy_(value)
+        graph.replay()
+        torch.cuda.synchronize()
+        close(got, case.reference(*other), case.tolerance)
+        assert op.kernel.counters()["capture_misses"] == 0, (name, op.kernel.counters())
