@@ -61,8 +61,14 @@ Status TunedKernel::Impl::PutStored(CUstream stream, TuningCall& call, const Res
   }
   TUNEONCE_RETURN_IF_ERROR(residency.CheckAssumptions(call.call()));
   const bool searches = policy.mode == AutotunePolicy::Mode::kTune;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Chooser::StoredChoice> stored, chooser.FindStoredChoice(call, key, searches));
+  StoreMiss miss;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Chooser::StoredChoice> stored,
+                            chooser.FindStoredChoice(call, key, searches, &miss));
   choice->because = stored ? Because::kStored : Because::kNoRecord;
+  if (!stored) {
+    choice->miss = miss.reason;
+    choice->detail = miss.detail;
+  }
   if (!stored && !searches) return PutStandIn(stream, call.call(), choice);
   choice->runs = Runs::kSearch;
   if (!stored) return Status();

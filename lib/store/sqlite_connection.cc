@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "store/record_table.h"
 #include "store/store_lock.h"
 #include "store/store_mark.h"
 #include "store/store_place.h"
@@ -17,12 +18,14 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Older versions are read and migrated, newer ones refused. 2: records of format 2.
-constexpr int kSchemaVersion = 2;
+/// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key.
+constexpr int kSchemaVersion = 3;
 
 constexpr char kSchema[] = R"(
-CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL,
+  shape_key BLOB);
 CREATE INDEX records_by_kernel ON records(kernel_key);
+CREATE INDEX records_by_shape ON records(shape_key);
 CREATE TABLE artifacts(key BLOB PRIMARY KEY, size INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB NOT NULL)
   WITHOUT ROWID;
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
@@ -31,6 +34,8 @@ CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 /// What makes version i + 2 of version i + 1.
 constexpr const char* kMigrations[] = {
     "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
+    // Then FillShapeKeys.
+    "ALTER TABLE records ADD COLUMN shape_key BLOB; CREATE INDEX records_by_shape ON records(shape_key)",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
@@ -284,6 +289,7 @@ int SqliteConnection::Migrate() {
     for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
       result = Execute(kMigrations[from - 1]);
     }
+    if (result == SQLITE_OK) result = FillShapeKeys(database_);
     if (result == SQLITE_OK) result = Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str());
     return result == SQLITE_OK ? SQLITE_DONE : result;
   });
