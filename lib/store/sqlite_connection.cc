@@ -103,6 +103,26 @@ Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
   return CheckVersion();
 }
 
+Status SqliteConnection::OpenInMemory() {
+  MutexLock lock(mutex_);
+  in_memory_ = true;
+  path_ = options_.path;
+  int result = sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  return StatusOf(result == SQLITE_OK ? CreateSchema() : result, path_);
+}
+
+Result<std::string> SqliteConnection::Serialize() {
+  if (!in_memory_) return FailedPreconditionError("the store " + options_.path + " has a file of its own");
+  MutexLock lock(mutex_);
+  TUNEONCE_RETURN_IF_ERROR(StatusOf(Execute("VACUUM"), path_));
+  sqlite3_int64 size = 0;
+  unsigned char* bytes = sqlite3_serialize(database_, "main", &size, 0);
+  if (bytes == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
+  std::string copy(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+  sqlite3_free(bytes);
+  return copy;
+}
+
 Status SqliteConnection::CheckOwner() const {
   if (getpid() == owner_) return Status();
   return FailedPreconditionError("the store " + options_.path +
@@ -146,7 +166,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
   sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
   error_.clear();
   int result = writes ? Transaction(work) : work(database_);
-  if (IsCorrupt(result) && !options_.read_only) {
+  if (IsCorrupt(result) && !options_.read_only && !in_memory_) {
     Result<std::shared_ptr<void>> place = LockPlace(path_, deadline_);
     if (place.status().code() == StatusCode::kDeadlineExceeded) return Outage();
     *must_repeat = true;
@@ -318,6 +338,7 @@ void SqliteConnection::Close() {
 }
 
 bool SqliteConnection::IsCurrent() const {
+  if (in_memory_) return true;
   struct stat info {};
   return stat(path_.c_str(), &info) == 0 && info.st_ino == inode_ && info.st_dev == device_;
 }
