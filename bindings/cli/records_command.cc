@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -9,6 +10,7 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_explain.h"
+#include "records_here.h"
 #include "records_store.h"
 #include "report/records_json.h"
 #include "tuneonce/record_store.h"
@@ -51,13 +53,26 @@ Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFi
 
 Status Explain(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<KeyRecords> keys,
-                            KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape}));
+  std::optional<ChoiceHere> here;
+  if (!arguments.device.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(here, AskHere(arguments.kernel, arguments.device, arguments.shape, store));
+  }
+  auto find_keys = [&]() -> Result<std::vector<KeyRecords>> {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
+    return KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape});
+  };
+  Result<std::vector<KeyRecords>> keys = find_keys();
+  // Then that there is none is the answer.
+  if (!keys.ok() && !(here && keys.status().code() == StatusCode::kNotFound)) return keys.status();
+  std::vector<KeyRecords> found = keys.ok() ? *std::move(keys) : std::vector<KeyRecords>();
   if (arguments.json) {
-    PrintJson({{"store", store->path()}, {"kernel", arguments.kernel}, {"keys", ExplanationJson(keys)}});
+    nlohmann::ordered_json json = {{"store", store->path()}, {"kernel", arguments.kernel}};
+    if (here) json["here"] = ChoiceHereJson(*here);
+    json["keys"] = ExplanationJson(found);
+    PrintJson(json);
   } else {
-    PrintExplanation(keys);
+    if (here) PrintChoiceHere(*here);
+    PrintExplanation(found);
   }
   return Status();
 }
@@ -164,6 +179,8 @@ void AddRecords(CLI::App& app, Command* command) {
       add("explain", "What would run for a key, why, from where, how sure; and instead of what", Explain);
   explain->add_option("--kernel", arguments->kernel, "Which kernel")->required();
   explain->add_option("--key", arguments->key, "Only this key, as `list` prints it");
+  explain->add_option("--device", arguments->device,
+                      "Also what a launch on this device gets from the store, or why nothing serves");
   explain->add_option("--shape", arguments->shape, "Only keys of this dim, as M=64, of a bundle; may be repeated");
   CLI::App* to_file = add("export", "Write records to a JSON file", ExportRecords);
   to_file->add_option("-o,--output", arguments->output, "The file")->required();

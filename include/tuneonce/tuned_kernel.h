@@ -74,7 +74,6 @@ struct Choice {
     kStored,      ///< Of kChoice: a record of the store serves the key; the launch loads it.
     kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
     kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
-    kAssumption,  ///< The choice's code is not for these tensors: `detail` names the first that does not suit.
     kWaits,       ///< The key waits for a safe point.
     kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
     kCapture,     ///< The stream captures, and the choice is not loaded.
