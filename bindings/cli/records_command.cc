@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "numbers.h"
@@ -123,7 +123,6 @@ Status VerifyStore(const RecordsArguments& arguments) {
                        ": damaged rows count as missing, and are replaced when their keys are tuned again");
 }
 
-
 void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
   DecisionMap& map = arguments->map;
   auto list = [&](const char* name, std::vector<std::string>& into, const char* description) {
@@ -142,9 +141,13 @@ void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
 void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
   diff->add_option("stores", arguments->stores, "The two stores")->required()->expected(2);
   diff->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  merge->add_option("stores", arguments->stores, "The stores")->required()->expected(2, CLI::detail::expected_max_vector_size);
+  merge->add_option("stores", arguments->stores, "The stores")
+      ->required()
+      ->expected(2, CLI::detail::expected_max_vector_size);
   merge->add_option("-o,--output", arguments->output, "The store to make")->required();
-  merge->add_option("--by", arguments->by, "Of measured records of one key: best, newest or most-certain (default: best)")
+  merge
+      ->add_option("--by", arguments->by,
+                   "Of measured records of one key: best, newest or most-certain (default: best)")
       ->check(CLI::IsMember({"best", "newest", "most-certain"}));
   merge->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");
   for (CLI::App* command : {diff, merge}) command->remove_option(command->get_option("--store"));
@@ -160,8 +163,8 @@ void AddPack(CLI::App* pack, RecordsArguments* arguments) {
 }  // namespace
 
 void AddRecords(CLI::App& app, Command* command) {
-  CLI::App* records =
-      app.add_subcommand("records", "What is remembered: list, show, explain, diff, merge, export, import, pack, prune, verify");
+  CLI::App* records = app.add_subcommand(
+      "records", "What is remembered: list, show, explain, diff, merge, export, import, pack, prune, verify");
   records->require_subcommand(1);
   auto arguments = std::make_shared<RecordsArguments>();
   auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {
@@ -189,7 +192,8 @@ void AddRecords(CLI::App& app, Command* command) {
   AddStores(add("diff", "What two stores hold of the same keys", DiffRecords),
             add("merge", "One store of several, which stay as they are", MergeRecords), arguments.get());
   AddPack(add("pack", "A store as one small file for shipping, which is only read", PackRecords), arguments.get());
-  CLI::App* from_file = add("import", "Add records of a JSON file, or decisions that were made elsewhere", ImportRecords);
+  CLI::App* from_file =
+      add("import", "Add records of a JSON file, or decisions that were made elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");
   source->add_option("file", arguments->file, "A file of records");
   source->add_option("--decisions", arguments->decisions, "A file of decisions: our form, or a table of vLLM's");

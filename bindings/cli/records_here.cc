@@ -31,7 +31,8 @@ Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, con
     std::optional<DType> dtype = DTypeNamed(text);
     const std::vector<std::string>& dims = definition.dims();
     bool is_dim = std::find(dims.begin(), dims.end(), name) != dims.end();
-    if (!is_dim && !dtype) return InvalidArgumentError("--shape " + name + "=" + text + ": no such dim, or no such dtype");
+    if (!is_dim && !dtype)
+      return InvalidArgumentError("--shape " + name + "=" + text + ": no such dim, or no such dtype");
     if (is_dim && (!extent || *extent < 1)) {
       return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number from 1 on");
     }

@@ -17,8 +17,8 @@ struct ChoiceHere {
   Choice choice;
 };
 
-/// Of the bundle `kernel`, at its example's shape but for `shape` ("M=64"). Nothing is tuned, compiled or loaded. Errors:
-/// InvalidArgument for a shape that is wrong; there is no such bundle or device.
+/// Of the bundle `kernel`, at its example's shape but for `shape` ("M=64"). Nothing is tuned, compiled or loaded.
+/// Errors: InvalidArgument for a shape that is wrong; there is no such bundle or device.
 Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
                            const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store);
 

@@ -26,11 +26,13 @@ constexpr mode_t kPrivate = 0600;
 constexpr mode_t kReadOnly = 0444;
 
 bool IsSameFile(const std::string& a, const std::string& b) {
-  struct stat x {}, y {};
+  struct stat x {
+  }, y{};
   return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/// A store that is made anew must not take the place of one that is read, or in use: a log beside it would be played in.
+/// A store that is made anew must not take the place of one that is read, or in use: a log beside it would be played
+/// in.
 Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     if (IsSameFile(output, input)) return InvalidArgumentError(output + " is read: name another file to write");

@@ -43,11 +43,11 @@ struct RuntimeOptions {
   std::shared_ptr<RecordStore> store;
   /// Where searches keep artifacts that name no cache of their own. Null (default): in memory.
   std::shared_ptr<ArtifactCache> artifacts;
-  /// Where the log goes, of the levels that TUNEONCE_LOG (warn, info, debug) allows: by default warnings alone. A line is
-  /// one line of printable text. Called on the thread that has something to say, by several at once; that thread waits
-  /// for it, and with it whoever waits for that thread's search: a slow log belongs into a queue. What it calls of this
-  /// library that launches or tunes fails (FailedPrecondition), and what would be said meanwhile on its thread is left
-  /// out. Exceptions from it are dropped. Default: stderr, where each warning is said once.
+  /// Where the log goes, of the levels that TUNEONCE_LOG (warn, info, debug) allows: by default warnings alone. A line
+  /// is one line of printable text. Called on the thread that has something to say, by several at once; that thread
+  /// waits for it, and with it whoever waits for that thread's search: a slow log belongs into a queue. What it calls
+  /// of this library that launches or tunes fails (FailedPrecondition), and what would be said meanwhile on its thread
+  /// is left out. Exceptions from it are dropped. Default: stderr, where each warning is said once.
   std::function<void(LogLevel level, const std::string& line)> log;
 };
 

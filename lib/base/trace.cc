@@ -97,11 +97,11 @@ std::string Trace::End() {
                                   "},\"traceEvents\":[\n", NameJson("process_name", getpid(), "tuneonce"));
   for (const auto& [track, name] : names_) absl::StrAppend(&json, ",\n", NameJson("thread_name", track, name));
   for (const Event& event : events_) {
-    absl::StrAppend(&json, ",\n{\"ph\":\"X\",\"name\":", Quoted(event.name), ",\"cat\":\"", event.category,
-                    "\",\"pid\":", getpid(), ",\"tid\":", event.track,
-                    absl::StrFormat(",\"ts\":%.3f,\"dur\":%.3f", Microseconds(event.begin - began_),
-                                    Microseconds(event.duration)),
-                    ",\"args\":", ArgumentsJson(event.arguments), "}");
+    absl::StrAppend(
+        &json, ",\n{\"ph\":\"X\",\"name\":", Quoted(event.name), ",\"cat\":\"", event.category, "\",\"pid\":", getpid(),
+        ",\"tid\":", event.track,
+        absl::StrFormat(",\"ts\":%.3f,\"dur\":%.3f", Microseconds(event.begin - began_), Microseconds(event.duration)),
+        ",\"args\":", ArgumentsJson(event.arguments), "}");
   }
   absl::StrAppend(&json, "\n]}\n");
   events_ = {};

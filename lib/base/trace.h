@@ -56,7 +56,7 @@ class TUNEONCE_API Trace {
   std::size_t max_events_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::size_t num_dropped_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::vector<Event> events_ TUNEONCE_GUARDED_BY(mutex_);
-  std::map<std::int64_t, std::string> names_ TUNEONCE_GUARDED_BY(mutex_);          // Of tracks.
+  std::map<std::int64_t, std::string> names_ TUNEONCE_GUARDED_BY(mutex_);  // Of tracks.
   std::map<const void*, std::int64_t> tracks_of_things_ TUNEONCE_GUARDED_BY(mutex_);
 };
 

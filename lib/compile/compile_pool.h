@@ -55,8 +55,8 @@ struct CompiledJob {
 class TUNEONCE_API CompilePool {
  public:
   enum class Order { kByCost, kAsGiven };
-  /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; it, `slots`, `toolchains` and `trace`
-  /// outlive the pool.
+  /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; it, `slots`, `toolchains` and
+  /// `trace` outlive the pool.
   CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
               const CompileOptions& options, Order order = Order::kByCost, Trace* trace = nullptr);
   ~CompilePool();

@@ -22,8 +22,8 @@ struct RecordedCode {
 /// RecordsToJson.
 TUNEONCE_API std::string WithCode(const std::string& records_json, const std::vector<RecordedCode>& code);
 
-/// The code of such a file; none of one without. Errors: InvalidArgument, naming the piece (from 0), for what is damaged
-/// or lies under another key than its own.
+/// The code of such a file; none of one without. Errors: InvalidArgument, naming the piece (from 0), for what is
+/// damaged or lies under another key than its own.
 TUNEONCE_API Result<std::vector<RecordedCode>> CodeFromJson(const std::string& json);
 
 }  // namespace v0

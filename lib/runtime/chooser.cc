@@ -43,12 +43,11 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
 /// What a search came to, for people.
 std::string TunedText(const TuningResult& result) {
   const TuningCost& cost = result.cost;
-  return absl::StrCat("{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
-                      result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline")
-                                                   : "",
-                      "; ", result.successes.size(), " measured, ", result.failures.size(), " failed, ",
-                      result.not_measured.size(), " left out; ", cost.wall_seconds, " s, of which ",
-                      cost.compile_wall_seconds, " s compiling");
+  return absl::StrCat(
+      "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
+      result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
+      result.successes.size(), " measured, ", result.failures.size(), " failed, ", result.not_measured.size(),
+      " left out; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
 }
 
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
@@ -213,7 +212,8 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   const BoundCall& call = request.call.call();
   ++to_.counters.tunes;
   Span span(trace(), "tune", "tune " + kernel + " " + key_text);
-  to_.announcer.Inform(key_text, [&] { return absl::StrCat("a search begins among ", in_store.configs.size(), " configs"); });
+  to_.announcer.Inform(key_text,
+                       [&] { return absl::StrCat("a search begins among ", in_store.configs.size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
   Result<SearchOutcome> searched = Search(request, in_store, /*only=*/nullptr, &measured_on);

@@ -46,7 +46,8 @@ StoreMiss Chooser::MissOf(const RecordLookup& lookup, const Serving& serving) co
 void Chooser::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
   ++to_.counters.store_misses[static_cast<std::size_t>(miss.reason)];
   to_.announcer.Inform(key.key_text, [&] {
-    std::string words = absl::StrCat("the store has nothing that serves it: ", std::string(RecordMissName(miss.reason)));
+    std::string words =
+        absl::StrCat("the store has nothing that serves it: ", std::string(RecordMissName(miss.reason)));
     return miss.detail.empty() ? words : absl::StrCat(words, ", ", miss.detail);
   });
   to_.announcer.Tell([&](AutotuneObserver& observer) {
@@ -116,7 +117,7 @@ std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const K
 }
 
 Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, const ResidentKey& key,
-                                                                          bool may_compile_now, StoreMiss* miss) {
+                                                                       bool may_compile_now, StoreMiss* miss) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   const Serving serving = ServingOf(may_compile_now, nullptr);
   std::optional<Found> found = FindRecord(in_store, serving, miss);
@@ -137,8 +138,8 @@ Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCal
       found->config, found->record.variant, DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
 }
 
-bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                             Serving serving, StoreMiss* miss) {
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
+                             StoreMiss* miss) {
   std::optional<Found> found = FindRecord(in_store, serving, miss);
   if (!found) return false;
   if (found->is_unchecked() && !serving.accept_unchecked) {

@@ -31,15 +31,16 @@ Status GuardedArtifactCache::Put(const Fingerprint& key, const Artifact& artifac
   return CallCache(trace_, "write code", "Put", [&] { return cache_.Put(key, artifact); });
 }
 Result<ArtifactLease> GuardedArtifactCache::Lease(const Fingerprint& key, const WaitLimits& limits) {
-  Result<ArtifactLease> lease = CallCache(trace_, "wait for who compiles the same", "Lease", [&] { return cache_.Lease(key, limits); });
+  Result<ArtifactLease> lease =
+      CallCache(trace_, "wait for who compiles the same", "Lease", [&] { return cache_.Lease(key, limits); });
   // A broken lease is one that cannot be had, which a compile goes on without.
   bool is_broken = lease.status().code() == StatusCode::kInternal;
   return is_broken ? Result<ArtifactLease>(UnavailableError(lease.status().message())) : lease;
 }
 
-GuardedStore::GuardedStore(std::shared_ptr<RecordStore> store, Trace* trace)
-    : store_(std::move(store)), trace_(trace) {
-  Result<ArtifactCache*> artifacts = CallStore(trace_, "ask for artifacts", "artifacts", [&] { return store_->artifacts(); });
+GuardedStore::GuardedStore(std::shared_ptr<RecordStore> store, Trace* trace) : store_(std::move(store)), trace_(trace) {
+  Result<ArtifactCache*> artifacts =
+      CallStore(trace_, "ask for artifacts", "artifacts", [&] { return store_->artifacts(); });
   if (artifacts.ok() && *artifacts != nullptr) artifacts_.emplace(**artifacts, trace_);
 }
 

@@ -101,12 +101,13 @@ Status RecordTable::Put(const TuningRecord& record) {
   std::string shape_key = ShapeKey(record.key);
   std::string body = EncodeRecord(record);
   return connection_.Write("writing a record", [&](sqlite3* database) {
-    int result = Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
-                     .Bind(std::string_view(key))
-                     .Bind(std::string_view(kernel_key))
-                     .Bind(std::string_view(shape_key))
-                     .Bind(std::string_view(body))
-                     .Step();
+    int result =
+        Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
+            .Bind(std::string_view(key))
+            .Bind(std::string_view(kernel_key))
+            .Bind(std::string_view(shape_key))
+            .Bind(std::string_view(body))
+            .Step();
     if (result != SQLITE_DONE) return result;
     // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
     Statement again(database, kRecordsOfKernel);

@@ -84,7 +84,7 @@ class SqliteConnection {
   Mutex mutex_;
   sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
   std::string path_ TUNEONCE_GUARDED_BY(mutex_);  // Without links above the last folder.
-  bool in_memory_ = false;  // Set before it is shared.
+  bool in_memory_ = false;                        // Set before it is shared.
   unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::string error_

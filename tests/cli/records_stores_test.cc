@@ -89,8 +89,9 @@ TEST_F(RecordsStoresTest, MergeTakesOfEachKeyWhatIsToBeTakenAndKeepsAllElse) {
     EXPECT_TRUE(Open(merged_, true)->Verify()->problems.empty());
   }
   std::string text = RunCli({"records", "merge", store_, third, "-o", merged_ + "2"}).output;
-  EXPECT_NE(text.find("k  N=1  H200, driver 13.0: {name=fast} 1.000000 us of " + store_ + ", faster, rather than {name"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("k  N=1  H200, driver 13.0: {name=fast} 1.000000 us of " + store_ + ", faster, rather than {name"),
+      std::string::npos)
       << text;
   struct stat info {};
   ASSERT_EQ(stat(merged_.c_str(), &info), 0);
@@ -187,8 +188,9 @@ TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
     ++kinds[each["what"].get<std::string>() + each["key"].get<std::string>() +
             (each["other_source"].get<bool>() ? ", other source" : "")];
   }
-  EXPECT_EQ(kinds, (std::map<std::string, int>{
-                       {"changedN=2", 1}, {"only_aN=3, other source", 1}, {"only_bN=3, other source", 1}, {"only_bN=4", 1}}));
+  EXPECT_EQ(kinds,
+            (std::map<std::string, int>{
+                {"changedN=2", 1}, {"only_aN=3, other source", 1}, {"only_bN=3, other source", 1}, {"only_bN=4", 1}}));
   std::string text = RunCli({"records", "diff", store_, other_}).output;
   EXPECT_NE(text.find("! k  N=2  H200, driver 13.0: {name=a} 1.500000 us -> {name=b} 1.500000 us\n"), std::string::npos)
       << text;
@@ -224,7 +226,8 @@ TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
   nlohmann::json json = Json({"records", "export", "--with-code", "--store", store_, "-o", file_});
   EXPECT_EQ(json["code"], 2);
   EXPECT_EQ(json["without_code"], 1);
-  EXPECT_EQ(Json({"records", "import", file_, "--store", other_})["code_left_out"], 2) << "code is run: it is asked for";
+  EXPECT_EQ(Json({"records", "import", file_, "--store", other_})["code_left_out"], 2)
+      << "code is run: it is asked for";
   EXPECT_EQ(Open(other_, true)->ArtifactKeys()->size(), 0u);
   json = Json({"records", "import", file_, "--with-code", "--store", other_});
   EXPECT_EQ(json["code"], 2);

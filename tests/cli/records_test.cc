@@ -210,7 +210,8 @@ TEST_F(RecordsTest, RecordsHintsAndCubinsNeedNoDriver) {
       {"records", "verify", "--store", other_},
       {"records", "prune", "--kernel", "vector_add", "--store", other_},
       {"hints", "show", TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir"},
-      {"hints", "set", TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir", "occupancy=2", "-o", folder_.path() + "/out.tileir"}};
+      {"hints", "set", TUNEONCE_TEST_DATA "/tile_ir/matmul.tileir", "occupancy=2", "-o",
+       folder_.path() + "/out.tileir"}};
   for (const std::vector<std::string>& command : commands) {
     ProcessResult result = RunCli(command, none);
     EXPECT_EQ(result.exit_code, 0) << command[0] << " " << command[1] << ": " << result.output;

@@ -59,7 +59,8 @@ TEST(WatchedTuneTest, ItsTraceIsAFileOfEventsAlsoWhereTheTuneFails) {
   for (const auto& event : trace["traceEvents"]) {
     if (event["ph"] == "X") ++categories[event["cat"]];
   }
-  for (const char* category : {"tune", "search", "compile", "load", "warm-up", "verify", "race", "sample", "store", "wait"}) {
+  for (const char* category :
+       {"tune", "search", "compile", "load", "warm-up", "verify", "race", "sample", "store", "wait"}) {
     EXPECT_GT(categories[category], 0) << category;
   }
   ExpectOneLineError(arguments, "no-such-compiler", "TUNEONCE_CXX=no-such-compiler");

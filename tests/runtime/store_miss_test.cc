@@ -65,7 +65,7 @@ class StoreMissTest : public testing::TunedScaleTest {
 struct Case {
   RecordMiss miss;
   std::function<void(TuningRecord&)> change;
-  std::int64_t Counters::* counter;
+  std::int64_t Counters::*counter;
   const char* detail;
 };
 
@@ -81,7 +81,10 @@ const std::vector<Case>& Cases() {
       {RecordMiss::kOtherDriver, [](TuningRecord& r) { ++r.key.driver_version; }, &Counters::misses_other_driver, ""},
       {RecordMiss::kOtherDevice, [](TuningRecord& r) { r.key.device_name = "B300"; }, &Counters::misses_other_device,
        ""},
-      {RecordMiss::kOtherSource, [](TuningRecord& r) { r.key.kernel_fingerprint = {1, 2}; },
+      {RecordMiss::kOtherSource,
+       [](TuningRecord& r) {
+         r.key.kernel_fingerprint = {1, 2};
+       },
        &Counters::misses_other_source, ""},
       {RecordMiss::kIncomplete, [](TuningRecord& r) { r.is_complete = false; }, &Counters::misses_incomplete, ""},
       {RecordMiss::kRefused, [](TuningRecord& r) { r.config = testing::NamedConfig("none"); },

@@ -149,17 +149,17 @@ TEST_F(TraceTest, FailuresAreInItAndWhateverTheyHoldItIsJson) {
   TunedKernel kernel = Create(definition);
   KernelDefinition broken("broken");
   broken.Parameters({Out("y", kFloat32, {"N"})}).AddVariant(Variant([](const Config&, const Problem&) {
-                                                               return KernelSource::HostCpp("#error \"x\\\" \x1b", "k");
-                                                             }).Grid(Grid::Fixed(1)));
+                                                              return KernelSource::HostCpp("#error \"x\\\" \x1b", "k");
+                                                            }).Grid(Grid::Fixed(1)));
   TunedKernel fails = Create(broken);
   runtime_->BeginTrace();
   Launch(kernel, 100);
   DeviceBuffer y = Floats({0});
   EXPECT_FALSE(fails.Launch(stream_->get(), testing::View(y)).ok());
   std::vector<Json> events = CheckedEvents(runtime_->EndTrace());
-  EXPECT_GT(std::count_if(events.begin(), events.end(),
-                          [](const Json& event) { return event["args"].contains("failure"); }),
-            0);
+  EXPECT_GT(
+      std::count_if(events.begin(), events.end(), [](const Json& event) { return event["args"].contains("failure"); }),
+      0);
 }
 
 TEST_F(TraceTest, TwoRuntimesHaveTracesOfTheirOwn) {

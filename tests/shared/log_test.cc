@@ -32,11 +32,10 @@ TEST(LogTest, ALevelSaysWhatThoseBeforeItSay) {
   for (const auto& [level, expected] :
        {std::pair("", "w"), std::pair("warn", "w"), std::pair("info", "wi"), std::pair("debug", "wid")}) {
     std::string said;
-    std::shared_ptr<Runtime> runtime =
-        Logging(level, [&](LogLevel of, const std::string& line) {
-          EXPECT_EQ(line, of == LogLevel::kWarn ? "w" : of == LogLevel::kInfo ? "i" : "d");
-          said += line;
-        });
+    std::shared_ptr<Runtime> runtime = Logging(level, [&](LogLevel of, const std::string& line) {
+      EXPECT_EQ(line, of == LogLevel::kWarn ? "w" : of == LogLevel::kInfo ? "i" : "d");
+      said += line;
+    });
     runtime->Warn("w");
     runtime->Log(LogLevel::kInfo, "i");
     runtime->Log(LogLevel::kDebug, "d");

@@ -13,7 +13,7 @@ using Change = std::function<void(TuningRecord&)>;
 
 struct PreferenceCase {
   const char* name;
-  Change better, other;           // Of two records that are else the same.
+  Change better, other;                      // Of two records that are else the same.
   const char *best, *newest, *most_certain;  // Why the better one is taken; empty: the other is.
 };
 
@@ -50,8 +50,7 @@ const std::vector<PreferenceCase>& PreferenceCases() {
          BetterMeasured(r);
        },
        "measured, not imported", "measured, not imported", "measured, not imported"},
-      {"imported and checked",
-       [](TuningRecord& r) { r.reason = ChoiceReason::kImported; },
+      {"imported and checked", [](TuningRecord& r) { r.reason = ChoiceReason::kImported; },
        [](TuningRecord& r) {
          r.reason = ChoiceReason::kImported;
          BetterMeasured(r);
@@ -104,8 +103,8 @@ const std::vector<PreferenceCase>& PreferenceCases() {
        "first given", "first given", "of the smaller error margin"},
       {"more samples", [](TuningRecord& r) { r.measurement.num_samples = 7; }, [](TuningRecord&) {}, "first given",
        "first given", "of more samples"},
-      {"a mean that is no number", [](TuningRecord& r) { r.measurement.mean_us = std::nan(""); },
-       [](TuningRecord&) {}, "first given", "first given", ""},
+      {"a mean that is no number", [](TuningRecord& r) { r.measurement.mean_us = std::nan(""); }, [](TuningRecord&) {},
+       "first given", "first given", ""},
       {"the same", [](TuningRecord&) {}, [](TuningRecord&) {}, "they are the same", "they are the same",
        "they are the same"},
   };
@@ -117,7 +116,8 @@ TEST(RecordPreferenceTest, WhatARecordIsDecidesBeforeHowFastOrNewOrSureItIs) {
     TuningRecord better = testing::Record(1), other = testing::Record(1);
     each.better(better);
     each.other(other);
-    for (const auto& [by, why] : {std::pair(PreferRecord::kBest, each.best), {PreferRecord::kNewest, each.newest},
+    for (const auto& [by, why] : {std::pair(PreferRecord::kBest, each.best),
+                                  {PreferRecord::kNewest, each.newest},
                                   {PreferRecord::kMostCertain, each.most_certain}}) {
       SCOPED_TRACE(std::string(each.name) + ", by " + std::to_string(static_cast<int>(by)));
       RecordPreference first = PreferOf(better, other, by);

@@ -20,7 +20,7 @@
 namespace tuneonce::testing {
 
 inline TuningRecord Record(std::uint64_t word, const std::string& config = "TILE=1", int driver = 13000,
-                    const std::string& device = "H200") {
+                           const std::string& device = "H200") {
   TuningRecord record;
   record.key.kernel = "k";
   record.key.kernel_fingerprint = Fingerprint{1, 2};
