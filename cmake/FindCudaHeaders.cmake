@@ -14,3 +14,16 @@ if(cuda_version LESS 12040)
   message(FATAL_ERROR "tuneonce: ${TUNEONCE_CUDA_INCLUDE_DIR}/cuda.h is of version ${cuda_version}; 12040 or newer is "
                       "needed. Set -DTUNEONCE_CUDA_INCLUDE_DIR=FOLDER to newer headers.")
 endif()
+
+# NVTX lies beside them in a toolkit, and as a rule in no wheel.
+if(EXISTS ${TUNEONCE_CUDA_INCLUDE_DIR}/nvtx3/nvToolsExt.h)
+  set(has_nvtx ON)
+else()
+  set(has_nvtx OFF)
+endif()
+if(TUNEONCE_WITH_NVTX STREQUAL "AUTO")
+  set(TUNEONCE_WITH_NVTX ${has_nvtx})
+elseif(TUNEONCE_WITH_NVTX AND NOT has_nvtx)
+  message(FATAL_ERROR "tuneonce: ${TUNEONCE_CUDA_INCLUDE_DIR}/nvtx3/nvToolsExt.h is missing: install it, or set "
+                      "-DTUNEONCE_WITH_NVTX=OFF (no ranges in profilers' timelines).")
+endif()

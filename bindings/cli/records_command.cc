@@ -1,18 +1,18 @@
-// tuneonce records list|show|explain|export|import|prune|verify
+// tuneonce records: its commands, and those that look at one store.
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
-#include "files.h"
-#include "import_decisions.h"
 #include "numbers.h"
 #include "output.h"
+#include "records_arguments.h"
 #include "records_explain.h"
+#include "records_here.h"
 #include "records_store.h"
 #include "report/records_json.h"
-#include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
 
@@ -20,23 +20,6 @@ namespace tuneonce::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-struct RecordsArguments {
-  std::string store;
-  std::string kernel;
-  std::string file;
-  std::string output;
-  std::string device;
-  std::string older_than_days;
-  std::string decisions;
-  std::string bundle;
-  DecisionMap map;
-  bool any_device = false;
-  std::string key;
-  std::vector<std::string> shape;
-  bool replace = false;
-  bool json = false;
-};
 
 void PrintRecord(const TuningRecord& record) {
   PrintLine("%s  %s  %s  {%s}  %.3f us%s  %s", record.key.kernel.c_str(), record.key.key_text.c_str(),
@@ -68,105 +51,28 @@ Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord
 Status List(const RecordsArguments& arguments) { return Print(arguments, PrintRecord, /*with_count=*/true); }
 Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
-Status Export(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
-  TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, RecordsToJson(records) + "\n"));
-  if (arguments.json) {
-    PrintJson({{"store", store->path()}, {"output", arguments.output}, {"exported", records.size()}});
-  } else {
-    PrintLine("%zu records written to %s", records.size(), arguments.output.c_str());
-  }
-  return Status();
-}
-
-/// Refuses records that this machine's device `arguments.device` would not use.
-Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device));
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  for (const TuningRecord& record : records) {
-    if (record.key.device_name == identity.name && record.key.num_sms == identity.num_sms) continue;
-    return FailedPreconditionError("a record of kernel '" + record.key.kernel + "' is of device '" +
-                                   record.key.device_name + "', not of this machine's '" + identity.name +
-                                   "': without --device all are imported");
-  }
-  return Status();
-}
-
-Status PutAll(const std::vector<TuningRecord>& records, const RecordsArguments& arguments, const char* what) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/false));
-  int imported = 0;
-  int kept = 0;
-  for (const TuningRecord& record : records) {
-    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup there, store->Lookup(record.key));
-    if (there.match == RecordMatch::kExact && !arguments.replace) {
-      ++kept;
-      continue;
-    }
-    TUNEONCE_RETURN_IF_ERROR(store->Put(record));
-    ++imported;
-  }
-  if (arguments.json) {
-    PrintJson({{"store", store->path()}, {"imported", imported}, {"kept", kept}});
-  } else {
-    PrintLine("%d %s imported to %s; %d were there already%s", imported, what, store->path().c_str(), kept,
-              kept > 0 ? " (replace them with --replace)" : "");
-  }
-  return Status();
-}
-
-/// What a device is called in file names: "NVIDIA H200" is "NVIDIA_H200".
-std::string InFileNames(std::string device) {
-  std::replace(device.begin(), device.end(), ' ', '_');
-  return device;
-}
-
-Status ImportDecisions(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(DecisionsFile file, ReadDecisions(arguments.decisions));
-  const std::string& name = arguments.bundle.empty() ? file.kernel : arguments.bundle;
-  if (name.empty()) {
-    return InvalidArgumentError(arguments.decisions + " does not say which kernel it is for: give --bundle NAME");
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(name));
-  if (!file.kernel.empty() && file.kernel != bundle.definition().name()) {
-    return InvalidArgumentError(arguments.decisions + " is for the kernel '" + file.kernel + "', not for '" +
-                                bundle.definition().name() + "'");
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(arguments.device.empty() ? "cuda" : arguments.device));
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
-  if (!file.device.empty() && InFileNames(file.device) != InFileNames(identity.name) && !arguments.any_device) {
-    return FailedPreconditionError(arguments.decisions + " is for the device '" + file.device +
-                                   "', not for this machine's '" + identity.name +
-                                   "': with --any-device it is taken all the same");
-  }
-  Result<std::vector<TuningRecord>> records = RecordsOf(file, arguments.map, bundle, device);
-  if (!records.ok()) {
-    const std::string& message = records.status().message();
-    bool says_where = message.compare(0, arguments.decisions.size(), arguments.decisions) == 0;
-    return says_where ? records.status() : records.status().WithPrefix(arguments.decisions);
-  }
-  return PutAll(*records, arguments, file.nearest.empty() ? "decisions" : "tables of decisions");
-}
-
-Status Import(const RecordsArguments& arguments) {
-  if (!arguments.decisions.empty()) return ImportDecisions(arguments);
-  TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(arguments.file));
-  Result<std::vector<TuningRecord>> records = RecordsFromJson(text);
-  if (!records.ok()) return records.status().WithPrefix(arguments.file);
-  // Only where it is asked for: a record is found by its device anyway, and this machine need not have a driver.
-  if (!arguments.device.empty()) TUNEONCE_RETURN_IF_ERROR(CheckDevice(*records, arguments));
-  return PutAll(*records, arguments, "records");
-}
-
 Status Explain(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<KeyRecords> keys,
-                            KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape}));
+  std::optional<ChoiceHere> here;
+  if (!arguments.device.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(here, AskHere(arguments.kernel, arguments.device, arguments.shape, store));
+  }
+  auto find_keys = [&]() -> Result<std::vector<KeyRecords>> {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
+    return KeysOf(std::move(records), {arguments.kernel, arguments.key, arguments.shape});
+  };
+  Result<std::vector<KeyRecords>> keys = find_keys();
+  // Then that there is none is the answer.
+  if (!keys.ok() && !(here && keys.status().code() == StatusCode::kNotFound)) return keys.status();
+  std::vector<KeyRecords> found = keys.ok() ? *std::move(keys) : std::vector<KeyRecords>();
   if (arguments.json) {
-    PrintJson({{"store", store->path()}, {"kernel", arguments.kernel}, {"keys", ExplanationJson(keys)}});
+    nlohmann::ordered_json json = {{"store", store->path()}, {"kernel", arguments.kernel}};
+    if (here) json["here"] = ChoiceHereJson(*here);
+    json["keys"] = ExplanationJson(found);
+    PrintJson(json);
   } else {
-    PrintExplanation(keys);
+    if (here) PrintChoiceHere(*here);
+    PrintExplanation(found);
   }
   return Status();
 }
@@ -217,10 +123,6 @@ Status VerifyStore(const RecordsArguments& arguments) {
                        ": damaged rows count as missing, and are replaced when their keys are tuned again");
 }
 
-}  // namespace
-
-namespace {
-
 void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
   DecisionMap& map = arguments->map;
   auto list = [&](const char* name, std::vector<std::string>& into, const char* description) {
@@ -236,11 +138,33 @@ void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
   import->add_flag("--any-device", arguments->any_device, "Decisions: take those that were made for another device");
 }
 
+void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
+  diff->add_option("stores", arguments->stores, "The two stores")->required()->expected(2);
+  diff->add_option("--kernel", arguments->kernel, "Only this kernel's");
+  merge->add_option("stores", arguments->stores, "The stores")
+      ->required()
+      ->expected(2, CLI::detail::expected_max_vector_size);
+  merge->add_option("-o,--output", arguments->output, "The store to make")->required();
+  merge
+      ->add_option("--by", arguments->by,
+                   "Of measured records of one key: best, newest or most-certain (default: best)")
+      ->check(CLI::IsMember({"best", "newest", "most-certain"}));
+  merge->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");
+  for (CLI::App* command : {diff, merge}) command->remove_option(command->get_option("--store"));
+}
+
+void AddPack(CLI::App* pack, RecordsArguments* arguments) {
+  pack->add_option("-o,--output", arguments->output, "The file")->required();
+  pack->add_option("--kernel", arguments->kernel, "Only this kernel's records");
+  pack->add_option("--device", arguments->device, "Only records of the device of this name");
+  pack->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");
+}
+
 }  // namespace
 
 void AddRecords(CLI::App& app, Command* command) {
-  CLI::App* records =
-      app.add_subcommand("records", "What is remembered: list, show, explain, export, import, prune, verify");
+  CLI::App* records = app.add_subcommand(
+      "records", "What is remembered: list, show, explain, diff, merge, export, import, pack, prune, verify");
   records->require_subcommand(1);
   auto arguments = std::make_shared<RecordsArguments>();
   auto add = [&](const char* name, const char* description, Status (*run)(const RecordsArguments&)) {
@@ -258,11 +182,18 @@ void AddRecords(CLI::App& app, Command* command) {
       add("explain", "What would run for a key, why, from where, how sure; and instead of what", Explain);
   explain->add_option("--kernel", arguments->kernel, "Which kernel")->required();
   explain->add_option("--key", arguments->key, "Only this key, as `list` prints it");
+  explain->add_option("--device", arguments->device,
+                      "Also what a launch on this device gets from the store, or why nothing serves");
   explain->add_option("--shape", arguments->shape, "Only keys of this dim, as M=64, of a bundle; may be repeated");
-  CLI::App* to_file = add("export", "Write records to a JSON file", Export);
+  CLI::App* to_file = add("export", "Write records to a JSON file", ExportRecords);
   to_file->add_option("-o,--output", arguments->output, "The file")->required();
   to_file->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  CLI::App* from_file = add("import", "Add records of a JSON file, or decisions that were made elsewhere", Import);
+  to_file->add_flag("--with-code", arguments->with_code, "With the code of their choices and baselines");
+  AddStores(add("diff", "What two stores hold of the same keys", DiffRecords),
+            add("merge", "One store of several, which stay as they are", MergeRecords), arguments.get());
+  AddPack(add("pack", "A store as one small file for shipping, which is only read", PackRecords), arguments.get());
+  CLI::App* from_file =
+      add("import", "Add records of a JSON file, or decisions that were made elsewhere", ImportRecords);
   CLI::Option_group* source = from_file->add_option_group("source");
   source->add_option("file", arguments->file, "A file of records");
   source->add_option("--decisions", arguments->decisions, "A file of decisions: our form, or a table of vLLM's");
@@ -270,6 +201,7 @@ void AddRecords(CLI::App& app, Command* command) {
   from_file->add_option("--device", arguments->device,
                         "Refuse records of other devices than this one (default: take all); decisions are for this one "
                         "(default: cuda)");
+  from_file->add_flag("--with-code", arguments->with_code, "Take the file's code, too: from whom you trust");
   AddDecisionOptions(from_file, arguments.get());
   from_file->add_flag("--replace", arguments->replace, "Replace records that are there already");
   CLI::App* prune = add("prune", "Remove records", Prune);

@@ -48,6 +48,32 @@ Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::s
   return records;
 }
 
+Result<WholeStore> ReadWhole(const std::string& path) {
+  WholeStore whole;
+  whole.path = path;
+  TUNEONCE_ASSIGN_OR_RETURN(whole.store, OpenStore(path, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(whole.records, whole.store->List());
+  TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, whole.store->Verify());
+  whole.problems = std::move(report.problems);
+  return whole;
+}
+
+std::string KeyLine(const TuningKey& key) {
+  std::string driver = key.driver_version == 0 ? "any driver"
+                                               : "driver " + std::to_string(key.driver_version / 1000) + "." +
+                                                     std::to_string(key.driver_version % 1000 / 10);
+  return key.kernel + "  " + key.key_text + "  " + key.device_name + ", " + driver;
+}
+
+std::string Brief(const TuningRecord& record) {
+  std::string text = "{" + record.config.ToString() + "}";
+  if (!record.nearest_dim.empty()) text = "a table by " + record.nearest_dim;
+  if (record.measurement.num_samples > 0) text += " " + std::to_string(record.measurement.mean_us) + " us";
+  if (record.is_pinned) text += ", pinned";
+  if (record.is_imported()) text += ", imported";
+  return text + (record.is_complete ? "" : ", incomplete");
+}
+
 std::string DateOf(std::int64_t unix_seconds) {
   auto seconds = static_cast<std::time_t>(unix_seconds);
   std::tm date{};

@@ -17,6 +17,21 @@ Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for
 /// The store's records; of `kernel`, unless that is empty. Errors: NotFound, with the kernels that there are.
 Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::string& kernel);
 
+/// All of a store, and what of it cannot be read.
+struct WholeStore {
+  std::string path;
+  std::shared_ptr<SqliteStore> store;  ///< Open for reading.
+  std::vector<TuningRecord> records;
+  std::vector<std::string> problems;  ///< One line each.
+};
+Result<WholeStore> ReadWhole(const std::string& path);
+
+/// "vector_add  N=4096  NVIDIA H200, driver 13.0".
+std::string KeyLine(const TuningKey& key);
+
+/// "{TILE=64} 1.5 us, pinned".
+std::string Brief(const TuningRecord& record);
+
 /// "2026-11-22".
 std::string DateOf(std::int64_t unix_seconds);
 

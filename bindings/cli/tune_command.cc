@@ -3,6 +3,7 @@
 
 #include "base/mutex.h"
 #include "commands.h"
+#include "files.h"
 #include "output.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
@@ -30,6 +31,7 @@ struct TuneArguments {
   std::string timer;
   bool warm = false;
   std::string store;
+  std::string trace;
 };
 
 /// Tuning was asked for: nothing is looked up, what is found is stored. That a record could not be kept is told by
@@ -108,8 +110,12 @@ Status Tune(const TuneArguments& arguments) {
   }
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report,
-                            TuneBundle(bundle, *device, arguments.shape, arguments.scalars, policy));
+  if (!arguments.trace.empty()) policy.search.runtime->BeginTrace();
+  Result<BundleReport> tuned = TuneBundle(bundle, *device, arguments.shape, arguments.scalars, policy);
+  // Also of a tune that failed: it shows why.
+  Status traced = arguments.trace.empty() ? Status() : WriteFile(arguments.trace, policy.search.runtime->EndTrace());
+  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, std::move(tuned));
+  TUNEONCE_RETURN_IF_ERROR(traced);
   Print(bundle.definition().name(), report, arguments.json);
   return kept == nullptr ? Status() : kept->failure();
 }
@@ -130,6 +136,7 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
   tune->add_option("--store", arguments->store, "Keep the record and the code in this store (default: nowhere)");
+  tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
   tune->add_flag("--warm", arguments->warm,
                  "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   tune->add_flag("--json", arguments->json, "JSON instead of text");

@@ -8,6 +8,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
+enum class RecordMiss;
+
 /// What a TunedKernel says about its misses while it works; hits say nothing. Override what is of interest.
 ///
 /// Thread rule: called on the thread whose launch or warm-up missed; several threads may call at once. Calls must not
@@ -24,6 +26,9 @@ class TUNEONCE_API AutotuneObserver {
   virtual void OnTuneFailed(const std::string& /*kernel*/, const std::string& /*key*/, const Status& /*why*/) {}
   /// A stored record's config was loaded, without a search.
   virtual void OnStoredHit(const std::string& /*kernel*/, const std::string& /*key*/, const std::string& /*config*/) {}
+  /// The store was asked for the key, and has nothing that serves it. `detail` may be empty.
+  virtual void OnStoredMiss(const std::string& /*kernel*/, const std::string& /*key*/, RecordMiss /*why*/,
+                            const std::string& /*detail*/) {}
   /// A launch whose key was missing while its stream captured, or after Seal.
   virtual void OnRefusedMiss(const std::string& /*kernel*/, const std::string& /*key*/) {}
   /// What does not work, and what is done instead: a store that cannot be written, say. The Runtime's log has the same

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tuneonce/artifact_cache.h"
@@ -19,14 +20,39 @@ enum class RecordMatch { kExact, kOtherDriver, kOtherDevice, kNotFound };
 /// How a record of `stored` fits `wanted`.
 TUNEONCE_API RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted);
 
+/// Why no record serves a key as it is. Policy may let one serve all the same (AutotunePolicy::weakest_match,
+/// accept_incomplete).
+enum class RecordMiss {
+  kNone,         ///< One does.
+  kNoRecord,     ///< There is none of a kernel of this name with these key words.
+  kOtherDriver,  ///< There is one that was measured with another driver.
+  kOtherDevice,  ///< There is one that was measured on another device.
+  kOtherSource,  ///< There is one of a kernel of this name with other sources, configs or version.
+  kIncomplete,   ///< There is one of a search that was cut short.
+  kRefused,      ///< There is something that cannot be used, in words: a row that is damaged or of another format, a
+                 ///< config that is none of the kernel's, code that is not there, an error of the store.
+};
+inline constexpr int kNumRecordMisses = static_cast<int>(RecordMiss::kRefused) + 1;
+/// "no record", "other driver", ...; empty for kNone.
+TUNEONCE_API std::string_view RecordMissName(RecordMiss miss);
+
 struct RecordLookup {
   RecordMatch match = RecordMatch::kNotFound;
   std::optional<TuningRecord> record;  ///< The best fit; empty for kNotFound.
   bool is_shipped = false;             ///< It lies in a store under the user's (MakeLayeredStore).
   bool serves_any_driver = false;      ///< It came along with the kernel (KernelDefinition::ShippedDecisions).
+  /// Of kNotFound: what there is instead, kNoRecord, kOtherSource or kRefused.
+  RecordMiss instead = RecordMiss::kNoRecord;
+  std::string detail;  ///< Of kRefused: why.
 
+  /// Why the record, or the lack of one, does not serve as it is.
+  TUNEONCE_API RecordMiss Miss() const;
+  /// A person chose the record, for this key on this device: no search replaces it.
+  bool IsPinned() const { return record && match <= RecordMatch::kOtherDriver && record->is_pinned; }
+  /// Notes what there is instead of a record, unless what is noted says more.
+  TUNEONCE_API void NoteInstead(RecordMiss what, std::string why = "");
   /// Takes `found`, if that fits better than what is here; of two that fit alike one that was measured goes before one
-  /// that was imported.
+  /// that was imported. Of what there is instead it takes what says most.
   TUNEONCE_API void Improve(RecordLookup found);
 };
 
@@ -40,7 +66,7 @@ class TUNEONCE_API RecordStore {
   virtual ~RecordStore();
 
   /// The best fitting record: of the same device and driver, else device, else any device (RecordLookup::Improve). What
-  /// cannot be read back whole counts as missing. Errors: the store cannot be read.
+  /// cannot be read back whole counts as missing (RecordLookup::instead says so). Errors: the store cannot be read.
   virtual Result<RecordLookup> Lookup(const TuningKey& key) const = 0;
   /// Adds a record, in place of one with exactly the same key. OK means that the record is there for every later
   /// Lookup, also of other processes, and after this process is killed. Errors: it is not kept; nothing else is lost.

@@ -8,6 +8,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
+struct Counters;
+
 struct TableOptions {
   int top = 5;     ///< Rows from the fast end. Default 5.
   int bottom = 3;  ///< Rows from the slow end, if there are more. Default 3.
@@ -22,6 +24,9 @@ TUNEONCE_API std::string SummaryTable(const TuningResult& result, const TableOpt
 /// Not in builds without JSON (TUNEONCE_WITH_JSON=OFF).
 TUNEONCE_API std::string ResultJson(const TuningResult& result, const std::string& device = "",
                                     const std::string& shape = "");
+
+/// A TunedKernel's counters as a JSON object, by the names that they have in C++. Not in builds without JSON.
+TUNEONCE_API std::string CountersJson(const Counters& counters);
 
 }  // namespace v0
 }  // namespace tuneonce

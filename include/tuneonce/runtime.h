@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_RUNTIME_H_
 #define TUNEONCE_RUNTIME_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -19,6 +20,14 @@ class Device;
 struct Environment;
 class RecordStore;
 class ToolchainSet;
+class Trace;
+
+/// How much a Runtime's log says: each level says what those before it say, too.
+enum class LogLevel {
+  kWarn,   ///< What does not work, and what is done instead.
+  kInfo,   ///< What becomes of keys: found in the store, missed there and why, searched, failed, pinned.
+  kDebug,  ///< What happens within a search: each compile, each check, rounds.
+};
 
 /// What a Runtime is made of. Each default is what one program on one machine wants.
 struct RuntimeOptions {
@@ -35,14 +44,16 @@ struct RuntimeOptions {
   std::shared_ptr<RecordStore> store;
   /// Where searches keep artifacts that name no cache of their own. Null (default): in memory.
   std::shared_ptr<ArtifactCache> artifacts;
-  /// Where warnings go, one line each: what does not work, and what is done instead. Called on the thread that met it,
-  /// maybe by several at once; it must not launch, and exceptions from it are dropped. Default: each line once, on
-  /// stderr.
-  std::function<void(const std::string& line)> log;
+  /// Where the log goes, of the levels that TUNEONCE_LOG (warn, info, debug) allows: by default warnings alone. A line
+  /// is one line of printable text. Called on the thread that has something to say, by several at once; that thread
+  /// waits for it, and with it whoever waits for that thread's search: a slow log belongs into a queue. What it calls
+  /// of this library that launches or tunes fails (FailedPrecondition), and what would be said meanwhile on its thread
+  /// is left out. Exceptions from it are dropped. Default: stderr, where each warning is said once.
+  std::function<void(LogLevel level, const std::string& line)> log;
 };
 
 /// What searches and kernels of a process have in common: the environment as it was read once, compilers, the limit of
-/// compiles at a time, the default store, an artifact cache, CUPTI, and where warnings go. Who does not care uses
+/// compiles at a time, the default store, an artifact cache, CUPTI, the log and the trace. Who does not care uses
 /// Default() without naming it; two Runtimes share nothing but what belongs to the machine: loaded drivers and compiler
 /// libraries, one lock per device, so that two searches never time each other's kernels, and the claim of CUPTI, which
 /// serves one owner per process.
@@ -77,13 +88,26 @@ class TUNEONCE_API Runtime {
   std::shared_ptr<RecordStore> memory_store() const;
   /// Compiles that searches and kernels asked a compiler for, failed ones too: what was cached or compiled ahead is none.
   std::int64_t num_compiles() const;
-  /// Says `line` where warnings go.
-  void Warn(const std::string& line) const;
+  /// True if lines of this level go anywhere.
+  bool Logs(LogLevel level) const;
+  /// Says `line` where the log goes.
+  void Log(LogLevel level, const std::string& line) const;
+  void Warn(const std::string& line) const { Log(LogLevel::kWarn, line); }
+
+  /// From now on records what searches and kernels of this Runtime do, when, and on which thread: compiles, loads,
+  /// checks, rounds of the race with each candidate's times, what the store is asked, waits. At most `max_events`, and
+  /// of what is more only the number. Hits are not recorded. What was recorded before and not ended is forgotten.
+  void BeginTrace(std::size_t max_events = 200000) const;
+  /// Ends that, and returns what has ended since, as JSON in Chrome's Trace Event Format, which Perfetto
+  /// (ui.perfetto.dev) and chrome://tracing show; times are microseconds since BeginTrace. docs/measuring.md says what
+  /// is in it. Without BeginTrace there are no events.
+  std::string EndTrace() const;
 
   // For the library itself.
   const Environment& environment() const;
   CompileSlots& compile_slots() const;
   const Cupti& cupti() const;
+  Trace& trace() const;
 
  private:
   struct Impl;

@@ -62,6 +62,13 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   /// Errors: InvalidArgument if the bytes are no store of this version or an older one.
   static Result<std::shared_ptr<SqliteStore>> FromBytes(const void* bytes, std::size_t size);
 
+  /// An empty one without a file, to be filled and then kept as Bytes.
+  static Result<std::shared_ptr<SqliteStore>> InMemory();
+  /// The whole store as the bytes of one file, which needs no log, index or lock beside it: for FromBytes, and for a
+  /// file that is opened `read_only`, also in a folder that cannot be written. Compact: what was removed is not in it.
+  /// Errors: Unavailable; FailedPrecondition of a store that has a file: fill one that is InMemory.
+  Result<std::string> Bytes() const;
+
   const std::string& path() const;
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
@@ -75,6 +82,8 @@ class TUNEONCE_API SqliteStore final : public RecordStore, public ArtifactCache 
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
   Result<ArtifactLease> Lease(const Fingerprint& key, const WaitLimits& limits) override;
 
+  /// What artifacts there are, whole or not.
+  Result<std::vector<Fingerprint>> ArtifactKeys() const;
   /// Reads every row, and asks SQLite about its file.
   Result<StoreReport> Verify() const;
 

@@ -26,6 +26,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 struct EmbeddedBundle;
+enum class RecordMiss;
 struct TuningRecord;
 
 /// What a TunedKernel did, since its Create.
@@ -49,6 +50,13 @@ struct Counters {
   /// Device memory that copies of waiting keys' inputs hold now (AutotunePolicy::kept_inputs_bytes).
   std::int64_t kept_inputs_bytes = 0;
   std::int64_t inputs_not_kept = 0;  ///< Misses in kTuneInBackground whose inputs could not be kept.
+  // Times that the store was asked for a key and had nothing that serves it, by RecordMiss.
+  std::int64_t misses_no_record = 0;
+  std::int64_t misses_other_driver = 0;
+  std::int64_t misses_other_device = 0;
+  std::int64_t misses_other_source = 0;
+  std::int64_t misses_incomplete = 0;
+  std::int64_t misses_refused = 0;
 };
 
 /// What a launch would run, and why: TunedKernel::ChoiceOf. Plain data.
@@ -66,7 +74,6 @@ struct Choice {
     kStored,      ///< Of kChoice: a record of the store serves the key; the launch loads it.
     kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
     kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
-    kAssumption,  ///< The choice's code is not for these tensors: `detail` names the first that does not suit.
     kWaits,       ///< The key waits for a safe point.
     kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
     kCapture,     ///< The stream captures, and the choice is not loaded.
@@ -87,6 +94,9 @@ struct Choice {
   Because because = Because::kEmpty;
   From from = From::kNowhere;
   RecordMatch match = {};        ///< How the record fitted, where the choice is of the store.
+  /// Why the store has none, where it was asked: of kNoRecord, and of what is resident since then kNone. `detail` says
+  /// more, of kRefused above all.
+  RecordMiss miss = {};
   std::optional<Config> config;  ///< What would run; empty for kNothing and kSearch.
   std::string variant;           ///< What builds it; empty where that shows only when it is compiled.
   std::string key;               ///< "M<=128, x:float16".

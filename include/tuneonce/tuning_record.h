@@ -30,6 +30,8 @@ struct TuningKey {
   TUNEONCE_API bool SameDevice(const TuningKey& other) const;
   /// Kernel and key words agree.
   TUNEONCE_API bool SameKernel(const TuningKey& other) const;
+  /// The key words agree, of kernels of one name whose sources, configs or versions differ.
+  TUNEONCE_API bool IsOtherSource(const TuningKey& other) const;
 };
 
 // The enums below are kept by the numbers and words of lib/store/stored_enums.h: add a value there too.

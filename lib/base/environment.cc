@@ -1,12 +1,15 @@
 #include "base/environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -46,6 +49,18 @@ class Variables {
     }
   }
 
+  /// The same of one word of several; the first is what counts where there is none.
+  std::string GetWord(const std::string& name, const std::vector<std::string>& words) {
+    std::string text = Get(name);
+    if (text.empty() || std::find(words.begin(), words.end(), text) != words.end()) {
+      return text.empty() ? words.front() : text;
+    }
+    if (instead_.count(name) > 0 && error_.ok()) {
+      error_ = InvalidArgumentError(absl::StrCat(name, " is '", text, "': it takes ", absl::StrJoin(words, ", ")));
+    }
+    return words.front();
+  }
+
   Status Check() const {
     for (const auto& [name, value] : instead_) {
       if (asked_.count(name) > 0) continue;
@@ -77,6 +92,7 @@ Environment ReadAll(Variables* variables) {
   environment.home = variables->Get("HOME");
   environment.store = variables->Get("TUNEONCE_STORE");
   environment.cache_folder = variables->Get("XDG_CACHE_HOME");
+  environment.log = variables->GetWord("TUNEONCE_LOG", {"warn", "info", "debug"});
   environment.bundles = variables->Get("TUNEONCE_BUNDLES");
   constexpr std::int64_t kMostWorkers = 4096;
   std::int64_t workers = 0;

@@ -45,6 +45,8 @@ struct TUNEONCE_API Environment {
   std::string store;
   /// `XDG_CACHE_HOME`.
   std::string cache_folder;
+  /// `TUNEONCE_LOG`: how much a Runtime's log says: "warn" (default), "info" or "debug".
+  std::string log = "warn";
   /// `TUNEONCE_BUNDLES`: folders, separated by ':', in which bundles are looked for by name before the installed ones.
   /// Default empty.
   std::string bundles;

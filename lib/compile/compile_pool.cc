@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/mutex.h"
+#include "base/span.h"
 #include "compile/compile_cached.h"
 #include "compile/precompiled.h"
 #include "tuneonce/artifact_cache.h"
@@ -39,6 +40,7 @@ struct CompilePool::Impl {
   const std::vector<CompileJob> jobs;
   const CompileOptions options;
   const Order order;
+  Trace* const trace;  // May be null.
   const Clock::time_point start = Clock::now();
   std::atomic<bool> stopped{false};  // By the destructor, or because `options.cancelled` was seen.
   Mutex mutex;
@@ -52,7 +54,7 @@ struct CompilePool::Impl {
   std::vector<std::thread> workers;               // None if no thread could be made: then Next compiles.
 
   Impl(CompileSlots& its_slots, const ToolchainSet& its_toolchains, const Target& its_target,
-       std::vector<CompileJob> its_jobs, const CompileOptions& its_options, Order its_order)
+       std::vector<CompileJob> its_jobs, const CompileOptions& its_options, Order its_order, Trace* its_trace)
       : slots(its_slots),
         most_at_a_time(its_options.num_workers > 0 ? its_slots.limit()
                                                    : its_slots.LimitFor(its_options.memory_per_worker_bytes)),
@@ -60,7 +62,8 @@ struct CompilePool::Impl {
         target(its_target),
         jobs(std::move(its_jobs)),
         options(its_options),
-        order(its_order) {}
+        order(its_order),
+        trace(its_trace) {}
 
   ArtifactCache& CacheOf(std::size_t job) const {
     return jobs[job].cache != nullptr ? *jobs[job].cache : *options.cache;
@@ -120,6 +123,7 @@ struct CompilePool::Impl {
 
   /// Null if the time for all ended, or the compiles were cancelled, before there was one: Limits says which.
   CompileSlots::Slot WaitForSlot() const {
+    Span span(trace, "wait", "wait for a compile slot");
     return slots.Acquire(most_at_a_time, [this] { return IsCancelled() || TimeLeft() <= 0; });
   }
 
@@ -160,12 +164,22 @@ struct CompilePool::Impl {
     return artifact;
   }
 
+  /// Compile, as a span of time.
+  Result<Artifact> CompileTraced(const CompileJob::Alternative& alternative, std::size_t job, bool* from_cache) const {
+    Span span(trace, "compile", "compile {" + jobs[job].label + "}");
+    Result<Artifact> artifact = Compile(alternative, CacheOf(job), from_cache);
+    span.Note("from_cache", std::int64_t{*from_cache});
+    if (artifact.ok()) span.Note("compile_s", artifact->seconds);
+    if (!artifact.ok()) span.Note("failure", artifact.status().message());
+    return artifact;
+  }
+
   CompiledJob Compile(std::size_t job) const {
     std::vector<Status> passed_over;
     const std::vector<CompileJob::Alternative>& alternatives = jobs[job].alternatives;
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       bool from_cache = false;
-      Result<Artifact> artifact = Compile(alternatives[i], CacheOf(job), &from_cache);
+      Result<Artifact> artifact = CompileTraced(alternatives[i], job, &from_cache);
       if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
         bool was_cut_short = WasCutShort(artifact.status());
         return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache, was_cut_short};
@@ -201,6 +215,7 @@ struct CompilePool::Impl {
     for (int i = 0; i < wanted; ++i) {
       try {
         workers.emplace_back([this, i] {
+          if (trace != nullptr) trace->NameThread(absl::StrCat("compile worker ", i + 1));
           while (CompileOne(i == 0)) {
           }
         });
@@ -213,8 +228,8 @@ struct CompilePool::Impl {
 };
 
 CompilePool::CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target,
-                         std::vector<CompileJob> jobs, const CompileOptions& options, Order order)
-    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, order)) {
+                         std::vector<CompileJob> jobs, const CompileOptions& options, Order order, Trace* trace)
+    : impl_(std::make_unique<Impl>(slots, toolchains, target, std::move(jobs), options, order, trace)) {
   impl_->Group();
   impl_->dear_end = impl_->groups.size();
   int wanted = options.num_workers > 0 ? std::min(options.num_workers, slots.limit()) : impl_->most_at_a_time;

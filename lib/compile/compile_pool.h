@@ -18,6 +18,8 @@
 namespace tuneonce {
 inline namespace v0 {
 
+class Trace;
+
 /// One thing to compile: by the first of the sources that compiles.
 struct CompileJob {
   struct Alternative {
@@ -25,6 +27,7 @@ struct CompileJob {
     Hints hints;
   };
   std::vector<Alternative> alternatives;
+  std::string label;               ///< What it is, for traces: the config.
   ArtifactCache* cache = nullptr;  ///< In place of the options'; null: theirs. Outlives the pool.
   /// How long it takes compared with the others, in any unit. The first worker starts with the least costly, so that
   /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
@@ -52,9 +55,10 @@ struct CompiledJob {
 class TUNEONCE_API CompilePool {
  public:
   enum class Order { kByCost, kAsGiven };
-  /// Starts compiling. REQUIRES: `options.cache` is not null; it, `slots` and `toolchains` outlive the pool.
+  /// Starts compiling. `trace` may be null. REQUIRES: `options.cache` is not null; it, `slots`, `toolchains` and
+  /// `trace` outlive the pool.
   CompilePool(CompileSlots& slots, const ToolchainSet& toolchains, const Target& target, std::vector<CompileJob> jobs,
-              const CompileOptions& options, Order order = Order::kByCost);
+              const CompileOptions& options, Order order = Order::kByCost, Trace* trace = nullptr);
   ~CompilePool();
 
   /// The next result, in the order in which jobs end; waits for it. Nothing once all were handed out.

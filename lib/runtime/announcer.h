@@ -9,11 +9,12 @@
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Says what a kernel's misses do, to the policy's observer, and in which words: keys, warnings.
+/// Says what a kernel's misses do, to the policy's observer and the Runtime's log, and in which words: keys, warnings.
 /// REQUIRES: what it is made of outlives it; the policy has an observer and a runtime. Thread-safe.
 class Announcer {
  public:
@@ -30,6 +31,14 @@ class Announcer {
     }
   }
   void Warn(const std::string& line) const;
+  /// To the Runtime's log, at info: what became of a key. `words` is called where somebody reads it.
+  template <typename Words>
+  void Inform(const std::string& key_text, const Words& words) const {
+    const Runtime& runtime = *policy_.search.runtime;
+    if (runtime.Logs(LogLevel::kInfo)) {
+      runtime.Log(LogLevel::kInfo, "kernel '" + definition_.name() + "', " + key_text + ": " + words());
+    }
+  }
   /// Of the store: once for each reason, whichever kernel and key met it.
   void WarnOfStore(const Status& failed, const char* consequence) const;
 

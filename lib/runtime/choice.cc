@@ -21,14 +21,6 @@ void Take(const Decision& decision, Choice* choice) {
   choice->record = decision.record;
 }
 
-/// Why the loaded choice does not suit the call.
-void SayWhyNot(const ResidentKernel& kernel, const BoundCall& call, Choice* choice) {
-  Status suits = kernel.assumptions->Verify(call);
-  choice->because = suits.ok() ? Because::kGuard : Because::kAssumption;
-  if (suits.ok()) suits = kernel.space->CheckGuards(kernel.config, call.problem);
-  choice->detail = suits.message();
-}
-
 }  // namespace
 
 Status TunedKernel::Impl::PutStandIn(CUstream stream, const BoundCall& bound, Choice* choice) {
@@ -61,8 +53,14 @@ Status TunedKernel::Impl::PutStored(CUstream stream, TuningCall& call, const Res
   }
   TUNEONCE_RETURN_IF_ERROR(residency.CheckAssumptions(call.call()));
   const bool searches = policy.mode == AutotunePolicy::Mode::kTune;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Chooser::StoredChoice> stored, chooser.FindStoredChoice(call, key, searches));
+  StoreMiss miss;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Chooser::StoredChoice> stored,
+                            chooser.FindStoredChoice(call, key, searches, &miss));
   choice->because = stored ? Because::kStored : Because::kNoRecord;
+  if (!stored) {
+    choice->miss = miss.reason;
+    choice->detail = miss.detail;
+  }
   if (!stored && !searches) return PutStandIn(stream, call.call(), choice);
   choice->runs = Runs::kSearch;
   if (!stored) return Status();
@@ -115,7 +113,9 @@ Result<Choice> TunedKernel::Impl::ChoiceOf(CUstream stream, TuningCall& call) {
     choice.variant = entry->kernel->variant->name;
     return choice;
   }
-  SayWhyNot(*entry->kernel, call.call(), &choice);
+  // A call that other variants suit has a key of its own; of one that none suits PutStandIn says so.
+  choice.because = Because::kGuard;
+  choice.detail = entry->kernel->space->CheckGuards(entry->kernel->config, call.call().problem).message();
   TUNEONCE_RETURN_IF_ERROR(PutStandIn(stream, call.call(), &choice));
   return choice;
 }

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "base/environment.h"
-#include "runtime/profiler_range.h"
+#include "base/span.h"
 #include "runtime/recorded_result.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
@@ -40,6 +40,16 @@ void Limit(const TuneLimits& limits, SearchOptions* options) {
   options->interrupted = limits.is_over;
 }
 
+/// What a search came to, for people.
+std::string TunedText(const TuningResult& result) {
+  const TuningCost& cost = result.cost;
+  return absl::StrCat(
+      "{", result.best.config.ToString(), "} takes ", result.best.measurement.mean_us, " us",
+      result.speedup_over_baseline ? absl::StrCat(", ", *result.speedup_over_baseline, "x the baseline") : "", "; ",
+      result.successes.size(), " measured, ", result.failures.size(), " failed, ", result.not_measured.size(),
+      " left out; ", cost.wall_seconds, " s, of which ", cost.compile_wall_seconds, " s compiling");
+}
+
 /// How long one wait for another process's lease takes, before this thread looks whether it is to go on.
 constexpr int kLeaseSliceMs = 20;
 
@@ -50,9 +60,8 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   if (!in_store.ok()) return {in_store.status()};
   const BoundCall& call = request.call.call();
   const Serving serving = ServingOf(/*may_compile=*/true, request.limits);
-  TuneOutcome served;
-  served.from = TuneOutcome::From::kStore;
-  if (ServeFromStore(*in_store, call, key, serving)) return served;
+  StoreMiss miss;
+  if (ServeFromStore(*in_store, call, key, serving, &miss)) return TuneOutcome::Stored();
   // One process tunes; the others find its record when it is done, or take over if it died.
   Result<TuningLease> lease = LeaseToTune(request, in_store->key, may_wait);
   if (StatusCode code = lease.status().code();
@@ -61,10 +70,11 @@ TuneOutcome Chooser::Choose(const TuneRequest& request, const ResidentKey& key, 
   }
   if (!lease.ok()) {
     to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
-  } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving)) {
-    return served;
+  } else if (*lease != nullptr && ServeFromStore(*in_store, call, key, serving, &miss)) {
+    return TuneOutcome::Stored();
   }
-  if (ServeChecked(request, *in_store, key)) return served;
+  if (ServeChecked(request, *in_store, key, &miss)) return TuneOutcome::Stored();
+  NoteMiss(in_store->key, miss);
   return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kIfFree);
 }
 
@@ -76,8 +86,7 @@ TuneOutcome Chooser::ChooseAnew(const TuneRequest& request, const ResidentKey& k
   if (lease.status().code() == StatusCode::kCancelled) return {lease.status()};
   if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store->key);
-  bool is_pinned_in_store = there.ok() && there->match <= RecordMatch::kOtherDriver && there->record->is_pinned;
-  if (is_pinned_in_store || to_.residency.decisions().IsPinned(key)) {
+  if ((there.ok() && there->IsPinned()) || to_.residency.decisions().IsPinned(key)) {
     return {FailedPreconditionError(in_store->key.key_text + " is pinned: it is not tuned before Unpin")};
   }
   return SearchAndRemember(request, *std::move(in_store), key, Residency::Place::kInstead);
@@ -87,11 +96,13 @@ TuneOutcome Chooser::Serve(TuningCall& call, const ResidentKey& key) {
   Result<KeyInStore> in_store = IdentifyHere(call, key);
   if (!in_store.ok()) return {in_store.status()};
   const Serving serving = ServingOf(/*may_compile=*/false, nullptr);
+  StoreMiss miss;
+  if (ServeFromStore(*in_store, call.call(), key, serving, &miss)) return TuneOutcome::Stored();
+  NoteMiss(in_store->key, miss);
   TuneOutcome outcome;
-  outcome.from = TuneOutcome::From::kStore;
-  if (ServeFromStore(*in_store, call.call(), key, serving)) return outcome;
   // Unavailable, as another process may store it.
-  outcome.status = UnavailableError("no stored choice with stored code serves " + in_store->key.key_text);
+  outcome.status = UnavailableError(absl::StrCat("no stored choice with stored code serves ", in_store->key.key_text,
+                                                 ": ", std::string(RecordMissName(miss.reason))));
   outcome.is_not_stored = true;
   return outcome;
 }
@@ -128,6 +139,7 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
   const int longest_wait_ms = may_wait ? to_.policy.longest_wait_ms : 0;
   auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_wait_ms);
   if (request.limits != nullptr) deadline = std::min(deadline, request.limits->end);
+  Span span(trace(), "wait", "lease " + key.key_text);
   WaitLimits limits;
   limits.cancelled = to_.policy.search.cancelled;
   limits.timeout_ms = 0;
@@ -199,7 +211,9 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   const std::string key_text = in_store.key.key_text;
   const BoundCall& call = request.call.call();
   ++to_.counters.tunes;
-  ProfilerRange range("tune " + kernel + " " + key_text);
+  Span span(trace(), "tune", "tune " + kernel + " " + key_text);
+  to_.announcer.Inform(key_text,
+                       [&] { return absl::StrCat("a search begins among ", in_store.configs.size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
   Result<SearchOutcome> searched = Search(request, in_store, /*only=*/nullptr, &measured_on);
@@ -208,12 +222,8 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
     const Serving any = {/*accept_incomplete=*/true, /*may_compile=*/true, /*accept_unchecked=*/false, request.limits};
     bool may_serve = context_lives && place == Residency::Place::kIfFree;
-    if (may_serve && ServeFromStore(in_store, call, key, any)) {
-      TuneOutcome served;
-      served.from = TuneOutcome::From::kStore;
-      served.is_complete = false;
-      return served;
-    }
+    StoreMiss miss;
+    if (may_serve && ServeFromStore(in_store, call, key, any, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
     return {searched.status()};
   }
   const TuningResult& result = searched->result;
@@ -224,6 +234,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
     return {published};
   }
   Remember(record);
+  to_.announcer.Inform(key_text, [&] { return TunedText(result); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
   TuneOutcome outcome;
   outcome.from = TuneOutcome::From::kSearch;
@@ -249,50 +260,6 @@ Status Chooser::PublishFound(const SearchOutcome& found, const DeviceState& devi
   const ResidentKey stand_in = WithRole(key, ResidentKey::kStandIn);
   to_.residency.Publish(device, stand_in, call, found.result.baseline->config, found.baseline);
   return Status();
-}
-
-bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key) {
-  std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true, request.limits));
-  if (!found || !found->is_unchecked()) return false;
-  const BoundCall& call = request.call.call();
-  auto is_it = [&](const Success& success) { return success.config == found->config; };
-  MeasuredOn on;
-  Result<SearchOutcome> searched = Search(request, in_store, &found->config, &on);
-  std::string why = searched.ok() ? "" : searched.status().message();
-  if (searched.ok()) {
-    const TuningResult& result = searched->result;
-    to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-    auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
-    // Within the margin by which a choice must beat it, the baseline is no better.
-    double most_us =
-        result.baseline ? result.baseline->measurement.mean_us * (1 + to_.policy.search.baseline_margin) : 0;
-    if (it == result.successes.end()) {
-      why = result.failures.empty() ? "it does not run at these dims" : result.failures.front().message;
-    } else if (result.baseline && it->measurement.mean_us > most_us) {
-      why = "it is slower than the baseline";
-    } else {
-      TuningRecord record = RecordOf(result, in_store.key, on);
-      record.config = it->config;
-      record.variant = it->variant;
-      record.measurement = it->measurement;
-      record.artifact = it->artifact;
-      record.reason = ChoiceReason::kImported;
-      Remember(record);
-      Result<std::shared_ptr<const LoadedKernel>> loaded =
-          is_it(result.best) ? searched->best
-                             : loader_.Compile(it->config, call, in_store.left_out, it->variant, /*may_compile=*/true,
-                                               InterruptOf(request.limits));
-      if (loaded.ok()) {
-        to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
-                                    DecisionOf(record, Choice::From::kImported));
-        ++to_.counters.stored_hits;
-        return true;
-      }
-      why = loaded.status().message();
-    }
-  }
-  to_.announcer.Warn(in_store.key.key_text + ": the imported {" + found->config.ToString() + "} is not used: " + why);
-  return false;
 }
 
 void Chooser::Remember(const TuningRecord& record) const {

@@ -21,6 +21,7 @@
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/tuned_kernel.h"
 #include "tuneonce/tuning_record.h"
 
@@ -39,6 +40,12 @@ struct TuneRequest {
   CUstream stream;
   TuningCall& call;                    ///< Gets the current device's target.
   const TuneLimits* limits = nullptr;  ///< None.
+};
+
+/// Why the store has nothing that serves a key; `reason` kNone: it has.
+struct StoreMiss {
+  RecordMiss reason = RecordMiss::kNone;
+  std::string detail;  ///< May be empty.
 };
 
 /// Finds what a key is to run, and makes it resident: from the store, under a lease of the key, else by a search, which
@@ -75,7 +82,8 @@ class Chooser {
     Decision decision;
     bool is_to_check;  ///< Imported, and to be compared with the baseline first.
   };
-  Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, const ResidentKey& key, bool may_compile);
+  Result<std::optional<StoredChoice>> FindStoredChoice(TuningCall& call, const ResidentKey& key, bool may_compile,
+                                                       StoreMiss* miss);
   /// What runs if the choice may not.
   Result<Config> StandInConfig(const Residency::DeviceState& device, const BoundCall& call);
   /// Makes what stands in for a choice resident, under the `key` that Residency::FindStandIn gave. With limits that are
@@ -119,15 +127,21 @@ class Chooser {
     bool is_unchecked() const { return record.is_imported() && match != RecordMatch::kExact; }
   };
   /// The key's own record, else what was decreed for the key of all variants, else an imported table's nearest row.
-  std::optional<Found> FindRecord(const KeyInStore& in_store, const Serving& serving) const;
-  std::optional<Found> FindRecordOf(const TuningKey& key, const KeyInStore& in_store, const Serving& serving) const;
+  /// `*miss`: why it is not the key's own.
+  std::optional<Found> FindRecord(const KeyInStore& in_store, const Serving& serving, StoreMiss* miss) const;
+  std::optional<Found> FindRecordOf(const TuningKey& key, const KeyInStore& in_store, const Serving& serving,
+                                    StoreMiss* miss) const;
   /// An imported table's nearest row. The record is of the key, which leaves no variant out.
   std::optional<Found> FindNearest(const TuningKey& key, const KeyInStore& in_store) const;
-  bool MayServe(const RecordLookup& lookup, const Serving& serving) const;
+  /// Why policy does not let it serve, if so.
+  StoreMiss MissOf(const RecordLookup& lookup, const Serving& serving) const;
+  /// Counts it, and says it.
+  void NoteMiss(const TuningKey& key, const StoreMiss& miss) const;
   /// The space's config that a record names; a record brings none of its own.
   static std::optional<Config> ConfigOf(const KeyInStore& in_store, const Config& config);
   /// The stored choice made resident, if there is one that policy lets serve.
-  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving);
+  bool ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
+                      StoreMiss* miss);
   /// The right to tune `key`. Errors: DeadlineExceeded if another process has it; what is wrong with leases.
   Result<TuningLease> LeaseToTune(const TuneRequest& request, const TuningKey& key, bool may_wait) const;
 
@@ -151,7 +165,7 @@ class Chooser {
                       const ResidentKey& key, Residency::Place place, const TuningRecord& record);
   /// Of an imported decision that did not run here yet: compares it with the baseline, and makes it resident unless it
   /// is wrong or slower.
-  bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key);
+  bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key, StoreMiss* miss);
   /// Stores the record, if it may be, and unless what is stored knows more.
   void Remember(const TuningRecord& record) const;
 
@@ -160,6 +174,7 @@ class Chooser {
   std::shared_ptr<const LoadedKernel> LoadStoredStandIn(const Residency::DeviceState& device, const Config& config,
                                                         const BoundCall& call, VariantSet left_out);
 
+  Trace* trace() const { return &to_.policy.search.runtime->trace(); }
   bool may_compile() const { return to_.policy.mode != AutotunePolicy::Mode::kStoredOnly; }
 
   const Context to_;

@@ -55,6 +55,7 @@ Status Chooser::Pin(TuningCall& tuning_call, const ResidentKey& key, const Tuned
   SayWhereAndWhen(&record);
   to_.residency.PublishChoice(in_store.device, key, call, config, std::move(loaded), Residency::Place::kAndStays,
                               DecisionOf(record, Choice::From::kPinned));
+  to_.announcer.Inform(in_store.key.key_text, [&] { return "{" + config.ToString() + "} is pinned"; });
   if (how_long == TunedKernel::PinFor::kProcess) return Status();
   return to_.policy.store->Put(record).WithPrefix("pinned in this process only: the store does not keep it");
 }
@@ -63,7 +64,8 @@ Status Chooser::Unpin(TuningCall& call, const ResidentKey& key) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   const bool is_pinned_here = to_.residency.decisions().IsPinned(key);
   Result<RecordLookup> there = to_.policy.store->Lookup(in_store.key);
-  bool is_in_store = there.ok() && there->match <= RecordMatch::kOtherDriver && there->record->is_pinned;
+  const bool is_in_store = there.ok() && there->IsPinned();
+  to_.announcer.Inform(in_store.key.key_text, [&] { return std::string("its pin is undone"); });
   if (is_pinned_here) to_.residency.Drop(key);
   if (!is_in_store) {
     return is_pinned_here ? Status() : NotFoundError(in_store.key.key_text + " is not pinned");

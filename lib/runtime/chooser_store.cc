@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/chooser.h"
 #include "search/candidate.h"
@@ -14,6 +15,8 @@ inline namespace v0 {
 namespace {
 
 using DeviceState = Residency::DeviceState;
+
+constexpr char kIsToCheck[] = "it was imported, and is compared with the baseline before it serves";
 
 /// Whatever a record holds: without overflow.
 std::uint64_t Distance(std::int64_t a, std::int64_t b) {
@@ -29,14 +32,28 @@ Chooser::Serving Chooser::ServingOf(bool may_compile_now, const TuneLimits* limi
   return {to_.policy.accept_incomplete || is_last, may_compile_now, is_last, limits};
 }
 
-bool Chooser::MayServe(const RecordLookup& lookup, const Serving& serving) const {
-  if (!lookup.record) return false;
+StoreMiss Chooser::MissOf(const RecordLookup& lookup, const Serving& serving) const {
+  if (!lookup.record) return {lookup.Miss(), lookup.detail};
   // What a person said, or what was decided elsewhere, is not of a driver.
   bool is_decreed = lookup.record->is_pinned || lookup.record->is_imported();
   RecordMatch weakest = is_decreed || lookup.serves_any_driver
                             ? std::max(to_.policy.weakest_match, RecordMatch::kOtherDriver)
                             : to_.policy.weakest_match;
-  return lookup.match <= weakest && (lookup.record->is_complete || is_decreed || serving.accept_incomplete);
+  if (lookup.match > weakest) return {lookup.Miss(), ""};
+  bool is_complete_enough = lookup.record->is_complete || is_decreed || serving.accept_incomplete;
+  return {is_complete_enough ? RecordMiss::kNone : RecordMiss::kIncomplete, ""};
+}
+
+void Chooser::NoteMiss(const TuningKey& key, const StoreMiss& miss) const {
+  ++to_.counters.store_misses[static_cast<std::size_t>(miss.reason)];
+  to_.announcer.Inform(key.key_text, [&] {
+    std::string words =
+        absl::StrCat("the store has nothing that serves it: ", std::string(RecordMissName(miss.reason)));
+    return miss.detail.empty() ? words : absl::StrCat(words, ", ", miss.detail);
+  });
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredMiss(to_.definition->name(), key.key_text, miss.reason, miss.detail);
+  });
 }
 
 std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config& config) {
@@ -45,30 +62,36 @@ std::optional<Config> Chooser::ConfigOf(const KeyInStore& in_store, const Config
   return listed == in_store.configs.end() ? std::nullopt : std::optional<Config>(*listed);
 }
 
-std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, const Serving& serving) const {
-  if (std::optional<Found> found = FindRecordOf(in_store.key, in_store, serving)) return found;
+std::optional<Chooser::Found> Chooser::FindRecord(const KeyInStore& in_store, const Serving& serving,
+                                                  StoreMiss* miss) const {
+  if (std::optional<Found> found = FindRecordOf(in_store.key, in_store, serving, miss)) return found;
   if (in_store.left_out.is_empty()) return FindNearest(in_store.key, in_store);
   // Who pins or imports a decision speaks of shapes, not of variants. What was measured is of the other variants' code.
   TuningKey of_all = in_store.key;
   of_all.key_words.pop_back();
-  std::optional<Found> found = FindRecordOf(of_all, in_store, serving);
+  StoreMiss of_all_miss;
+  std::optional<Found> found = FindRecordOf(of_all, in_store, serving, &of_all_miss);
   if (found && (found->record.is_pinned || found->record.is_imported())) return found;
   return FindNearest(of_all, in_store);
 }
 
 std::optional<Chooser::Found> Chooser::FindRecordOf(const TuningKey& key, const KeyInStore& in_store,
-                                                    const Serving& serving) const {
+                                                    const Serving& serving, StoreMiss* miss) const {
   Result<RecordLookup> lookup = to_.policy.store->Lookup(key);
   if (!lookup.ok()) {
     to_.announcer.WarnOfStore(lookup.status(), "; tuning goes on without it");
+    *miss = {RecordMiss::kRefused, lookup.status().message()};
     return std::nullopt;
   }
-  if (MayServe(*lookup, serving)) {
-    TuningRecord& record = *lookup->record;
-    std::optional<Config> config = ConfigOf(in_store, record.config);
-    if (config) return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
+  *miss = MissOf(*lookup, serving);
+  if (miss->reason != RecordMiss::kNone) return std::nullopt;
+  TuningRecord& record = *lookup->record;
+  std::optional<Config> config = ConfigOf(in_store, record.config);
+  if (!config) {
+    *miss = {RecordMiss::kRefused, "its {" + record.config.ToString() + "} is none of the kernel's configs"};
+    return std::nullopt;
   }
-  return std::nullopt;
+  return Found{std::move(record), lookup->match, lookup->is_shipped, *std::move(config)};
 }
 
 std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const KeyInStore& in_store) const {
@@ -95,16 +118,20 @@ std::optional<Chooser::Found> Chooser::FindNearest(const TuningKey& key, const K
 }
 
 Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCall& call, const ResidentKey& key,
-                                                                       bool may_compile_now) {
+                                                                       bool may_compile_now, StoreMiss* miss) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
   const Serving serving = ServingOf(may_compile_now, nullptr);
-  std::optional<Found> found = FindRecord(in_store, serving);
+  std::optional<Found> found = FindRecord(in_store, serving, miss);
   if (!found) return std::optional<StoredChoice>();
   bool is_to_check = found->is_unchecked() && !serving.accept_unchecked;
   if (!may_compile_now) {
     const TuningRecord& record = found->record;
-    if (is_to_check ||
-        !loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
+    if (is_to_check) {
+      *miss = {RecordMiss::kRefused, kIsToCheck};
+      return std::optional<StoredChoice>();
+    }
+    if (!loader_.HasCode(record.artifact, record.variant, found->config, call.call(), in_store.left_out)) {
+      *miss = {RecordMiss::kRefused, "the code of {" + found->config.ToString() + "} is not there"};
       return std::optional<StoredChoice>();
     }
   }
@@ -112,24 +139,34 @@ Result<std::optional<Chooser::StoredChoice>> Chooser::FindStoredChoice(TuningCal
       found->config, found->record.variant, DecisionOf(found->record, found->match, found->is_shipped), is_to_check});
 }
 
-bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key,
-                             Serving serving) {
-  std::optional<Found> found = FindRecord(in_store, serving);
-  if (!found || (found->is_unchecked() && !serving.accept_unchecked)) return false;
+bool Chooser::ServeFromStore(const KeyInStore& in_store, const BoundCall& call, const ResidentKey& key, Serving serving,
+                             StoreMiss* miss) {
+  std::optional<Found> found = FindRecord(in_store, serving, miss);
+  if (!found) return false;
+  if (found->is_unchecked() && !serving.accept_unchecked) {
+    *miss = {RecordMiss::kRefused, kIsToCheck};
+    return false;
+  }
   const TuningRecord& record = found->record;
   std::shared_ptr<const LoadedKernel> loaded;
   // Another device's code need not run here, and another kernel's code is not this one's.
   if (found->match != RecordMatch::kOtherDevice && to_.policy.shared_choice.empty())
     loaded = loader_.LoadStored(record.artifact, record.variant, found->config, call);
   if (loaded == nullptr) {
-    Result<std::shared_ptr<const LoadedKernel>> compiled = loader_.Compile(
-        found->config, call, in_store.left_out, record.variant, serving.may_compile, InterruptOf(serving.limits));
-    if (!compiled.ok()) return false;  // A search finds out what does work, and says why if nothing does.
+    Result<std::shared_ptr<const LoadedKernel>> compiled =
+        loader_.Compile(found->config, call, in_store.left_out, record.variant, serving.may_compile,
+                        InterruptOf(serving.limits));
+    if (!compiled.ok()) {  // A search finds out what does work, and says why if nothing does.
+      *miss = {RecordMiss::kRefused, compiled.status().message()};
+      return false;
+    }
     loaded = *std::move(compiled);
   }
   to_.residency.PublishChoice(in_store.device, key, call, found->config, std::move(loaded), Residency::Place::kIfFree,
                               DecisionOf(record, found->match, found->is_shipped));
   ++to_.counters.stored_hits;
+  to_.announcer.Inform(in_store.key.key_text,
+                       [&] { return "{" + found->config.ToString() + "} is stored, and was loaded"; });
   to_.announcer.Tell([&](AutotuneObserver& observer) {
     observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, found->config.ToString());
   });

@@ -66,7 +66,7 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   CompileOptions options = policy_.search.compile;
   options.interrupted = interrupted;
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
-                   {CompileJobOf(planned)}, options);
+                   {CompileJobOf(planned)}, options, CompilePool::Order::kByCost, &runtime.trace());
   CompiledJob compiled = *pool.Next();
   if (!compiled.artifact.ok() && planned.ends_with_callable()) return planned.alternatives.back();
   if (!compiled.artifact.ok() && !may_compile) {

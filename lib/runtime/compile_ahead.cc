@@ -20,7 +20,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     CompileOptions of_pool = options;
     of_pool.cache = &runtime->artifacts();  // Each job names its own.
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
-                        CompilePool::Order::kAsGiven);
+                        CompilePool::Order::kAsGiven, &runtime->trace());
   }
 }
 

@@ -11,11 +11,14 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A host's artifact cache, of which nothing is known: what it throws becomes an error that says so. Thread-safe.
+class Trace;
+
+/// A host's artifact cache, of which nothing is known: what it throws becomes an error that says so,
+/// and how long it takes is traced. Thread-safe.
 class GuardedArtifactCache final : public ArtifactCache {
  public:
-  /// REQUIRES: `cache` outlives the object.
-  explicit GuardedArtifactCache(ArtifactCache& cache) : cache_(cache) {}
+  /// REQUIRES: `cache` and `trace` outlive the object.
+  GuardedArtifactCache(ArtifactCache& cache, Trace* trace) : cache_(cache), trace_(trace) {}
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key) override;
   Status Put(const Fingerprint& key, const Artifact& artifact) override;
@@ -23,12 +26,13 @@ class GuardedArtifactCache final : public ArtifactCache {
 
  private:
   ArtifactCache& cache_;
+  Trace* const trace_;
 };
 
 /// The same for a host's record store, and the artifacts that it keeps. Thread-safe.
 class GuardedStore final : public RecordStore {
  public:
-  explicit GuardedStore(std::shared_ptr<RecordStore> store);
+  GuardedStore(std::shared_ptr<RecordStore> store, Trace* trace);
 
   Result<RecordLookup> Lookup(const TuningKey& key) const override;
   Status Put(const TuningRecord& record) override;
@@ -39,6 +43,7 @@ class GuardedStore final : public RecordStore {
 
  private:
   const std::shared_ptr<RecordStore> store_;
+  Trace* const trace_;
   std::optional<GuardedArtifactCache> artifacts_;
 };
 

@@ -1,8 +1,11 @@
 #ifndef TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_
 #define TUNEONCE_LIB_RUNTIME_MISS_COUNTERS_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+
+#include "tuneonce/record_store.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -19,6 +22,8 @@ struct MissCounters {
   std::atomic<std::int64_t> capture_misses{0};
   std::atomic<std::int64_t> busy_elsewhere{0};
   std::atomic<std::int64_t> inputs_not_kept{0};
+  /// By RecordMiss.
+  std::array<std::atomic<std::int64_t>, kNumRecordMisses> store_misses{};
 };
 
 }  // namespace v0

@@ -198,6 +198,7 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
     return;
   }
   ++to_.counters.failed_tunes;
+  to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
   to_.announcer.Tell(
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
 }

@@ -21,6 +21,14 @@ struct TuneOutcome {
   enum class From { kResident, kStore, kSearch };
   From from = From::kResident;  ///< Where the choice comes from; kResident: it was there.
   bool is_complete = true;      ///< kSearch: it was not cut short.
+
+  /// A stored record serves.
+  static TuneOutcome Stored(bool is_complete = true) {
+    TuneOutcome outcome;
+    outcome.from = From::kStore;
+    outcome.is_complete = is_complete;
+    return outcome;
+  }
 };
 
 /// Single flight: of all threads that ask for the same key at a time, one works and the others wait for its outcome.

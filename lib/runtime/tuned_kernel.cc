@@ -49,9 +49,9 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
         if (shipped != nullptr) {
           its_policy.store = StoreOverShipped(std::move(its_policy.store), shipped, its_policy.weakest_match);
         }
-        its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store));
+        its_policy.store = std::make_shared<GuardedStore>(std::move(its_policy.store), &its_runtime.trace());
         if (ArtifactCache* given = its_policy.search.compile.cache; given != nullptr) {
-          its_policy.search.compile.cache = &given_cache.emplace(*given);
+          its_policy.search.compile.cache = &given_cache.emplace(*given, &its_runtime.trace());
         }
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = its_policy.store->artifacts();
         if (its_policy.search.compile.cache == nullptr) its_policy.search.compile.cache = &its_runtime.artifacts();
@@ -250,6 +250,13 @@ Counters TunedKernel::counters() const {
   counters.pinned_keys = impl->residency.decisions().num_pinned();
   counters.kept_inputs_bytes = impl->misses.kept_inputs_bytes();
   counters.inputs_not_kept = from.inputs_not_kept;
+  const auto misses = [&](RecordMiss reason) { return from.store_misses[static_cast<std::size_t>(reason)].load(); };
+  counters.misses_no_record = misses(RecordMiss::kNoRecord);
+  counters.misses_other_driver = misses(RecordMiss::kOtherDriver);
+  counters.misses_other_device = misses(RecordMiss::kOtherDevice);
+  counters.misses_other_source = misses(RecordMiss::kOtherSource);
+  counters.misses_incomplete = misses(RecordMiss::kIncomplete);
+  counters.misses_refused = misses(RecordMiss::kRefused);
   counters.loaded_kernels = impl->residency.num_loaded_kernels();
   counters.resident_entries = impl->residency.num_entries();
   return counters;

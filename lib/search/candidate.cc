@@ -107,6 +107,7 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
 CompileJob CompileJobOf(const PlannedConfig& planned) {
   CompileJob job;
   job.cost = CompileCost(planned.config);
+  job.label = planned.config.ToString();
   for (const Candidate& candidate : planned.alternatives) {
     if (candidate.is_callable()) break;
     job.alternatives.push_back(CompileJob::Alternative{candidate.source, candidate.hints});

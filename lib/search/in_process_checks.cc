@@ -1,6 +1,7 @@
 // InProcessRunner's checks: runs of a trial in poisoned memory, and what they wrote, before the race and after it.
 #include <initializer_list>
 
+#include "base/span.h"
 #include "search/candidate.h"
 #include "search/in_process_runner.h"
 #include "search/in_process_trial.h"
@@ -28,6 +29,7 @@ constexpr std::initializer_list<int> kLastRuns = {1, 2, 3};
 
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& trial, int launches, int poison,
                                                                      bool timed) {
+  Span span(trace_, "warm-up", timed ? "run, timed" : "run");
   unsigned char byte = ArrayComparer::kPoisons[static_cast<std::size_t>(poison)];
   if (timed) TUNEONCE_RETURN_IF_ERROR(OpenTimer());  // First what may move memory.
   TUNEONCE_RETURN_IF_ERROR(Bind(trial));
@@ -59,6 +61,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::Run(Trial& tria
 Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Trial& trial,
                                                                              std::initializer_list<int> bursts,
                                                                              bool timed, bool makes_reference) {
+  Span span(trace_, "verify", "run and verify");
   bool compares = options_.verify == Verify::kAgainstBaseline;
   // Without any reference: a first run of its own shows what the second does not write either.
   bool is_alone = compares && options_.reference.empty() && !has_baseline_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "base/span.h"
 #include "search/candidate.h"
 #include "search/in_process_trial.h"
+#include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/timer.h"
 
@@ -36,6 +38,7 @@ InProcessRunner::InProcessRunner(StreamView stream, const SearchOptions& options
                                  bool has_baseline)
     : stream_(stream),
       options_(options),
+      trace_(&Runtime::OrDefault(options.runtime)->trace()),
       memory_(memory),
       comparer_(stream),
       inputs_(memory, comparer_, stream),
@@ -212,6 +215,7 @@ PreparedTrial InProcessRunner::Prepare(const Candidate& candidate, bool is_basel
   }
   TrialMemory::Charge code;
   Result<std::shared_ptr<const LoadedKernel>> loaded = WithRoom([&]() -> Result<std::shared_ptr<const LoadedKernel>> {
+    Span span(trace_, "load", "load");
     TUNEONCE_ASSIGN_OR_RETURN(code, memory_.Count(candidate.artifact.image.size()));
     return LoadCandidate(stream_.api(), candidate);
   });

@@ -95,6 +95,7 @@ class InProcessRunner final : public CandidateRunner {
 
   StreamView stream_;
   const SearchOptions& options_;
+  Trace* const trace_;
   TrialMemory& memory_;
   ArrayComparer comparer_;
   InputCopies inputs_;

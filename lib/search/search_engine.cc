@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "base/mutex.h"
+#include "base/span.h"
 #include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/search_call.h"
+#include "shared/log.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/toolchain.h"
@@ -55,6 +58,8 @@ double SearchEngine::SecondsSince(std::chrono::steady_clock::time_point start) {
 }
 
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
+  runtime_.trace().NameThread("searching thread");
+  Span span(&runtime_.trace(), "search", "search " + result_.kernel);
   auto start = std::chrono::steady_clock::now();
   planned_ = std::move(planned);
   Status done = CompileAndPrepare();
@@ -74,6 +79,8 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   for (const Group* group : racing_) {
     if (HasBaseline(*group) && result_.baseline) outcome.baseline = group->prepared->kernel;
   }
+  span.Note("best", result_.best.config.ToString());
+  span.Note("gpu_s", result_.cost.gpu_seconds);
   outcome.result = std::move(result_);
   return outcome;
 }
@@ -100,9 +107,10 @@ Status SearchEngine::CompileAndPrepare() {
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
   if (options_.interrupted) compile.interrupted = options_.interrupted;
   if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
-  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), compile);
+  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), compile,
+                   CompilePool::Order::kByCost, &runtime_.trace());
   int done = 0;
-  while (std::optional<CompiledJob> compiled = pool.Next()) {
+  while (std::optional<CompiledJob> compiled = NextOf(pool)) {
     std::size_t index = index_of[compiled->job];
     Take(*std::move(compiled), index);
     Report(SearchProgress::Stage::kCompile, ++done, planned_.size(), &planned_[index].config);
@@ -113,6 +121,11 @@ Status SearchEngine::CompileAndPrepare() {
   auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
   groups_.sort(is_earlier);
   return PrepareGroups(/*all_compiled=*/true);
+}
+
+std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
+  Span span(&runtime_.trace(), "wait", "wait for a compile");
+  return pool.Next();
 }
 
 Status SearchEngine::CheckCancelled() const {
@@ -127,6 +140,12 @@ void SearchEngine::Fail(std::size_t index, FailureKind kind, std::string message
 
 void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
   PlannedConfig& planned = planned_[index];
+  SayAt(runtime_, LogLevel::kDebug, [&] {
+    std::string config = absl::StrCat(result_.kernel, " {", planned.config.ToString(), "}: ");
+    if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
+    return compiled.from_cache ? config + "its code was there"
+                               : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
+  });
   bool is_transient = IsTransient(compiled.artifact.status().code());  // Of one way to build it is enough.
   for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
     planned.passed_over.push_back(
@@ -213,9 +232,21 @@ Status SearchEngine::PrepareFirst(Group& group) {
 Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
   {
+    Span span(&runtime_.trace(), "load", "prepare {" + group.candidate.config.ToString() + "}");
+    std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");
     MutexLock lock(measuring_lock_);
+    wait.reset();
     group.prepared = runner_.Prepare(group.candidate, HasBaseline(group));
+    if (group.prepared->failure) span.Note("failure", group.prepared->failure->message);
+    span.Note("warmup_us", group.prepared->warmup_us);
   }
+  SayAt(runtime_, LogLevel::kDebug, [&] {
+    std::string config = absl::StrCat(result_.kernel, " {", group.candidate.config.ToString(), "}: ");
+    return group.prepared->failure
+               ? absl::StrCat(config, std::string(FailureKindName(group.prepared->failure->kind)), ": ",
+                              group.prepared->failure->message)
+               : absl::StrCat(config, "is right, and takes about ", group.prepared->warmup_us, " us");
+  });
   group.is_loaded = !group.prepared->failure;
   return group.prepared->fatal;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/candidate_runner.h"
 #include "search/search_call.h"
@@ -52,6 +53,7 @@ class SearchEngine {
   };
 
   Status CompileAndPrepare();
+  std::optional<CompiledJob> NextOf(CompilePool& pool) const;
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
   /// Adds the candidate that a planned config came to to a group.
@@ -73,6 +75,11 @@ class SearchEngine {
   void Unload(Group& group);
   /// True if all finalists, and the baseline, still compute the same.
   Result<bool> FinalistsAreRight();
+  /// A sample of each, in this order, the device locked.
+  Result<std::vector<double>> Sample(const std::vector<std::size_t>& entrants);
+  /// Lays what the samples took side by side into the trace, from when they began on.
+  void TraceSamples(const std::vector<std::size_t>& entrants, const std::vector<double>& samples_us,
+                    std::chrono::steady_clock::time_point began) const;
   /// One round: a sample of each entrant, 0 for those that fail.
   Result<std::vector<double>> SampleRound(const std::vector<std::size_t>& entrants);
   /// Winner against baseline alone: true if the winner kept its margin.

@@ -3,12 +3,15 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/span.h"
 #include "measure/race.h"
 #include "measure/statistics.h"
 #include "search/search_engine.h"
+#include "shared/log.h"
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {
@@ -29,14 +32,40 @@ double DriftOf(const std::vector<double>& samples) {
 
 }  // namespace
 
+Result<std::vector<double>> SearchEngine::Sample(const std::vector<std::size_t>& entrants) {
+  std::vector<std::size_t> trials;
+  for (std::size_t entrant : entrants) trials.push_back(racing_[entrant]->prepared->trial);
+  std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");
+  MutexLock lock(measuring_lock_);
+  wait.reset();
+  auto began = std::chrono::steady_clock::now();
+  Result<std::vector<double>> times = runner_.Sample(trials);
+  if (times.ok()) TraceSamples(entrants, *times, began);
+  return times;
+}
+
+void SearchEngine::TraceSamples(const std::vector<std::size_t>& entrants, const std::vector<double>& samples_us,
+                                std::chrono::steady_clock::time_point began) const {
+  Trace& trace = runtime_.trace();
+  if (!trace.is_on()) return;
+  const std::int64_t track = trace.TrackOf(&measuring_lock_, "device: samples, side by side");
+  for (std::size_t i = 0; i < entrants.size(); ++i) {
+    const double us = samples_us[i];
+    if (!std::isfinite(us) || us <= 0) continue;
+    auto duration = std::chrono::duration_cast<Trace::Clock::duration>(std::chrono::duration<double, std::micro>(us));
+    trace.Add({"{" + racing_[entrants[i]]->candidate.config.ToString() + "}",
+               "sample",
+               began,
+               duration,
+               track,
+               {{"us", us}}});
+    began += duration;
+  }
+}
+
 Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::size_t>& entrants) {
-  auto sample = [&](const std::vector<std::size_t>& some) {
-    std::vector<std::size_t> trials;
-    for (std::size_t entrant : some) trials.push_back(racing_[entrant]->prepared->trial);
-    MutexLock lock(measuring_lock_);
-    return runner_.Sample(trials);
-  };
-  Result<std::vector<double>> times = sample(entrants);
+  Span span(&runtime_.trace(), "race", absl::StrCat("round of ", entrants.size()));
+  Result<std::vector<double>> times = Sample(entrants);
   if (times.ok()) return times;
   if (times.status().code() == StatusCode::kUnavailable) return times;
   if (times.status().sticky()) {
@@ -48,7 +77,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
   // Whose fault was it? Each alone.
   std::vector<double> one_by_one;
   for (std::size_t entrant : entrants) {
-    Result<std::vector<double>> alone = sample({entrant});
+    Result<std::vector<double>> alone = Sample({entrant});
     if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
     if (!alone.ok()) timing_failures_[racing_[entrant]] = alone.status().message();
     one_by_one.push_back(alone.ok() ? alone->front() : 0);
@@ -97,6 +126,7 @@ Race SearchEngine::MakeRace() const {
 }
 
 Result<bool> SearchEngine::RunRace() {
+  Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
@@ -121,6 +151,10 @@ Result<bool> SearchEngine::RunRace() {
   result_.cost.gpu_seconds += race.spent_ms() / 1000;
   result_.cost.num_rounds += race.num_rounds();
   result_.is_certain = race.certain();
+  SayAt(runtime_, LogLevel::kDebug, [&] {
+    return absl::StrCat(result_.kernel, ": ", racing_.size(), " raced for ", race.num_rounds(), " rounds, ",
+                        race.spent_ms(), " ms on the device", race.certain() ? "" : ", and it is not certain");
+  });
   std::optional<std::size_t> choice = race.Choice();
   if (!choice) return true;
   if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0) {
@@ -160,6 +194,7 @@ Result<bool> SearchEngine::FinalistsAreRight() {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     PreparedTrial checked;
     {
+      Span span(&runtime_.trace(), "verify", "verify again {" + group->candidate.config.ToString() + "}");
       MutexLock lock(measuring_lock_);
       checked = runner_.CheckAgain(*group->prepared);
     }

@@ -4,13 +4,14 @@
 
 #include "base/environment.h"
 #include "base/mutex.h"
+#include "base/trace.h"
 #include "compile/built_in_toolchains.h"
 #include "compile/compile_slots.h"
 #include "cuda/driver_api.h"
 #include "cuda/open_device.h"
 #include "measure/cupti.h"
 #include "measure/cupti_timer.h"
-#include "shared/warning_log.h"
+#include "shared/log.h"
 #include "store/default_store.h"
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
@@ -22,6 +23,16 @@
 namespace tuneonce {
 inline namespace v0 {
 
+namespace {
+
+/// Of the words that Environment::Read lets through.
+LogLevel LevelNamed(const std::string& word) {
+  if (word == "debug") return LogLevel::kDebug;
+  return word == "info" ? LogLevel::kInfo : LogLevel::kWarn;
+}
+
+}  // namespace
+
 struct Runtime::Impl {
   Impl(Environment its_environment, RuntimeOptions options)
       : environment(std::move(its_environment)),
@@ -32,7 +43,7 @@ struct Runtime::Impl {
         artifacts(options.artifacts != nullptr ? std::move(options.artifacts)
                                                : std::make_shared<MemoryArtifactCache>()),
         cupti(environment),
-        log(std::move(options.log)),
+        log(LevelNamed(environment.log), std::move(options.log)),
         store(std::move(options.store)) {}
 
   const Environment environment;
@@ -40,7 +51,8 @@ struct Runtime::Impl {
   CompileSlots compile_slots;
   const std::shared_ptr<ArtifactCache> artifacts;
   const Cupti cupti;
-  WarningLog log;
+  tuneonce::Log log;
+  Trace trace;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
   Mutex store_mutex;
   std::shared_ptr<RecordStore> store TUNEONCE_GUARDED_BY(store_mutex);  // Null before it is needed.
@@ -91,7 +103,15 @@ std::shared_ptr<RecordStore> Runtime::store() const {
 
 std::shared_ptr<RecordStore> Runtime::memory_store() const { return impl_->memory_store; }
 
-void Runtime::Warn(const std::string& line) const { impl_->log.Say(line); }
+bool Runtime::Logs(LogLevel level) const { return impl_->log.Says(level); }
+
+void Runtime::Log(LogLevel level, const std::string& line) const { impl_->log.Say(level, line); }
+
+void Runtime::BeginTrace(std::size_t max_events) const { impl_->trace.Begin(max_events); }
+
+std::string Runtime::EndTrace() const { return impl_->trace.End(); }
+
+Trace& Runtime::trace() const { return impl_->trace; }
 
 const Environment& Runtime::environment() const { return impl_->environment; }
 

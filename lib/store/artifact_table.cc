@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "base/encoding.h"
+#include "store/sealed_artifact.h"
 #include "store/sqlite.h"
 #include "tuneonce/fingerprint.h"
 
@@ -18,16 +18,6 @@ constexpr std::int64_t kUseGranularitySeconds = 3600;
 
 std::int64_t NowSeconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-/// An artifact together with its key: a row that SQLite finds under a wrong key is no hit.
-std::string SealArtifact(const Fingerprint& key, const Artifact& artifact) {
-  return Encoder().Add(key).Add(std::string_view(EncodeArtifact(artifact))).Finish();
-}
-Result<Artifact> UnsealArtifact(const Fingerprint& key, const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(Decoder decoder, Decoder::Open(bytes, "a stored artifact"));
-  if (decoder.ReadFingerprint() != key) return InvalidArgumentError("a stored artifact is another key's");
-  return DecodeArtifact(decoder.Text());
 }
 
 std::int64_t TotalBytes(sqlite3* database) {
@@ -65,6 +55,24 @@ Result<std::optional<Artifact>> ArtifactTable::Get(const Fingerprint& key) {
   }
   if (!artifact.ok()) return std::optional<Artifact>();
   return std::optional<Artifact>(*std::move(artifact));
+}
+
+Result<std::vector<Fingerprint>> ArtifactTable::Keys() const {
+  std::vector<Fingerprint> keys;
+  TUNEONCE_RETURN_IF_ERROR(connection_.Read("listing artifacts", [&](sqlite3* database) {
+    keys.clear();
+    Statement statement(database, "SELECT key FROM artifacts ORDER BY key");
+    int result = statement.Step();
+    for (; result == SQLITE_ROW; result = statement.Step()) {
+      std::string key = statement.Blob(0);
+      Fingerprint fingerprint;
+      if (key.size() != sizeof(fingerprint)) continue;
+      std::memcpy(&fingerprint, key.data(), sizeof(fingerprint));
+      keys.push_back(fingerprint);
+    }
+    return result;
+  }));
+  return keys;
 }
 
 Status ArtifactTable::Put(const Fingerprint& key, const Artifact& artifact) {

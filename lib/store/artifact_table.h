@@ -17,6 +17,8 @@ class ArtifactTable {
   explicit ArtifactTable(SqliteConnection* connection) : connection_(*connection) {}
 
   Result<std::optional<Artifact>> Get(const Fingerprint& key);
+  /// Of all rows, in order.
+  Result<std::vector<Fingerprint>> Keys() const;
   Status Put(const Fingerprint& key, const Artifact& artifact);
   /// Adds the rows, and what is wrong with them, to `report`.
   Status Verify(StoreReport* report) const;

@@ -1,6 +1,7 @@
 #include "store/memory_store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "tuneonce/record_store.h"
 
@@ -12,7 +13,14 @@ Result<RecordLookup> MemoryStore::Lookup(const TuningKey& key) const {
   RecordLookup best;
   for (const TuningRecord& record : records_) {
     RecordMatch match = MatchKeys(record.key, key);
-    if (match != RecordMatch::kNotFound) best.Improve({match, record});
+    if (match != RecordMatch::kNotFound) {
+      RecordLookup found;
+      found.match = match;
+      found.record = record;
+      best.Improve(std::move(found));
+    } else if (record.key.IsOtherSource(key)) {
+      best.NoteInstead(RecordMiss::kOtherSource);
+    }
   }
   return best;
 }

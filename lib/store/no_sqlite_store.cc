@@ -11,5 +11,7 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::Open(SqliteStoreOptions) {
 
 Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void*, std::size_t) { return Open(); }
 
+Result<std::shared_ptr<SqliteStore>> SqliteStore::InMemory() { return Open(); }
+
 }  // namespace v0
 }  // namespace tuneonce

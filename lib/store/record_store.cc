@@ -1,6 +1,7 @@
 #include "tuneonce/record_store.h"
 
 #include <set>
+#include <utility>
 
 #include "base/mutex.h"
 
@@ -21,8 +22,50 @@ RecordMatch MatchKeys(const TuningKey& stored, const TuningKey& wanted) {
   return stored.driver_version == wanted.driver_version ? RecordMatch::kExact : RecordMatch::kOtherDriver;
 }
 
+std::string_view RecordMissName(RecordMiss miss) {
+  switch (miss) {
+    case RecordMiss::kNone:
+      return "";
+    case RecordMiss::kNoRecord:
+      return "no record";
+    case RecordMiss::kOtherDriver:
+      return "other driver";
+    case RecordMiss::kOtherDevice:
+      return "other device";
+    case RecordMiss::kOtherSource:
+      return "other source";
+    case RecordMiss::kIncomplete:
+      return "incomplete";
+    case RecordMiss::kRefused:
+      return "refused";
+  }
+  return "";
+}
+
+RecordMiss RecordLookup::Miss() const {
+  switch (match) {
+    case RecordMatch::kExact:
+      return record && record->is_complete ? RecordMiss::kNone : RecordMiss::kIncomplete;
+    case RecordMatch::kOtherDriver:
+      return RecordMiss::kOtherDriver;
+    case RecordMatch::kOtherDevice:
+      return RecordMiss::kOtherDevice;
+    case RecordMatch::kNotFound:
+      break;
+  }
+  return instead;
+}
+
+void RecordLookup::NoteInstead(RecordMiss what, std::string why) {
+  // The enum's order: what cannot be used says more than what is another kernel's, and that more than nothing.
+  if (what <= instead) return;
+  instead = what;
+  detail = std::move(why);
+}
+
 void RecordLookup::Improve(RecordLookup found) {
-  if (!found.record || found.match > match) return;
+  if (!found.record) return NoteInstead(found.instead, std::move(found.detail));
+  if (found.match > match) return;
   bool is_alike = found.match == match && record;
   if (is_alike && (found.record->is_imported() || !record->is_imported())) return;
   *this = std::move(found);

@@ -1,5 +1,7 @@
 #include "store/record_table.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "store/sqlite.h"
 #include "tuneonce/fingerprint.h"
@@ -19,7 +21,43 @@ Fingerprint KernelKey(const TuningKey& key) {
   return fingerprinter.Finish();
 }
 
+/// What records of all sources of a kernel have in common, by its name.
+std::string ShapeKey(const TuningKey& key) {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(std::string_view(key.kernel)).Add(static_cast<std::uint64_t>(key.key_words.size()));
+  for (std::uint64_t word : key.key_words) fingerprinter.Add(word);
+  return BytesOf(fingerprinter.Finish());
+}
+
+/// Notes in `*lookup` whether there are records of the key's kernel with other sources.
+int LookForOtherSource(sqlite3* database, const TuningKey& key, const std::string& kernel_key, RecordLookup* lookup) {
+  // A file that is open for reading keeps its older tables.
+  Statement version(database, "PRAGMA user_version");
+  if (version.Step() != SQLITE_ROW || version.Int(0) < 3) return SQLITE_DONE;
+  std::string shape_key = ShapeKey(key);
+  Statement statement(database, "SELECT 1 FROM records WHERE shape_key = ? AND kernel_key <> ? LIMIT 1");
+  int result = statement.Bind(std::string_view(shape_key)).Bind(std::string_view(kernel_key)).Step();
+  if (result == SQLITE_ROW) lookup->NoteInstead(RecordMiss::kOtherSource);
+  return result;
+}
+
 }  // namespace
+
+int FillShapeKeys(sqlite3* database) {
+  std::vector<std::pair<std::int64_t, std::string>> shape_keys;
+  Statement records(database, "SELECT id, body FROM records");
+  int result = records.Step();
+  for (; result == SQLITE_ROW; result = records.Step()) {
+    Result<TuningRecord> record = DecodeRecord(records.Blob(1));
+    if (record.ok()) shape_keys.emplace_back(records.Int(0), ShapeKey(record->key));
+  }
+  for (const auto& [id, shape_key] : shape_keys) {
+    if (result != SQLITE_DONE) return result;
+    Statement fill(database, "UPDATE records SET shape_key = ? WHERE id = ?");
+    result = fill.Bind(std::string_view(shape_key)).Bind(id).Step();
+  }
+  return result == SQLITE_DONE ? SQLITE_OK : result;
+}
 
 Fingerprint FullKey(const TuningKey& key) {
   return Fingerprinter()
@@ -41,11 +79,18 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
     int result = statement.Step();
     for (; result == SQLITE_ROW; result = statement.Step()) {
       Result<TuningRecord> record = DecodeRecord(statement.Blob(0));
-      if (!record.ok()) continue;
-      RecordMatch match = MatchKeys(record->key, key);
-      if (match != RecordMatch::kNotFound) best.Improve({match, *std::move(record)});
+      if (!record.ok()) {
+        best.NoteInstead(RecordMiss::kRefused, record.status().message());
+        continue;
+      }
+      RecordLookup found;
+      found.match = MatchKeys(record->key, key);
+      if (found.match == RecordMatch::kNotFound) continue;
+      found.record = *std::move(record);
+      best.Improve(std::move(found));
     }
-    return result;
+    if (result != SQLITE_DONE || best.record) return result;
+    return LookForOtherSource(database, key, kernel_key, &best);
   }));
   return best;
 }
@@ -53,13 +98,16 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
 Status RecordTable::Put(const TuningRecord& record) {
   std::string key = BytesOf(FullKey(record.key));
   std::string kernel_key = BytesOf(KernelKey(record.key));
+  std::string shape_key = ShapeKey(record.key);
   std::string body = EncodeRecord(record);
   return connection_.Write("writing a record", [&](sqlite3* database) {
-    int result = Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, body) VALUES(?, ?, ?)")
-                     .Bind(std::string_view(key))
-                     .Bind(std::string_view(kernel_key))
-                     .Bind(std::string_view(body))
-                     .Step();
+    int result =
+        Statement(database, "INSERT OR REPLACE INTO records(key, kernel_key, shape_key, body) VALUES(?, ?, ?, ?)")
+            .Bind(std::string_view(key))
+            .Bind(std::string_view(kernel_key))
+            .Bind(std::string_view(shape_key))
+            .Bind(std::string_view(body))
+            .Step();
     if (result != SQLITE_DONE) return result;
     // Acknowledged means found: a damaged index takes rows that a Lookup then does not find, or stumbles over.
     Statement again(database, kRecordsOfKernel);

@@ -11,7 +11,10 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Of all that a key says: what a record lies under, and what a lease is on.
-Fingerprint FullKey(const TuningKey& key);
+TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
+
+/// Gives rows of before format 3 of the file their shape_key. Returns an SQLite result.
+int FillShapeKeys(sqlite3* database);
 
 /// The records of a store's file, each as its bytes. Rows that cannot be read back whole are passed over. Thread rule:
 /// as its connection.

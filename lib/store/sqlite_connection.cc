@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "store/record_table.h"
 #include "store/store_lock.h"
 #include "store/store_mark.h"
 #include "store/store_place.h"
@@ -17,12 +17,14 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Older versions are read and migrated, newer ones refused. 2: records of format 2.
-constexpr int kSchemaVersion = 2;
+/// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key.
+constexpr int kSchemaVersion = 3;
 
 constexpr char kSchema[] = R"(
-CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL,
+  shape_key BLOB);
 CREATE INDEX records_by_kernel ON records(kernel_key);
+CREATE INDEX records_by_shape ON records(shape_key);
 CREATE TABLE artifacts(key BLOB PRIMARY KEY, size INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB NOT NULL)
   WITHOUT ROWID;
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
@@ -31,6 +33,8 @@ CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 /// What makes version i + 2 of version i + 1.
 constexpr const char* kMigrations[] = {
     "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
+    // Then FillShapeKeys.
+    "ALTER TABLE records ADD COLUMN shape_key BLOB; CREATE INDEX records_by_shape ON records(shape_key)",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 
@@ -78,26 +82,6 @@ Status SqliteConnection::Open() {
   return retry_after_.count() > 0 ? Status() : connected;
 }
 
-Status SqliteConnection::Deserialize(const void* bytes, std::size_t size) {
-  MutexLock lock(mutex_);
-  in_memory_ = true;
-  path_ = options_.path;
-  int opened = sqlite3_open_v2(":memory:", &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  TUNEONCE_RETURN_IF_ERROR(StatusOf(opened, path_));
-  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(size));
-  if (copy == nullptr) return ResourceExhaustedError("no memory for a copy of the store");
-  std::memcpy(copy, bytes, size);
-  // Bytes 18 and 19 of the header say 2 for a database in WAL mode, which one in memory cannot be; 1 is the other
-  // mode (SQLite's file format, 1.3.3).
-  copy[18] = copy[19] = 1;
-  auto bytes_64 = static_cast<sqlite3_int64>(size);
-  int result = sqlite3_deserialize(database_, "main", copy, bytes_64, bytes_64,
-                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-  if (result == SQLITE_OK) result = Execute("SELECT count(*) FROM sqlite_master");
-  TUNEONCE_RETURN_IF_ERROR(StatusOf(result, path_));
-  return CheckVersion();
-}
-
 Status SqliteConnection::CheckOwner() const {
   if (getpid() == owner_) return Status();
   return FailedPreconditionError("the store " + options_.path +
@@ -141,7 +125,7 @@ Status SqliteConnection::Attempt(const char* what, bool writes, const std::funct
   sqlite3_busy_timeout(database_, static_cast<int>(std::max<std::int64_t>(left, 1)));
   error_.clear();
   int result = writes ? Transaction(work) : work(database_);
-  if (IsCorrupt(result) && !options_.read_only) {
+  if (IsCorrupt(result) && !options_.read_only && !in_memory_) {
     Result<std::shared_ptr<void>> place = LockPlace(path_, deadline_);
     if (place.status().code() == StatusCode::kDeadlineExceeded) return Outage();
     *must_repeat = true;
@@ -284,6 +268,7 @@ int SqliteConnection::Migrate() {
     for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
       result = Execute(kMigrations[from - 1]);
     }
+    if (result == SQLITE_OK) result = FillShapeKeys(database_);
     if (result == SQLITE_OK) result = Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str());
     return result == SQLITE_OK ? SQLITE_DONE : result;
   });
@@ -312,6 +297,7 @@ void SqliteConnection::Close() {
 }
 
 bool SqliteConnection::IsCurrent() const {
+  if (in_memory_) return true;
   struct stat info {};
   return stat(path_.c_str(), &info) == 0 && info.st_ino == inode_ && info.st_dev == device_;
 }

@@ -32,6 +32,12 @@ class SqliteConnection {
   /// A database in memory that is a copy of these bytes.
   Status Deserialize(const void* bytes, std::size_t size);
 
+  /// An empty database in memory.
+  Status OpenInMemory();
+  /// A copy of a database in memory, as the bytes of a file.
+  Result<std::string> Serialize();
+  bool in_memory() const { return in_memory_; }
+
   /// Runs `work`, which returns an SQLite result, alone; it may run more than once.
   Status Read(const char* what, const std::function<int(sqlite3*)>& work);
   /// The same in a transaction. OK: whoever opens the store's path from now on finds what was written.
@@ -78,7 +84,7 @@ class SqliteConnection {
   Mutex mutex_;
   sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
   std::string path_ TUNEONCE_GUARDED_BY(mutex_);  // Without links above the last folder.
-  bool in_memory_ TUNEONCE_GUARDED_BY(mutex_) = false;
+  bool in_memory_ = false;                        // Set before it is shared.
   unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::string error_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "compile/keyed_lock.h"
@@ -76,6 +77,19 @@ Result<std::shared_ptr<SqliteStore>> SqliteStore::FromBytes(const void* bytes, s
   return std::shared_ptr<SqliteStore>(new SqliteStore(std::move(impl)));
 }
 
+Result<std::shared_ptr<SqliteStore>> SqliteStore::InMemory() {
+  SqliteStoreOptions options;
+  options.path = "(in memory)";
+  options.max_artifact_bytes = std::numeric_limits<std::int64_t>::max();
+  auto impl = std::make_unique<Impl>(std::move(options));
+  TUNEONCE_RETURN_IF_ERROR(impl->connection.OpenInMemory());
+  return std::shared_ptr<SqliteStore>(new SqliteStore(std::move(impl)));
+}
+
+Result<std::string> SqliteStore::Bytes() const { return impl_->connection.Serialize(); }
+
+Result<std::vector<Fingerprint>> SqliteStore::ArtifactKeys() const { return impl_->artifacts.Keys(); }
+
 Result<RecordLookup> SqliteStore::Lookup(const TuningKey& key) const {
   Result<RecordLookup> stored = impl_->records.Lookup(key);
   Result<RecordLookup> waiting = impl_->unwritten.Lookup(key);
@@ -119,7 +133,7 @@ Result<ArtifactLease> SqliteStore::Lease(const Fingerprint& key, const WaitLimit
   if (among_threads.status().code() == StatusCode::kDeadlineExceeded) {
     return DeadlineExceededError("another thread works on the same key and did not end in time");
   }
-  if (!among_threads.ok() || impl_->options().read_only) return among_threads;
+  if (!among_threads.ok() || impl_->options().read_only || impl_->connection.in_memory()) return among_threads;
   auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start).count();
   WaitLimits left = limits;
   left.timeout_ms = static_cast<int>(std::max<std::int64_t>(0, limits.timeout_ms - spent));

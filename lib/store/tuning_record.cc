@@ -16,6 +16,10 @@ bool TuningKey::SameDevice(const TuningKey& other) const {
 bool TuningKey::SameKernel(const TuningKey& other) const {
   return kernel_fingerprint == other.kernel_fingerprint && key_words == other.key_words;
 }
+
+bool TuningKey::IsOtherSource(const TuningKey& other) const {
+  return kernel == other.kernel && key_words == other.key_words && !(kernel_fingerprint == other.kernel_fingerprint);
+}
 namespace {
 
 /// Every format begins with this word: "tuner1", with the format's number in the last 16 bits.

@@ -3,12 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "report/code_json.h"
 #include "report/records_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using tuneonce::RecordsFromJson;
   using tuneonce::RecordsToJson;
-  auto records = RecordsFromJson(std::string(reinterpret_cast<const char*>(data), size));
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  (void)tuneonce::CodeFromJson(text);
+  auto records = RecordsFromJson(text);
   if (!records.ok()) return 0;
   std::string once = RecordsToJson(*records);
   auto again = RecordsFromJson(once);

@@ -129,6 +129,25 @@ TEST_F(VariantByAlignmentTest, AnUnalignedAddressHasAChoiceOfItsOwnInABucket) {
   EXPECT_EQ(restarted.counters().stored_hits, 2);
 }
 
+TEST_F(VariantByAlignmentTest, AStoredPinOfAlignedCallsServesUnalignedOnesUntilTheyHaveAMeasuredRecord) {
+  const TunedKernel::Shape aligned = {{"M", 2}, {"N", 4096}};
+  auto pin = [&](TunedKernel& kernel) { return kernel.Pin(aligned, {{"WAY", 3}}, TunedKernel::PinFor::kStore); };
+  TunedKernel pins = Create(InBuckets());
+  ASSERT_OK(pin(pins));
+  TunedKernel restarted = Create(InBuckets());
+  EXPECT_EQ(Launch(restarted, 4096), 103);
+  EXPECT_EQ(Launch(restarted, 4096, 1), 3) << "the pin speaks of shapes, not of variants";
+  EXPECT_EQ(restarted.counters().tunes, 0);
+  policy_.store = std::make_shared<MemoryStore>();
+  TunedKernel measures = Create(InBuckets());
+  EXPECT_EQ(Launch(measures, 4096, 1), 2);
+  ASSERT_OK(pin(measures));
+  TunedKernel later = Create(InBuckets());
+  EXPECT_EQ(Launch(later, 4096), 103);
+  EXPECT_EQ(Launch(later, 4096, 1), 2) << "what was measured for the calls themselves goes before it";
+  EXPECT_EQ(later.counters().stored_hits, 2);
+}
+
 TEST_F(VariantByAlignmentTest, WhereTheBoundIsUnalignedAnAlignedShapeIsTunedAtItsOwn) {
   TunedKernel kernel = Create(Doubled().Key(KeyOf("M"), KeyOf("N").Buckets({100, 4001})));
   EXPECT_EQ(Launch(kernel, 4000), 101);

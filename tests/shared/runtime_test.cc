@@ -87,8 +87,8 @@ TEST(RuntimeTest, WhatIsGivenIsUsed) {
 
 /// Keeps what a log is told.
 struct Log {
-  std::function<void(const std::string&)> Function() {
-    return [this](const std::string& line) {
+  std::function<void(LogLevel, const std::string&)> Function() {
+    return [this](LogLevel, const std::string& line) {
       std::lock_guard<std::mutex> lock(mutex);
       lines.push_back(line);
     };
@@ -107,7 +107,7 @@ TEST(RuntimeLogTest, WarningsGoToTheHostsFunctionAndNowhereElse) {
   runtime->Warn("a");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(log.lines, (std::vector<std::string>{"a", "a"}));
-  options.log = [](const std::string&) { throw std::runtime_error("full"); };
+  options.log = [](LogLevel, const std::string&) { throw std::runtime_error("full"); };
   MakeRuntime(options)->Warn("what throws is dropped");
 }
 

@@ -20,6 +20,7 @@
 #include "base/temporary_folder.h"
 #include "store/layered_store.h"
 #include "store/memory_store.h"
+#include "store/sqlite_store_fixture.h"
 #include "store/store_place.h"
 #include "testing/device_test.h"
 #include "testing/in_child.h"
@@ -31,74 +32,9 @@
 namespace tuneonce {
 namespace {
 
-TuningRecord Record(std::uint64_t word, const std::string& config = "TILE=1", int driver = 13000,
-                    const std::string& device = "H200") {
-  TuningRecord record;
-  record.key.kernel = "k";
-  record.key.kernel_fingerprint = Fingerprint{1, 2};
-  record.key.key_words = {word, 7};
-  record.key.key_text = "N=" + std::to_string(word);
-  record.key.device_name = device;
-  record.key.capability = 90;
-  record.key.num_sms = 132;
-  record.key.driver_version = driver;
-  record.config = testing::NamedConfig(config);
-  record.variant = "tile";
-  record.measurement.mean_us = 1.5;
-  record.measurement.error_margin_us = 0.25;
-  record.measurement.num_samples = 3;
-  record.speedup_over_baseline = 1.25;
-  record.artifact = Fingerprint{3, word};
-  record.baseline = RecordedBaseline{testing::NamedConfig("TILE=0"), "tile", Fingerprint{4, word}};
-  record.timer = "cupti";
-  record.host = "here";
-  record.unix_seconds = 1700000000;
-  return record;
-}
-
-Artifact ArtifactOf(std::size_t bytes, char fill = 'x') {
-  Artifact artifact;
-  artifact.image = std::string(bytes, fill);
-  artifact.symbol = "k";
-  artifact.code_fingerprint = Fingerprint{5, 6};
-  return artifact;
-}
-
-class SqliteStoreTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    Result<TemporaryFolder> folder = testing::MakeFolder();
-    ASSERT_OK(folder);
-    folder_.emplace(*std::move(folder));
-    path_ = folder_->path() + "/cache/store.db";
-  }
-  std::shared_ptr<SqliteStore> Open(std::int64_t max_bytes = 1 << 30) {
-    SqliteStoreOptions options;
-    options.path = path_;
-    options.max_artifact_bytes = max_bytes;
-    Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
-    EXPECT_OK(store);
-    return store.ok() ? *store : nullptr;
-  }
-  Status OpenError(const std::string& path) {
-    SqliteStoreOptions options;
-    options.path = path;
-    return SqliteStore::Open(options).status();
-  }
-  int NumSetAside() {
-    int count = 0;
-    for (const auto& file : std::filesystem::directory_iterator(folder_->path() + "/cache")) {
-      std::string name = file.path().filename();
-      bool is_database =
-          name.size() > 4 && name.find("-wal") == std::string::npos && name.find("-shm") == std::string::npos;
-      count += is_database && name.find(".corrupt-") != std::string::npos ? 1 : 0;
-    }
-    return count;
-  }
-
-  std::optional<TemporaryFolder> folder_;
-  std::string path_;
-};
+using testing::ArtifactOf;
+using testing::Record;
+using testing::SqliteStoreTest;
 
 TEST_F(SqliteStoreTest, RecordsComeBackWholeInAnotherProcessesStore) {
   ASSERT_OK(Open()->Put(Record(1)));
@@ -340,47 +276,6 @@ TEST_F(SqliteStoreTest, ACorruptFileIsSetAsideWithAllInIt) {
   EXPECT_OK(store->Put(Record(2)));
 }
 
-TEST_F(SqliteStoreTest, PlacesThatCannotBeTrustedAreRefusedInWords) {
-  { ASSERT_OK(Open()->Put(Record(1))); }
-  std::string folder = folder_->path() + "/cache";
-  chmod(folder.c_str(), 0777);
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "can be written by others");
-  chmod(folder.c_str(), 0700);
-  chmod(path_.c_str(), 0666);
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "chmod go-w");
-  chmod(path_.c_str(), 0600);
-  std::string link = folder_->path() + "/link";
-  ASSERT_EQ(symlink(folder.c_str(), link.c_str()), 0);
-  EXPECT_ERROR(OpenError(link + "/store.db"), StatusCode::kFailedPrecondition, "symbolic link");
-  std::string file_link = folder + "/link.db";
-  ASSERT_EQ(symlink(path_.c_str(), file_link.c_str()), 0);
-  EXPECT_ERROR(OpenError(file_link), StatusCode::kFailedPrecondition, "symbolic link");
-  if (geteuid() == 0) {
-    ASSERT_EQ(chown(path_.c_str(), 12345, 12345), 0);
-    EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "belongs to user 12345");
-    ASSERT_EQ(chown(path_.c_str(), 0, 0), 0);
-  }
-  EXPECT_ERROR(OpenError(folder_->path() + "/" + std::string(600, 'a') + "/store.db"), StatusCode::kInvalidArgument,
-               "characters");
-  EXPECT_ERROR(OpenError("/proc/nowhere/store.db"), StatusCode::kUnavailable, "/proc/nowhere");
-}
-
-TEST_F(SqliteStoreTest, OtherPeoplesDatabasesAndNewerFormatsAreLeftAlone) {
-  { ASSERT_OK(Open()->Put(Record(1))); }
-  auto patch = [&](long offset, unsigned char value) {
-    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(offset);
-    file.put(static_cast<char>(value));
-  };
-  for (const char* suffix : {"-wal", "-shm"}) std::remove((path_ + suffix).c_str());
-  patch(63, 9);  // user_version, big-endian, at 60 to 63.
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "a newer version of tuneonce (format 9");
-  patch(63, 2);
-  patch(71, 1);  // application_id, 68 to 71.
-  EXPECT_ERROR(OpenError(path_), StatusCode::kFailedPrecondition, "is no store of tuneonce");
-  EXPECT_EQ(NumSetAside(), 0);
-}
-
 TEST_F(SqliteStoreTest, AFullDiskIsAnErrorAndLosesNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root to mount a small file system";
   std::string mount = folder_->path() + "/small";
@@ -414,35 +309,6 @@ TEST_F(SqliteStoreTest, WhatCouldNotBeMadeWholeIsNotTakenForAForeignFileLater) {
   auto store = Open();
   ASSERT_NE(store, nullptr);
   EXPECT_OK(store->Put(Record(1)));
-}
-
-TEST_F(SqliteStoreTest, AShippedStoreIsReadFromAReadOnlyFolderUnderTheUsers) {
-  {
-    auto store = Open();
-    ASSERT_OK(store->Put(Record(1, "shipped")));
-    ASSERT_OK(store->Put(Fingerprint{1, 1}, ArtifactOf(10)));
-  }
-  for (const char* suffix : {"-wal", "-shm"}) std::remove((path_ + suffix).c_str());
-  chmod((folder_->path() + "/cache").c_str(), 0500);
-  SqliteStoreOptions options;
-  options.path = path_;
-  options.read_only = true;
-  Result<std::shared_ptr<SqliteStore>> shipped = SqliteStore::Open(options);
-  ASSERT_OK(shipped);
-  EXPECT_ERROR((*shipped)->Put(Record(2)), StatusCode::kFailedPrecondition, "reading only");
-  path_ = folder_->path() + "/user/store.db";
-  auto user = Open();
-  std::shared_ptr<RecordStore> layered = MakeLayeredStore(user, {*shipped});
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
-  EXPECT_TRUE((*layered->artifacts()->Get(Fingerprint{1, 1})).has_value());
-  ASSERT_OK(layered->Put(Record(1, "user")));
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("user"));
-  EXPECT_EQ(layered->List()->size(), 2u);
-  ASSERT_OK(layered->Remove(Record(1).key));
-  EXPECT_EQ(layered->Lookup(Record(1).key)->record->config, testing::NamedConfig("shipped"));
-  LayeredStore over_memory(std::make_shared<MemoryStore>(), {*shipped});
-  EXPECT_EQ(over_memory.artifacts(), nullptr);
-  chmod((*shipped)->path().substr(0, (*shipped)->path().rfind('/')).c_str(), 0700);
 }
 
 TEST_F(SqliteStoreTest, VerifyFindsWhatLookupsPassOver) {
@@ -487,36 +353,6 @@ TEST_F(SqliteStoreTest, AClockThatGoesBackHidesNothing) {
   EXPECT_TRUE(store->Get(Fingerprint{1, 1})->has_value()) << "used now: no longer of the future";
   ASSERT_OK(store->Put(Fingerprint{2, 2}, ArtifactOf(1000)));
   EXPECT_TRUE(store->Get(Fingerprint{2, 2})->has_value()) << "what was just put is not what goes";
-}
-
-TEST_F(SqliteStoreTest, AStoreEmbeddedInAProgramIsRead) {
-  {
-    std::shared_ptr<SqliteStore> store = Open();
-    ASSERT_OK(store->Put(Record(1)));
-    ASSERT_OK(store->Put(Fingerprint{3, 1}, ArtifactOf(5000)));
-  }
-  std::ifstream file(path_, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  Result<std::shared_ptr<SqliteStore>> embedded = SqliteStore::FromBytes(bytes.data(), bytes.size());
-  ASSERT_OK(embedded);
-  EXPECT_EQ((*embedded)->Lookup(Record(1).key)->match, RecordMatch::kExact);
-  EXPECT_TRUE((*embedded)->Get(Fingerprint{3, 1})->has_value());
-  EXPECT_ERROR((*embedded)->Put(Record(2)), StatusCode::kFailedPrecondition, "for reading only");
-  LayeredStore layered(std::make_shared<MemoryStore>(), {*embedded});
-  EXPECT_EQ(layered.Lookup(Record(1).key)->match, RecordMatch::kExact);
-  for (std::size_t size : {std::size_t{0}, std::size_t{50}, std::size_t{100}, bytes.size() / 2}) {
-    Result<std::shared_ptr<SqliteStore>> cut = SqliteStore::FromBytes(bytes.data(), size);
-    EXPECT_TRUE(!cut.ok() || !(*cut)->Lookup(Record(1).key).ok() || (*cut)->Lookup(Record(1).key)->record) << size;
-  }
-  std::string noise(4096, 'n');
-  EXPECT_ERROR(SqliteStore::FromBytes(noise.data(), noise.size()), StatusCode::kInvalidArgument, "(embedded)");
-}
-
-TEST(StorePlaceTest, NetworkFileSystemsAreKnownByTheirNumbers) {
-  EXPECT_TRUE(IsNetworkFileSystem(0x6969)) << "NFS";
-  EXPECT_TRUE(IsNetworkFileSystem(static_cast<unsigned long>(static_cast<int>(0xFF534D42)))) << "CIFS, sign-extended";
-  EXPECT_FALSE(IsNetworkFileSystem(0xEF53)) << "ext4";
-  EXPECT_FALSE(IsNetworkFileSystem(0x01021994)) << "tmpfs";
 }
 
 TEST(RecordEncodingTest, WhatIsCutOrChangedIsRefused) {

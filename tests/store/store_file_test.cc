@@ -277,7 +277,7 @@ TEST_F(StoreFileTest, AStoreOfAnOlderVersionIsMigratedAndKeepsItsArtifacts) {
     ASSERT_OK(store->Put(KeyedRecord(1)));
     ASSERT_OK(store->Put(Fingerprint{1, 1}, SmallArtifact()));
   }
-  MakeDatabase(path_, "PRAGMA user_version=1");
+  MakeDatabase(path_, "DROP INDEX records_by_shape; ALTER TABLE records DROP COLUMN shape_key; PRAGMA user_version=1");
   Result<std::shared_ptr<SqliteStore>> reader = TryOpen(path_, /*read_only=*/true);
   ASSERT_OK(reader);
   EXPECT_TRUE((*(*reader)->Get(Fingerprint{1, 1})).has_value());

@@ -39,8 +39,6 @@ const char* NameOf(Choice::Because because) {
       return "no_record";
     case Choice::Because::kGuard:
       return "guard";
-    case Choice::Because::kAssumption:
-      return "assumption";
     case Choice::Because::kWaits:
       return "waits";
     case Choice::Because::kFailedTune:

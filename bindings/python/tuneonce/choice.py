@@ -10,7 +10,7 @@ class Choice:
     """What the next such call would run.
 
     runs: "choice", "stand_in" (what runs where the choice may not), "search" (a search, then what it finds), "nothing".
-    because: "resident", "stored", "no_record", "guard", "assumption", "waits", "failed_tune", "capture", "sealed", "mode",
+    because: "resident", "stored", "no_record", "guard", "waits", "failed_tune", "capture", "sealed", "mode",
         "empty".
     origin: where the choice is from: "search" (of this process), "store", "shipped", "pinned", "imported", "nowhere".
     match: how the record fitted: "exact", "other_driver", "other_device"; None without a record.

@@ -113,7 +113,7 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
   AutotunePolicy PolicyWith(std::shared_ptr<RecordStore> store, bool has_compiler) {
     toolchain_ = std::make_shared<MemoToolchain>(/*is_missing=*/!has_compiler);
     RuntimeOptions options;
-    options.log = [](const std::string&) {};
+    options.log = [](LogLevel, const std::string&) {};
     options.toolchains = std::make_shared<const ToolchainSet>(
         std::vector<std::shared_ptr<const Toolchain>>{toolchain_, std::make_shared<CubinsAsTheyAre>()});
     AutotunePolicy policy;

@@ -1,0 +1,111 @@
+#include "records_here.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "cuda/driver_api.h"
+#include "numbers.h"
+#include "output.h"
+#include "runtime/tuned_kernel_on.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/bundle.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce::cli {
+namespace {
+
+/// The example's shape, with other extents and dtypes where `shape` says so.
+Result<TunedKernel::Shape> ShapeOf(const Bundle& bundle, bool is_cpu_device, const std::vector<std::string>& shape) {
+  const KernelDefinition& definition = bundle.definition();
+  Bundle::Example example = bundle.example();
+  if (is_cpu_device) {
+    for (const auto& [dim, extent] : example.cpu_dims) example.dims[dim] = extent;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
+  for (const auto& [name, text] : settings) {
+    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+    std::optional<DType> dtype = DTypeNamed(text);
+    const std::vector<std::string>& dims = definition.dims();
+    bool is_dim = std::find(dims.begin(), dims.end(), name) != dims.end();
+    if (!is_dim && !dtype)
+      return InvalidArgumentError("--shape " + name + "=" + text + ": no such dim, or no such dtype");
+    if (is_dim && (!extent || *extent < 1)) {
+      return InvalidArgumentError("--shape " + name + "=" + text + ": the value must be a whole number from 1 on");
+    }
+    if (is_dim) example.dims[name] = *extent;
+    if (!is_dim) example.dtypes[name] = *dtype;
+  }
+  TunedKernel::Shape named;
+  for (const auto& [name, extent] : example.dims) named.values.emplace_back(name, extent);
+  for (const auto& [name, dtype] : example.dtypes) named.values.emplace_back(name, dtype);
+  for (const auto& [name, value] : example.scalars) named.values.emplace_back(name, value);
+  return named;
+}
+
+const char* NameOf(RecordMatch match) {
+  switch (match) {
+    case RecordMatch::kExact:
+      return "exact";
+    case RecordMatch::kOtherDriver:
+      return "other_driver";
+    case RecordMatch::kOtherDevice:
+      return "other_device";
+    case RecordMatch::kNotFound:
+      break;
+  }
+  return "not_found";
+}
+
+}  // namespace
+
+Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
+                           const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(kernel));
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenDevice(device_name));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Shape named, ShapeOf(bundle, device.api().is_cpu_device(), shape));
+  TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
+  ScopedContext current(context.view());
+  TUNEONCE_RETURN_IF_ERROR(current.status());
+  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(device.api()));
+  RuntimeOptions of_runtime;
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}};  // What the store says is asked, whatever is switched off.
+  AutotunePolicy policy;
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
+  policy.store = std::move(store);
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel asked, TunedKernelOn::Create(device, bundle.definition(), std::move(policy)));
+  ChoiceHere here{identity.name, {}};
+  TUNEONCE_ASSIGN_OR_RETURN(here.choice, asked.ChoiceOf(stream.get(), named));
+  return here;
+}
+
+nlohmann::ordered_json ChoiceHereJson(const ChoiceHere& here) {
+  const Choice& choice = here.choice;
+  nlohmann::ordered_json json = {{"device", here.device}, {"key", choice.key}};
+  json["serves"] = choice.record != nullptr;
+  json["match"] = choice.record != nullptr ? nlohmann::ordered_json(NameOf(choice.match)) : nullptr;
+  std::string miss(RecordMissName(choice.miss));
+  std::replace(miss.begin(), miss.end(), ' ', '_');
+  json["miss"] = miss.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(miss);
+  json["config"] = choice.config ? nlohmann::ordered_json(choice.config->ToString()) : nullptr;
+  json["detail"] = choice.detail;
+  return json;
+}
+
+void PrintChoiceHere(const ChoiceHere& here) {
+  const Choice& choice = here.choice;
+  std::string detail = choice.detail.empty() ? "" : ", " + choice.detail;
+  if (choice.record != nullptr) {
+    PrintLine("on this machine's %s, %s gets {%s}%s", here.device.c_str(), choice.key.c_str(),
+              choice.config ? choice.config->ToString().c_str() : "", detail.c_str());
+  } else {
+    PrintLine("on this machine's %s nothing serves %s: %s%s", here.device.c_str(), choice.key.c_str(),
+              std::string(RecordMissName(choice.miss)).c_str(), detail.c_str());
+  }
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,30 @@
+#ifndef TUNEONCE_BINDINGS_CLI_RECORDS_HERE_H_
+#define TUNEONCE_BINDINGS_CLI_RECORDS_HERE_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tuneonce/record_store.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce::cli {
+
+/// What a launch on this machine's `device_name` would get from the store.
+struct ChoiceHere {
+  std::string device;
+  Choice choice;
+};
+
+/// Of the bundle `kernel`, at its example's shape but for `shape` ("M=64"). Nothing is tuned, compiled or loaded.
+/// Errors: InvalidArgument for a shape that is wrong; there is no such bundle or device.
+Result<ChoiceHere> AskHere(const std::string& kernel, const std::string& device_name,
+                           const std::vector<std::string>& shape, std::shared_ptr<RecordStore> store);
+
+nlohmann::ordered_json ChoiceHereJson(const ChoiceHere& here);
+void PrintChoiceHere(const ChoiceHere& here);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_RECORDS_HERE_H_

@@ -1,0 +1,248 @@
+// tuneonce records merge A B -o C, and pack: stores made of stores. What they are made of is only read.
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "files.h"
+#include "output.h"
+#include "records_arguments.h"
+#include "records_store.h"
+#include "store/record_preference.h"
+#include "store/record_table.h"
+#include "tuneonce/fingerprint.h"
+
+namespace tuneonce::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A file of one store, which its owner may write, or nobody.
+constexpr mode_t kPrivate = 0600;
+constexpr mode_t kReadOnly = 0444;
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  struct stat x {
+  }, y{};
+  return stat(a.c_str(), &x) == 0 && stat(b.c_str(), &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/// A store that is made anew must not take the place of one that is read, or in use: a log beside it would be played
+/// in.
+Status CheckOutput(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (IsSameFile(output, input)) return InvalidArgumentError(output + " is read: name another file to write");
+  }
+  for (const char* suffix : {"-wal", "-shm", ".lock"}) {
+    struct stat info {};
+    if (lstat((output + suffix).c_str(), &info) != 0) continue;
+    return FailedPreconditionError(absl::StrCat(output, " is the name of a store in use, since ", output, suffix,
+                                                " lies beside it: name another file, or remove both"));
+  }
+  return Status();
+}
+
+Status WriteStore(const SqliteStore& store, const std::string& output, mode_t mode) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string bytes, store.Bytes());
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(output, bytes));
+  struct stat info {};
+  bool is_file = stat(output.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file || chmod(output.c_str(), mode) == 0) return Status();
+  return UnavailableError("cannot set the mode of " + output + ": " + std::strerror(errno));
+}
+
+/// What cannot be read is an error, or left out and told.
+Status CheckProblems(const std::vector<WholeStore>& stores, bool skip_damaged, std::vector<std::string>* skipped) {
+  for (const WholeStore& each : stores) {
+    for (const std::string& problem : each.problems) skipped->push_back(each.path + ": " + problem);
+  }
+  if (skipped->empty() || skip_damaged) return Status();
+  return FailedPreconditionError(absl::StrCat(skipped->size(), " rows cannot be read, the first in ", skipped->front(),
+                                              ": with --skip-damaged they are left out; nothing was written"));
+}
+
+/// A key of several stores, and which record it keeps.
+struct Decided {
+  std::size_t taken_from;
+  std::size_t left_from;
+  TuningRecord taken;
+  TuningRecord left;
+  const char* why;
+};
+
+struct Merged {
+  std::vector<TuningRecord> records;
+  std::vector<std::size_t> from;  ///< Of each record.
+  std::vector<Decided> decided;
+};
+
+Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
+  Merged merged;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    for (const TuningRecord& record : stores[i].records) {
+      auto [it, is_new] = places.emplace(FullKey(record.key).ToString(), merged.records.size());
+      if (is_new) {
+        merged.records.push_back(record);
+        merged.from.push_back(i);
+        continue;
+      }
+      TuningRecord& there = merged.records[it->second];
+      std::size_t& from = merged.from[it->second];
+      if (EncodeRecord(there) == EncodeRecord(record)) continue;
+      RecordPreference preference = PreferOf(there, record, by);
+      if (preference.takes_second) {
+        merged.decided.push_back({i, from, record, there, preference.why});
+        there = record;
+        from = i;
+      } else {
+        merged.decided.push_back({from, i, there, record, preference.why});
+      }
+    }
+  }
+  return merged;
+}
+
+/// Copies the code under `key`, unless it is there. False if no store has it whole.
+Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, SqliteStore& into) {
+  if (key == Fingerprint()) return false;
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.Get(key));
+  if (there) return true;
+  for (const WholeStore& each : stores) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, each.store->Get(key));
+    if (!artifact) continue;
+    TUNEONCE_RETURN_IF_ERROR(into.Put(key, *artifact));
+    return true;
+  }
+  return false;
+}
+
+/// Puts the records into a store in memory, with the code of their choices and baselines.
+Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, SqliteStore& into,
+            int* without_code) {
+  for (const TuningRecord& record : records) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into));
+    if (!has_code) ++*without_code;
+    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into).status());
+    TUNEONCE_RETURN_IF_ERROR(into.Put(record));
+  }
+  return Status();
+}
+
+PreferRecord PreferenceNamed(const std::string& by) {
+  if (by == "newest") return PreferRecord::kNewest;
+  return by == "best" ? PreferRecord::kBest : PreferRecord::kMostCertain;
+}
+
+Json DecidedJson(const Decided& each, const std::vector<WholeStore>& stores) {
+  auto side = [&](const TuningRecord& record, std::size_t from) {
+    return Json{{"store", stores[from].path},
+                {"config", record.config.ToString()},
+                {"mean_us", record.measurement.mean_us},
+                {"unix_seconds", record.unix_seconds}};
+  };
+  const TuningKey& key = each.taken.key;
+  return {{"kernel", key.kernel},
+          {"key", key.key_text},
+          {"device", key.device_name},
+          {"driver_version", key.driver_version},
+          {"why", each.why},
+          {"taken", side(each.taken, each.taken_from)},
+          {"left", side(each.left, each.left_from)}};
+}
+
+void Print(const Merged& merged, const std::vector<WholeStore>& stores, const RecordsArguments& arguments) {
+  for (const Decided& each : merged.decided) {
+    PrintLine("%s: %s of %s, %s, rather than %s of %s", KeyLine(each.taken.key).c_str(), Brief(each.taken).c_str(),
+              stores[each.taken_from].path.c_str(), each.why, Brief(each.left).c_str(),
+              stores[each.left_from].path.c_str());
+  }
+  PrintLine("%zu records of %zu stores written to %s", merged.records.size(), stores.size(), arguments.output.c_str());
+}
+
+void PrintRest(int without_code, const std::vector<std::string>& skipped) {
+  if (without_code > 0) PrintLine("%d of them have no code: they need a compiler", without_code);
+  for (const std::string& line : skipped) PrintLine("left out: %s", line.c_str());
+}
+
+}  // namespace
+
+Status MergeRecords(const RecordsArguments& arguments) {
+  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
+  std::vector<WholeStore> stores;
+  for (const std::string& path : arguments.stores) {
+    TUNEONCE_ASSIGN_OR_RETURN(WholeStore whole, ReadWhole(path));
+    stores.push_back(std::move(whole));
+  }
+  std::vector<std::string> skipped;
+  TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, arguments.skip_damaged, &skipped));
+  Merged merged = Merge(stores, PreferenceNamed(arguments.by));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
+  int without_code = 0;
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, merged.records, *made, &without_code));
+  // The candidates' code, too: what was compiled once is not compiled again.
+  for (const WholeStore& each : stores) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, each.store->ArtifactKeys());
+    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, *made).status());
+  }
+  TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kPrivate));
+  if (!arguments.json) {
+    Print(merged, stores, arguments);
+    PrintRest(without_code, skipped);
+    return Status();
+  }
+  Json decided = Json::array();
+  for (const Decided& each : merged.decided) decided.push_back(DecidedJson(each, stores));
+  PrintJson({{"output", arguments.output},
+             {"by", arguments.by},
+             {"records", merged.records.size()},
+             {"without_code", without_code},
+             {"decided", std::move(decided)},
+             {"left_out", skipped}});
+  return Status();
+}
+
+Status PackRecords(const RecordsArguments& arguments) {
+  std::vector<WholeStore> stores(1);
+  TUNEONCE_ASSIGN_OR_RETURN(stores[0], ReadWhole(arguments.store));
+  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {stores[0].store->path()}));
+  stores[0].path = stores[0].store->path();
+  std::vector<std::string> skipped;
+  TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, arguments.skip_damaged, &skipped));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> of_kernel, Records(*stores[0].store, arguments.kernel));
+  std::vector<TuningRecord> records;
+  std::set<std::string> devices;
+  for (TuningRecord& record : of_kernel) {
+    devices.insert(record.key.device_name);
+    if (arguments.device.empty() || record.key.device_name == arguments.device) records.push_back(std::move(record));
+  }
+  if (records.empty()) {
+    std::string names;
+    for (const std::string& name : devices) names += (names.empty() ? "; there are: " : ", ") + name;
+    return NotFoundError("there is nothing to pack in " + stores[0].path + (names.empty() ? "" : " for that device") +
+                         names);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
+  int without_code = 0;
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, &without_code));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> code, made->ArtifactKeys());
+  TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kReadOnly));
+  if (arguments.json) {
+    PrintJson({{"store", stores[0].path},
+               {"output", arguments.output},
+               {"records", records.size()},
+               {"code", code.size()},
+               {"without_code", without_code},
+               {"left_out", skipped}});
+    return Status();
+  }
+  PrintLine("%zu records and %zu pieces of code written to %s", records.size(), code.size(), arguments.output.c_str());
+  PrintRest(without_code, skipped);
+  return Status();
+}
+
+}  // namespace tuneonce::cli

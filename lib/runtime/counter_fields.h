@@ -1,0 +1,40 @@
+#ifndef TUNEONCE_LIB_RUNTIME_COUNTER_FIELDS_H_
+#define TUNEONCE_LIB_RUNTIME_COUNTER_FIELDS_H_
+
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// The counters by name, each once: what shows them goes by this list. `fields(name, value)` is called for each.
+template <typename Fields>
+void VisitFields(Fields& fields, const Counters& counters) {
+  fields("hits", counters.hits);
+  fields("tunes", counters.tunes);
+  fields("stored_hits", counters.stored_hits);
+  fields("waits", counters.waits);
+  fields("stand_ins", counters.stand_ins);
+  fields("sealed_misses", counters.sealed_misses);
+  fields("failed_tunes", counters.failed_tunes);
+  fields("tuning_seconds", counters.tuning_seconds);
+  fields("tuning_gpu_seconds", counters.tuning_gpu_seconds);
+  fields("loaded_kernels", counters.loaded_kernels);
+  fields("resident_entries", counters.resident_entries);
+  fields("capture_misses", counters.capture_misses);
+  fields("busy_elsewhere", counters.busy_elsewhere);
+  fields("waiting_keys", counters.waiting_keys);
+  fields("pinned_keys", counters.pinned_keys);
+  fields("kept_inputs_bytes", counters.kept_inputs_bytes);
+  fields("inputs_not_kept", counters.inputs_not_kept);
+  fields("misses_no_record", counters.misses_no_record);
+  fields("misses_other_driver", counters.misses_other_driver);
+  fields("misses_other_device", counters.misses_other_device);
+  fields("misses_other_source", counters.misses_other_source);
+  fields("misses_incomplete", counters.misses_incomplete);
+  fields("misses_refused", counters.misses_refused);
+}
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_COUNTER_FIELDS_H_

@@ -1,0 +1,73 @@
+#include "store/record_preference.h"
+
+#include <limits>
+#include <optional>
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Decides if one of them has more of it than the other.
+template <typename T>
+std::optional<RecordPreference> More(const T& first, const T& second, const char* why) {
+  if (first > second) return RecordPreference{false, why};
+  if (second > first) return RecordPreference{true, why};
+  return std::nullopt;
+}
+
+template <typename T>
+std::optional<RecordPreference> Less(const T& first, const T& second, const char* why) {
+  if (first < second) return RecordPreference{false, why};
+  if (second < first) return RecordPreference{true, why};
+  return std::nullopt;
+}
+
+bool IsMeasured(const TuningRecord& record) { return record.measurement.num_samples > 0; }
+
+/// The half of the confidence interval, as a share of the mean; infinite if it is not known.
+double Uncertainty(const TuningRecord& record) {
+  const Measurement& measured = record.measurement;
+  bool is_known = measured.error_margin_us.has_value() && measured.mean_us > 0;
+  return is_known ? *measured.error_margin_us / measured.mean_us : std::numeric_limits<double>::infinity();
+}
+
+std::optional<RecordPreference> ByWhatTheyAre(const TuningRecord& first, const TuningRecord& second) {
+  if (auto token = More(first.fencing_token, second.fencing_token, "of the higher fencing token")) return token;
+  if (auto pinned = More(first.is_pinned, second.is_pinned, "pinned")) return pinned;
+  if (first.is_pinned) return More(first.unix_seconds, second.unix_seconds, "pinned later");
+  if (auto own = More(!first.is_imported(), !second.is_imported(), "measured, not imported")) return own;
+  if (auto measured = More(IsMeasured(first), IsMeasured(second), "measured")) return measured;
+  if (auto complete = More(first.is_complete, second.is_complete, "complete")) return complete;
+  if (first.is_complete) return std::nullopt;
+  return Less(first.num_not_measured, second.num_not_measured, "of the search that measured more");
+}
+
+std::optional<RecordPreference> ByPolicy(const TuningRecord& first, const TuningRecord& second, PreferRecord by) {
+  const bool are_measured = IsMeasured(first) && IsMeasured(second);
+  std::optional<RecordPreference> preferred;
+  if (by == PreferRecord::kBest && are_measured) {
+    preferred = Less(first.measurement.mean_us, second.measurement.mean_us, "faster");
+  }
+  if (by == PreferRecord::kMostCertain && are_measured) {
+    preferred = More(first.is_certain, second.is_certain, "certain");
+    if (!preferred) preferred = Less(Uncertainty(first), Uncertainty(second), "of the smaller error margin");
+    if (!preferred) {
+      preferred = More(first.measurement.num_samples, second.measurement.num_samples, "of more samples");
+    }
+  }
+  return preferred ? preferred : More(first.unix_seconds, second.unix_seconds, "newer");
+}
+
+}  // namespace
+
+RecordPreference PreferOf(const TuningRecord& first, const TuningRecord& second, PreferRecord by) {
+  if (auto preferred = ByWhatTheyAre(first, second)) return *preferred;
+  if (!first.is_pinned) {
+    if (auto preferred = ByPolicy(first, second, by)) return *preferred;
+  }
+  bool are_same = EncodeRecord(first) == EncodeRecord(second);
+  return {false, are_same ? "they are the same" : "first given"};
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,320 @@
+// `tuneonce records diff|merge|pack`, and code that travels with records: stores made of stores, other people's among
+// them.
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/file.h"
+#include "cli/records_fixture.h"
+#include "store/sealed_artifact.h"
+#include "store/sqlite_store_fixture.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::ArtifactOf;
+using testing::Record;
+
+class RecordsStoresTest : public RecordsTest {
+ protected:
+  std::shared_ptr<SqliteStore> Open(const std::string& path, bool read_only = false) {
+    SqliteStoreOptions options;
+    options.path = path;
+    options.read_only = read_only;
+    Result<std::shared_ptr<SqliteStore>> store = SqliteStore::Open(options);
+    EXPECT_OK(store);
+    return *store;
+  }
+  /// Record `word`, with its code and its baseline's.
+  void Put(const std::string& path, const TuningRecord& record) {
+    std::shared_ptr<SqliteStore> store = Open(path);
+    ASSERT_OK(store->Put(record.artifact, ArtifactOf(100 + record.artifact.low)));
+    ASSERT_OK(store->Put(record.baseline->artifact, ArtifactOf(50)));
+    ASSERT_OK(store->Put(record));
+  }
+  std::map<std::string, std::string> Contents(const std::string& folder) {
+    std::map<std::string, std::string> contents;
+    for (const std::string& name : NamesIn(folder)) contents[name] = *ReadFile(folder + "/" + name);
+    return contents;
+  }
+  void Damage(const std::string& path) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, "UPDATE records SET body = x'00' WHERE id = 1", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+  }
+  std::string ConfigIn(const std::string& path, const TuningKey& key) {
+    Result<RecordLookup> found = Open(path, /*read_only=*/true)->Lookup(key);
+    EXPECT_OK(found);
+    return found->match == RecordMatch::kExact ? found->record->config.ToString() : "";
+  }
+
+  std::string merged_ = folder_.path() + "/merged.db";
+};
+
+TEST_F(RecordsStoresTest, MergeTakesOfEachKeyWhatIsToBeTakenAndKeepsAllElse) {
+  TuningRecord fast = Record(1, "fast"), new_one = Record(1, "new"), sure = Record(1, "sure");
+  fast.measurement.mean_us = 1;
+  new_one.unix_seconds += 10;
+  sure.measurement.error_margin_us = 0.01;
+  Put(store_, fast);
+  Put(store_, Record(2, "of another driver", 12000));
+  Put(store_, Record(3, "alone"));
+  Put(other_, new_one);
+  Put(other_, Record(2, "of another device", 13000, "B300"));
+  TuningRecord pinned = Record(4, "pinned");
+  pinned.is_pinned = true;
+  Put(other_, pinned);
+  const std::string third = folder_.path() + "/c/store.db";
+  Put(third, sure);
+  TuningRecord faster = Record(4, "faster than the pin");
+  faster.measurement.mean_us = 0.1;
+  Put(third, faster);
+  for (const auto& [by, expected] :
+       {std::pair("best", "name=fast"), std::pair("newest", "name=new"), std::pair("most-certain", "name=sure")}) {
+    nlohmann::json json = Json({"records", "merge", store_, other_, third, "-o", merged_, "--by", by});
+    EXPECT_EQ(json["records"], 5) << json;
+    EXPECT_EQ(json["decided"].size(), 3u) << "key 1 twice, and 4";
+    EXPECT_EQ(json["without_code"], 0);
+    EXPECT_EQ(ConfigIn(merged_, Record(1).key), expected);
+    EXPECT_EQ(ConfigIn(merged_, Record(2, "", 12000).key), "name=of another driver");
+    EXPECT_EQ(ConfigIn(merged_, Record(2, "", 13000, "B300").key), "name=of another device");
+    EXPECT_EQ(ConfigIn(merged_, Record(3).key), "name=alone");
+    EXPECT_EQ(ConfigIn(merged_, Record(4).key), "name=pinned");
+    EXPECT_EQ(Open(merged_, true)->ArtifactKeys()->size(), 8u) << "code and baselines of four words";
+    EXPECT_TRUE(Open(merged_, true)->Verify()->problems.empty());
+  }
+  std::string text = RunCli({"records", "merge", store_, third, "-o", merged_ + "2"}).output;
+  EXPECT_NE(
+      text.find("k  N=1  H200, driver 13.0: {name=fast} 1.000000 us of " + store_ + ", faster, rather than {name"),
+      std::string::npos)
+      << text;
+  struct stat info {};
+  ASSERT_EQ(stat(merged_.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_OK(Open(merged_)->Put(Record(9)));  // A store like any other.
+}
+
+TEST_F(RecordsStoresTest, WhatIsMergedComparedOrPackedIsNotWrittenAlsoWhileItIsInUse) {
+  Put(store_, Record(1));
+  Put(other_, Record(2));
+  std::shared_ptr<SqliteStore> in_use = Open(other_);
+  ASSERT_OK(in_use->Put(Record(3)));  // In its log.
+  auto before = Contents(folder_.path() + "/a");
+  std::string used = *ReadFile(other_), log = *ReadFile(other_ + "-wal");
+  EXPECT_EQ(Json({"records", "merge", store_, other_, "-o", merged_})["records"], 3) << "the log counts";
+  EXPECT_EQ(Json({"records", "diff", store_, other_})["differences"].size(), 3u);
+  EXPECT_EQ(Json({"records", "pack", "--store", other_, "-o", merged_ + ".packed"})["records"], 2);
+  EXPECT_EQ(Contents(folder_.path() + "/a"), before);
+  EXPECT_EQ(*ReadFile(other_), used);
+  EXPECT_EQ(*ReadFile(other_ + "-wal"), log);
+  ASSERT_OK(in_use->Put(Record(4)));
+}
+
+TEST_F(RecordsStoresTest, WhatCannotBeReadIsNamedAndLeftOutOnlyIfThatIsWanted) {
+  Put(store_, Record(1));
+  Put(store_, Record(2));
+  Put(other_, Record(3));
+  Damage(store_);
+  for (std::vector<std::string> command : {std::vector<std::string>{"records", "merge", store_, other_, "-o", merged_},
+                                           {"records", "pack", "--store", store_, "-o", merged_}}) {
+    ExpectOneLineError(command, store_ + ": record 1: a stored record is cut: with --skip-damaged");
+    EXPECT_NE(access(merged_.c_str(), F_OK), 0) << "nothing is written";
+    command.emplace_back("--skip-damaged");
+    nlohmann::json json = Json(command);
+    EXPECT_EQ(json["left_out"].size(), 1u);
+    EXPECT_EQ(json["records"], command[1] == "merge" ? 2 : 1);
+    std::remove(merged_.c_str());
+  }
+  EXPECT_EQ(Json({"records", "diff", store_, other_})["problems"].size(), 1u);
+}
+
+TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLine) {
+  Put(store_, Record(1));
+  Put(other_, Record(2));
+  const std::string text = folder_.path() + "/notes.txt", database = folder_.path() + "/mine.db";
+  ASSERT_OK(WriteFile(text, "precious"));
+  sqlite3* foreign = nullptr;
+  ASSERT_EQ(sqlite3_open(database.c_str(), &foreign), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(foreign, "CREATE TABLE records(id, key, kernel_key, body)", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(foreign);
+  const std::vector<std::string> before = NamesIn(folder_.path());
+  ExpectOneLineError({"records", "merge", store_, text, "-o", merged_}, "notes.txt is no store of tuneonce");
+  ExpectOneLineError({"records", "merge", database, store_, "-o", merged_}, "mine.db is no store of tuneonce");
+  ExpectOneLineError({"records", "diff", store_, folder_.path() + "/none.db"}, "there is no store at ");
+  ExpectOneLineError({"records", "merge", store_, "-o", merged_}, "");
+  ExpectOneLineError({"records", "diff", store_}, "");
+  ExpectOneLineError({"records", "merge", store_, other_, "-o", store_}, "is read: name another file");
+  ExpectOneLineError({"records", "merge", store_, store_, "-o", other_}, "is the name of a store in use");
+  ExpectOneLineError({"records", "merge", store_, other_, "-o", merged_, "--by", "luck"}, "luck");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--device", "B300"},
+                     "nothing to pack in " + store_ + " for that device; there are: H200");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", merged_, "--kernel", "q"}, "there are: k");
+  ExpectOneLineError({"records", "pack", "--store", store_, "-o", folder_.path()}, "it is a folder");
+  EXPECT_EQ(NamesIn(folder_.path()), before);
+  EXPECT_EQ(*ReadFile(text), "precious");
+}
+
+TEST_F(RecordsStoresTest, AStoreOfAnOlderFormatIsMergedComparedAndPacked) {
+  const std::string old = folder_.path() + "/old.db";
+  ASSERT_OK(WriteFile(old, *ReadFile(TUNEONCE_TEST_DATA "/stores/format_2.db")));
+  Put(store_, Record(1));
+  EXPECT_EQ(Json({"records", "merge", old, store_, "-o", merged_})["records"], 2);
+  EXPECT_EQ(Json({"records", "diff", old, merged_})["same"], 1);
+  EXPECT_EQ(Json({"records", "pack", "--store", old, "-o", merged_ + ".packed"})["records"], 1);
+  EXPECT_EQ(*ReadFile(old), *ReadFile(TUNEONCE_TEST_DATA "/stores/format_2.db"));
+}
+
+TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {
+  Put(store_, Record(1, "same"));
+  Put(store_, Record(2, "a"));
+  Put(store_, Record(3));
+  TuningRecord same = Record(1, "same"), other_source = Record(3);
+  same.measurement.mean_us = 99;
+  other_source.key.kernel_fingerprint = {9, 9};
+  Put(other_, same);
+  Put(other_, Record(2, "b"));
+  Put(other_, other_source);
+  Put(other_, Record(4));
+  nlohmann::json json = Json({"records", "diff", store_, other_});
+  EXPECT_EQ(json["same"], 1) << "another time is no other choice";
+  std::map<std::string, int> kinds;
+  for (const nlohmann::json& each : json["differences"]) {
+    ++kinds[each["what"].get<std::string>() + each["key"].get<std::string>() +
+            (each["other_source"].get<bool>() ? ", other source" : "")];
+  }
+  EXPECT_EQ(kinds,
+            (std::map<std::string, int>{
+                {"changedN=2", 1}, {"only_aN=3, other source", 1}, {"only_bN=3, other source", 1}, {"only_bN=4", 1}}));
+  std::string text = RunCli({"records", "diff", store_, other_}).output;
+  EXPECT_NE(text.find("! k  N=2  H200, driver 13.0: {name=a} 1.500000 us -> {name=b} 1.500000 us\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("4 keys differ, 1 have the same choice\n"), std::string::npos) << text;
+  EXPECT_EQ(Json({"records", "diff", store_, other_, "--kernel", "q"})["same"], 0);
+}
+
+TEST_F(RecordsStoresTest, APackedStoreIsOneSmallFileWithTheCodeThatServes) {
+  Put(store_, Record(1));
+  Put(store_, Record(2, "there", 13000, "B300"));
+  ASSERT_OK(Open(store_)->Put(Fingerprint{77, 77}, ArtifactOf(200000)));  // Of a candidate that lost.
+  const std::string file = folder_.path() + "/share/tuned.db";
+  ASSERT_EQ(mkdir((folder_.path() + "/share").c_str(), 0755), 0);
+  nlohmann::json json = Json({"records", "pack", "--store", store_, "-o", file, "--device", "H200"});
+  EXPECT_EQ(json["records"], 1);
+  EXPECT_EQ(json["code"], 2);
+  EXPECT_EQ(json["without_code"], 0);
+  std::shared_ptr<SqliteStore> packed = Open(file, /*read_only=*/true);
+  EXPECT_EQ(EncodeRecord(*packed->Lookup(Record(1).key)->record), EncodeRecord(Record(1)));
+  EXPECT_EQ((*packed->Get(Record(1).artifact))->image, ArtifactOf(101).image);
+  EXPECT_LT(ReadFile(file)->size(), 100000u);
+  EXPECT_EQ(NamesIn(folder_.path() + "/share"), std::vector<std::string>{"tuned.db"});
+  struct stat info {};
+  ASSERT_EQ(stat(file.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0444u);
+  EXPECT_EQ(Json({"records", "pack", "--store", store_, "-o", file})["records"], 2) << "it is made anew";
+}
+
+TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
+  Put(store_, Record(1));
+  TuningRecord without = Record(2);
+  ASSERT_OK(Open(store_)->Put(without));
+  nlohmann::json json = Json({"records", "export", "--with-code", "--store", store_, "-o", file_});
+  EXPECT_EQ(json["code"], 2);
+  EXPECT_EQ(json["without_code"], 1);
+  EXPECT_EQ(Json({"records", "import", file_, "--store", other_})["code_left_out"], 2)
+      << "code is run: it is asked for";
+  EXPECT_EQ(Open(other_, true)->ArtifactKeys()->size(), 0u);
+  json = Json({"records", "import", file_, "--with-code", "--store", other_});
+  EXPECT_EQ(json["code"], 2);
+  EXPECT_EQ(json["kept"], 2);
+  std::shared_ptr<SqliteStore> from = Open(store_, true), to = Open(other_, true);
+  const std::vector<Fingerprint> keys = *from->ArtifactKeys();
+  EXPECT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys, *to->ArtifactKeys());
+  for (const Fingerprint& key : keys) {
+    EXPECT_EQ(SealArtifact(key, **from->Get(key)), SealArtifact(key, **to->Get(key)));
+  }
+  const std::vector<TuningRecord> records = *from->List();
+  EXPECT_EQ(records.size(), 2u);
+  for (const TuningRecord& record : records) {
+    EXPECT_EQ(EncodeRecord(*to->Lookup(record.key)->record), EncodeRecord(record));
+  }
+  EXPECT_EQ(Json({"records", "export", "--store", store_, "-o", file_})["code"], 0);
+}
+
+TEST_F(RecordsStoresTest, CodeThatIsDamagedOrAnothersIsRefusedAndNothingIsImported) {
+  Put(store_, Record(1));
+  Json({"records", "export", "--with-code", "--store", store_, "-o", file_});
+  const nlohmann::json good = nlohmann::json::parse(*ReadFile(file_));
+  auto expect = [&](const std::function<void(nlohmann::json&)>& change, const char* part) {
+    nlohmann::json bad = good;
+    change(bad["code"]);
+    ASSERT_OK(WriteFile(file_, bad.dump()));
+    for (const char* flag : {"--with-code", "--replace"}) {
+      ExpectOneLineError({"records", "import", file_, flag, "--store", other_}, part);
+    }
+    EXPECT_NE(access(other_.c_str(), F_OK), 0);
+  };
+  using J = nlohmann::json;
+  auto flip = [](J& code) {
+    std::string bytes = code[1]["bytes"];
+    bytes[40] = bytes[40] == 'A' ? 'B' : 'A';
+    code[1]["bytes"] = bytes;
+  };
+  expect(flip, "records.json: code 1: a stored artifact's checksum is wrong");
+  expect([](J& code) { std::swap(code[0]["key"], code[1]["key"]); }, "code 0: a stored artifact is another key's");
+  expect([](J& code) { code[0]["bytes"] = "?"; }, "code 0: field 'bytes' must be a string of base64");
+  expect([](J& code) { code[0]["bytes"] = 3; }, "must be a string of base64");
+  expect([](J& code) { code[0]["bytes"] = ""; }, "a stored artifact is cut");
+  expect([](J& code) { code[0]["key"] = "12"; }, "field 'key' must be a string of 32");
+  expect([](J& code) { code[0]["more"] = 1; }, "it must be an object of 'key' and 'bytes'");
+  expect([](J& code) { code = 7; }, "\"code\" must be an array");
+  expect([](J& code) { code = {1}; }, "code 0: it must be an object");
+}
+
+/// What this machine's device gets, of records as they are and as others might be.
+TEST_F(RecordsStoresTest, ExplainSaysWhatThisMachineGetsOrWhyNothingServes) {
+  TuneInto(store_);
+  const std::vector<std::string> explain = {"records", "explain", "--kernel", "vector_add", "--device", "cpu"};
+  auto here = [&](const std::string& store, const std::string& shape = "N=5000") {
+    std::vector<std::string> arguments = explain;
+    arguments.insert(arguments.end(), {"--shape", shape, "--store", store});
+    return Json(arguments)["here"];
+  };
+  EXPECT_EQ(here(store_)["serves"], true);
+  EXPECT_EQ(here(store_)["match"], "exact");
+  EXPECT_TRUE(here(store_)["miss"].is_null());
+  EXPECT_EQ(here(store_, "N=500000")["miss"], "no_record");
+  const TuningRecord tuned = Open(store_, true)->List()->front();
+  int number = 0;
+  auto with = [&](const std::function<void(TuningRecord&)>& change) {
+    const std::string store = folder_.path() + "/changed" + std::to_string(++number) + "/store.db";
+    TuningRecord changed = tuned;
+    change(changed);
+    EXPECT_OK(Open(store)->Put(changed));
+    return here(store);
+  };
+  EXPECT_EQ(with([](TuningRecord& r) { ++r.key.driver_version; })["miss"], "other_driver");
+  EXPECT_EQ(with([](TuningRecord& r) { r.key.num_sms = 999; })["miss"], "other_device");
+  EXPECT_EQ(with([](TuningRecord& r) { r.key.kernel_fingerprint = {1, 1}; })["miss"], "other_source");
+  EXPECT_EQ(with([](TuningRecord& r) { r.is_complete = false; })["miss"], "incomplete");
+  nlohmann::json refused = with([](TuningRecord& r) { r.config = testing::NamedConfig("none"); });
+  EXPECT_EQ(refused["miss"], "refused");
+  EXPECT_NE(refused["detail"].get<std::string>().find("none of the kernel's configs"), std::string::npos);
+  std::vector<std::string> arguments = explain;
+  arguments.insert(arguments.end(), {"--shape", "N=500000", "--store", store_});
+  EXPECT_NE(RunCli(arguments).output.find("nothing serves N<=524288, x:float32, y:float32, z:float32: no record"),
+            std::string::npos)
+      << RunCli(arguments).output;
+  arguments.back() = store_;
+  arguments[arguments.size() - 3] = "Q=3";
+  ExpectOneLineError(arguments, "--shape Q=3: no such dim");
+}
+
+}  // namespace
+}  // namespace tuneonce

@@ -1,0 +1,190 @@
+// Why the store does not serve a key: what ChoiceOf, the observer, the log and the counters say of it.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "store/layered_store.h"
+#include "testing/record_changes.h"
+#include "testing/runtimes.h"
+#include "testing/tuned_scale_test.h"
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+namespace {
+
+struct KeepMisses : AutotuneObserver {
+  void OnStoredMiss(const std::string&, const std::string&, RecordMiss why, const std::string& detail) override {
+    misses.push_back(why);
+    details.push_back(detail);
+  }
+  std::vector<RecordMiss> misses;
+  std::vector<std::string> details;
+};
+
+std::int64_t AllMisses(const Counters& counters) {
+  return counters.misses_no_record + counters.misses_other_driver + counters.misses_other_device +
+         counters.misses_other_source + counters.misses_incomplete + counters.misses_refused;
+}
+
+/// A record of a search made here is changed, and what a new kernel makes of it is asked.
+class StoreMissTest : public testing::TunedScaleTest {
+ protected:
+  StoreMissTest() {
+    RuntimeOptions options;
+    options.environment = {{"TUNEONCE_LOG", "info"}};
+    options.log = [this](LogLevel, const std::string& line) { lines_.push_back(line); };
+    policy_.search.runtime = testing::MakeRuntime(options);
+    policy_.observer = observer_;
+  }
+
+  void SetUp() override {
+    testing::TunedScaleTest::SetUp();
+    TunedKernel first = Create();
+    Launch(first, 1000);
+    EXPECT_EQ(first.counters().misses_no_record, 1);
+    record_ = policy_.store->List()->front();
+    observer_->misses.clear();
+    lines_.clear();
+  }
+  /// The store has this record alone.
+  void Store(const TuningRecord& record) {
+    policy_.store = std::make_shared<MemoryStore>();
+    ASSERT_OK(policy_.store->Put(record));
+  }
+  Result<Choice> ChoiceOf(const TunedKernel& kernel) {
+    return kernel.ChoiceOf(stream_->get(), TunedKernel::Shape{{"N", 1000}});
+  }
+
+  std::shared_ptr<KeepMisses> observer_ = std::make_shared<KeepMisses>();
+  std::vector<std::string> lines_;
+  TuningRecord record_;
+};
+
+struct Case {
+  RecordMiss miss;
+  std::function<void(TuningRecord&)> change;
+  std::int64_t Counters::*counter;
+  const char* detail;
+};
+
+const std::vector<Case>& Cases() {
+  static const auto* const cases = new std::vector<Case>{
+      {RecordMiss::kNoRecord, [](TuningRecord& r) { r.key.key_words[0] = 77; }, &Counters::misses_no_record, ""},
+      {RecordMiss::kNoRecord,
+       [](TuningRecord& r) {
+         r.key.kernel = "another";
+         r.key.kernel_fingerprint = {7, 7};
+       },
+       &Counters::misses_no_record, ""},
+      {RecordMiss::kOtherDriver, [](TuningRecord& r) { ++r.key.driver_version; }, &Counters::misses_other_driver, ""},
+      {RecordMiss::kOtherDevice, [](TuningRecord& r) { r.key.device_name = "B300"; }, &Counters::misses_other_device,
+       ""},
+      {RecordMiss::kOtherSource,
+       [](TuningRecord& r) {
+         r.key.kernel_fingerprint = {1, 2};
+       },
+       &Counters::misses_other_source, ""},
+      {RecordMiss::kIncomplete, [](TuningRecord& r) { r.is_complete = false; }, &Counters::misses_incomplete, ""},
+      {RecordMiss::kRefused, [](TuningRecord& r) { r.config = testing::NamedConfig("none"); },
+       &Counters::misses_refused, "none} is none of the kernel's configs"},
+  };
+  return *cases;
+}
+
+TEST_F(StoreMissTest, EachReasonIsSaidByAllThatSayIt) {
+  for (const Case& each : Cases()) {
+    const std::string name(RecordMissName(each.miss));
+    SCOPED_TRACE(name);
+    TuningRecord changed = record_;
+    each.change(changed);
+    Store(changed);
+    observer_->misses.clear();
+    observer_->details.clear();
+    lines_.clear();
+    TunedKernel kernel = Create();
+    Result<Choice> choice = ChoiceOf(kernel);
+    ASSERT_OK(choice);
+    EXPECT_EQ(choice->because, Choice::Because::kNoRecord);
+    EXPECT_EQ(choice->miss, each.miss);
+    EXPECT_NE(choice->detail.find(each.detail), std::string::npos) << choice->detail;
+    EXPECT_EQ(AllMisses(kernel.counters()), 0) << "a question is no miss";
+    Launch(kernel, 1000);
+    Launch(kernel, 1000);
+    EXPECT_EQ(kernel.counters().*each.counter, 1);
+    EXPECT_EQ(AllMisses(kernel.counters()), 1);
+    EXPECT_EQ(kernel.counters().tunes, 1);
+    ASSERT_EQ(observer_->misses, std::vector<RecordMiss>{each.miss});
+    EXPECT_NE(observer_->details[0].find(each.detail), std::string::npos);
+    ASSERT_GE(lines_.size(), 1u);
+    EXPECT_NE(lines_[0].find("kernel 'scale', N=1000"), std::string::npos) << lines_[0];
+    EXPECT_NE(lines_[0].find("nothing that serves it: " + name), std::string::npos) << lines_[0];
+    EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone) << "it is resident";
+  }
+}
+
+TEST_F(StoreMissTest, WhatServesIsNoMiss) {
+  TunedKernel kernel = Create();
+  EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone);
+  Launch(kernel, 1000);
+  EXPECT_EQ(AllMisses(kernel.counters()), 0);
+  EXPECT_TRUE(observer_->misses.empty());
+  ASSERT_EQ(lines_.size(), 1u);
+  EXPECT_NE(lines_[0].find("is stored, and was loaded"), std::string::npos) << lines_[0];
+}
+
+TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
+  for (const Case& each : Cases()) {
+    if (each.miss != RecordMiss::kOtherDriver && each.miss != RecordMiss::kOtherDevice &&
+        each.miss != RecordMiss::kIncomplete) {
+      continue;
+    }
+    TuningRecord changed = record_;
+    each.change(changed);
+    Store(changed);
+    policy_.weakest_match = RecordMatch::kOtherDevice;
+    policy_.accept_incomplete = true;
+    TunedKernel kernel = Create();
+    EXPECT_EQ(ChoiceOf(kernel)->miss, RecordMiss::kNone);
+    Launch(kernel, 1000);
+    EXPECT_EQ(AllMisses(kernel.counters()), 0) << RecordMissName(each.miss);
+  }
+}
+
+TEST_F(StoreMissTest, WithoutStoredCodeAKernelThatMayNotCompileSaysSo) {
+  policy_.mode = AutotunePolicy::Mode::kStoredOnly;
+  policy_.search.runtime = testing::RuntimeIn({});  // Whose cache has no code, nor has the store.
+  Store(record_);
+  TunedKernel kernel = Create();
+  Result<Choice> choice = ChoiceOf(kernel);
+  ASSERT_OK(choice);
+  EXPECT_EQ(choice->runs, Choice::Runs::kStandIn);
+  EXPECT_EQ(choice->miss, RecordMiss::kRefused);
+  EXPECT_NE(choice->detail.find("} is not there"), std::string::npos) << choice->detail;
+  DeviceBuffer x = Floats(std::vector<float>(1000, 3)), y = Floats(std::vector<float>(1000, 0));
+  EXPECT_ERROR(kernel.Launch(stream_->get(), testing::View(x), testing::View(y), 2.0f), StatusCode::kUnavailable,
+               "the store has no code");
+  EXPECT_EQ(kernel.counters().misses_refused, 1);
+}
+
+TEST_F(StoreMissTest, OfLayersTheReasonThatSaysMostIsSaid) {
+  auto with = [&](const std::function<void(TuningRecord&)>& change) {
+    auto store = std::make_shared<MemoryStore>();
+    TuningRecord changed = record_;
+    change(changed);
+    EXPECT_OK(store->Put(changed));
+    return store;
+  };
+  auto other_source = [](TuningRecord& r) { r.key.kernel_fingerprint = {1, 2}; };
+  auto other_driver = [](TuningRecord& r) { ++r.key.driver_version; };
+  auto other_shape = [](TuningRecord& r) { r.key.key_words[0] = 77; };
+  const TuningKey& key = record_.key;
+  EXPECT_EQ(MakeLayeredStore(with(other_shape), {with(other_source)})->Lookup(key)->Miss(), RecordMiss::kOtherSource);
+  EXPECT_EQ(MakeLayeredStore(with(other_source), {with(other_shape)})->Lookup(key)->Miss(), RecordMiss::kOtherSource);
+  EXPECT_EQ(MakeLayeredStore(with(other_source), {with(other_driver)})->Lookup(key)->Miss(), RecordMiss::kOtherDriver);
+  EXPECT_EQ(MakeLayeredStore(with(other_driver), {with(other_source)})->Lookup(key)->Miss(), RecordMiss::kOtherDriver);
+}
+
+}  // namespace
+}  // namespace tuneonce
