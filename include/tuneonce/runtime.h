@@ -13,11 +13,12 @@ namespace tuneonce {
 inline namespace v0 {
 
 class ArtifactCache;
-class CompileSlots;  // Opaque to hosts, as Cupti and Environment.
+class CompileSlots;  // Opaque to hosts, as Cupti, Environment and ShapeLog.
 class Cupti;
 class Device;
 struct Environment;
 class RecordStore;
+class ShapeLog;
 class ToolchainSet;
 
 /// What a Runtime is made of. Each default is what one program on one machine wants.
@@ -84,6 +85,7 @@ class TUNEONCE_API Runtime {
   const Environment& environment() const;
   CompileSlots& compile_slots() const;
   const Cupti& cupti() const;
+  ShapeLog* shape_log() const;  ///< Null: launches are not recorded.
 
  private:
   struct Impl;

@@ -78,6 +78,7 @@ Environment ReadAll(Variables* variables) {
   environment.store = variables->Get("TUNEONCE_STORE");
   environment.cache_folder = variables->Get("XDG_CACHE_HOME");
   environment.bundles = variables->Get("TUNEONCE_BUNDLES");
+  environment.record_shapes = variables->Get("TUNEONCE_RECORD_SHAPES");
   constexpr std::int64_t kMostWorkers = 4096;
   std::int64_t workers = 0;
   variables->GetNumber("TUNEONCE_COMPILE_WORKERS", 0, kMostWorkers, &workers);

@@ -1,5 +1,6 @@
 #include "tuneonce/runtime.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/environment.h"
@@ -10,6 +11,7 @@
 #include "cuda/open_device.h"
 #include "measure/cupti.h"
 #include "measure/cupti_timer.h"
+#include "shared/shape_log.h"
 #include "shared/warning_log.h"
 #include "store/default_store.h"
 #include "store/memory_store.h"
@@ -33,6 +35,10 @@ struct Runtime::Impl {
                                                : std::make_shared<MemoryArtifactCache>()),
         cupti(environment),
         log(std::move(options.log)),
+        shape_log(environment.record_shapes.empty()
+                      ? nullptr
+                      : std::make_unique<ShapeLog>(environment.record_shapes,
+                                                   [this](const std::string& line) { log.Say(line); })),
         store(std::move(options.store)) {}
 
   const Environment environment;
@@ -41,6 +47,7 @@ struct Runtime::Impl {
   const std::shared_ptr<ArtifactCache> artifacts;
   const Cupti cupti;
   WarningLog log;
+  const std::unique_ptr<ShapeLog> shape_log;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
   Mutex store_mutex;
   std::shared_ptr<RecordStore> store TUNEONCE_GUARDED_BY(store_mutex);  // Null before it is needed.
@@ -49,6 +56,9 @@ struct Runtime::Impl {
 const std::shared_ptr<Runtime>& Runtime::Default() {
   // Usable during exit. Without options nothing can be wrong with them.
   static const auto* const runtime = new std::shared_ptr<Runtime>(*Create());
+  // Since it is never destroyed. Kernels that live longer write what they launch after this themselves.
+  static const bool writes_at_exit [[maybe_unused]] =
+      (*runtime)->shape_log() != nullptr && std::atexit([] { (*runtime)->shape_log()->Flush(); }) == 0;
   return *runtime;
 }
 
@@ -98,6 +108,8 @@ const Environment& Runtime::environment() const { return impl_->environment; }
 CompileSlots& Runtime::compile_slots() const { return impl_->compile_slots; }
 
 const Cupti& Runtime::cupti() const { return impl_->cupti; }
+
+ShapeLog* Runtime::shape_log() const { return impl_->shape_log.get(); }
 
 Result<Device> OpenDevice(const std::string& name) { return Runtime::Default()->OpenDevice(name); }
 

@@ -137,13 +137,14 @@ py::dict DictOf(const TuningResult& result, const CallableSearch& search, std::s
 py::dict SearchCallables(const std::vector<std::string>& labels, const py::object& launch,
                          const std::vector<py::list>& outputs, const py::object& stream, const std::string& device_name,
                          const std::optional<std::string>& timer_name, const std::optional<std::size_t>& baseline,
-                         double baseline_margin, int max_rounds, double gpu_budget_ms, double wall_budget_ms,
-                         bool quiet) {
+                         double baseline_margin, int max_rounds, double gpu_budget_ms, double race_budget_ms,
+                         double wall_budget_ms, bool quiet) {
   SearchOptions options;
   options.quiet = quiet;
   options.baseline_margin = baseline_margin;
   options.max_rounds = max_rounds;
   options.gpu_budget_ms = gpu_budget_ms;
+  options.race_budget_ms = race_budget_ms;
   options.wall_budget_ms = wall_budget_ms;
   ClockTimer clock;
   Device device = ValueOrThrow(OpenDevice(device_name));
@@ -175,7 +176,8 @@ py::dict SearchCallables(const std::vector<std::string>& labels, const py::objec
 void AddCallableSearch(py::module_& module) {
   module.def("_search", &SearchCallables, py::arg("labels"), py::arg("launch"), py::arg("outputs"), py::arg("stream"),
              py::arg("device"), py::arg("timer"), py::arg("baseline"), py::arg("baseline_margin"),
-             py::arg("max_rounds"), py::arg("gpu_budget_ms"), py::arg("wall_budget_ms"), py::arg("quiet"));
+             py::arg("max_rounds"), py::arg("gpu_budget_ms"), py::arg("race_budget_ms"),
+             py::arg("wall_budget_ms"), py::arg("quiet"));
 }
 
 }  // namespace tuneonce::python

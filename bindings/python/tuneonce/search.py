@@ -28,7 +28,7 @@ class Failure:
 class TuningResult:
     """best: the choice. successes: fastest first. failures: in the order of the space. timer: how they were timed.
     speedup_over_baseline: never below 1; None without a baseline. is_certain: False if a budget ended the race. notes: what one
-    should know about how was measured."""
+    should know about how was measured. not_measured: configs that a budget left out."""
     best: Success
     successes: Tuple[Success, ...]
     failures: Tuple[Failure, ...]
@@ -36,6 +36,7 @@ class TuningResult:
     speedup_over_baseline: Optional[float] = None
     is_certain: bool = True
     notes: Tuple[str, ...] = ()
+    not_measured: Tuple[Any, ...] = ()
 
 
 class Hints:
@@ -77,7 +78,7 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
                       args_fn: Callable[[Any], Sequence[Any]], hints_fn: Optional[Callable[[Any], Dict[str, Any]]] = None,
                       *, quiet: bool = False, device: str = "cuda", timer: Optional[str] = None, baseline: Any = None,
                       outputs: Sequence[int] = (), baseline_margin: float = 0.02, max_rounds: int = 300,
-                      gpu_budget_ms: float = 500, wall_budget_ms: float = 10000) -> TuningResult:
+                      gpu_budget_ms: float = 500, race_budget_ms: float = 10000, wall_budget_ms: float = 0) -> TuningResult:
     """Runs every config and returns the fastest; ties go to the baseline, else to the earliest in the space.
 
     kernel: a cuTile kernel (launched by ct.launch on grid_fn(config)); a TunedKernel; or a callable `kernel(config)` that returns
@@ -89,8 +90,9 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
     baseline: a config of the space, which stays unless another one is faster by baseline_margin. outputs: which of the arguments
     (by position) a config writes: trials then write scratch instead, and a config that leaves elements of it, writes beside it, or
     differs from the baseline, fails. What is not among them is neither verified nor protected. max_rounds, gpu_budget_ms and
-    wall_budget_ms bound the race. One search of a process measures at a time. Failing configs are data; if none works the
-    error lists why.
+    race_budget_ms bound the race, wall_budget_ms the whole search (0: nothing does): configs that are not tried by its end are
+    left out, but for the baseline, else one that works. One search of a process measures at a time. Failing configs are data;
+    if none works the error lists why.
     """
     if isinstance(search_space, collections.abc.Iterator) or not isinstance(search_space, collections.abc.Sequence):
         raise TypeError("the search space must be a sequence, since it is gone through more than once: give "
@@ -110,14 +112,16 @@ def exhaustive_search(search_space: Sequence[Any], stream: Any, grid_fn: Callabl
     found = _tuneonce._search(
         _labels(configs), lambda index, on, scratch: launchers[index](on, scratch),
         [[args[position] for position in outputs] for args in arguments], stream, device, timer,
-        None if baseline is None else configs.index(baseline), baseline_margin, max_rounds, gpu_budget_ms, wall_budget_ms, quiet)
+        None if baseline is None else configs.index(baseline), baseline_margin, max_rounds, gpu_budget_ms, race_budget_ms,
+        wall_budget_ms, quiet)
     by_index = {index: Success(configs[index], outcome["mean_us"], outcome["error_margin_us"], outcome["num_samples"])
-                for index, outcome in enumerate(found["configs"]) if "error" not in outcome}
+                for index, outcome in enumerate(found["configs"]) if "mean_us" in outcome}
     failures = [Failure(configs[index], outcome["error"])
                 for index, outcome in enumerate(found["configs"]) if "error" in outcome]
+    not_measured = tuple(configs[index] for index, outcome in enumerate(found["configs"]) if not outcome)
     successes = sorted(by_index.values(), key=lambda success: success.mean_us)
     result = TuningResult(by_index[found["best"]], tuple(successes), tuple(failures), found["timer"],
-                          found["speedup_over_baseline"], found["is_certain"], tuple(found["notes"]))
+                          found["speedup_over_baseline"], found["is_certain"], tuple(found["notes"]), not_measured)
     if not quiet:
         print(f"tuneonce: best of {len(configs)}: {result.best.config}, {result.best.mean_us:.2f} us", file=sys.stderr)
     return result
