@@ -142,7 +142,7 @@ TEST(CliTest, TheEnvironmentDoesNotStopTune) {
 TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({}, "A subcommand is required");
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
-  ExpectOneLineError({"tune"}, "bundle is required");
+  ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
                      "; there are: matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
@@ -584,7 +584,7 @@ TEST_F(RecordsTest, ARecordThatCannotBeKeptIsAnErrorOfTheCommandThatWasToKeepIt)
             SQLITE_OK);
   sqlite3_close(database);
   ProcessResult result =
-      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5001", "--json", "--store", store_});
+      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5001", "--json", "--retune", "--store", store_});
   EXPECT_EQ(result.exit_code, 1) << result.output;
 }
 

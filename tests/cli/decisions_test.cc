@@ -149,7 +149,8 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
 
 TEST_F(DecisionsTest, TuningDoesNotReplaceWhatIsPinned) {
   auto tune = [&] {
-    return RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
+    return RunHere(
+        {"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--retune", "--store", store_});
   };
   ASSERT_EQ(tune().exit_code, 0);
   std::string file = folder_.path() + "/records.json";
