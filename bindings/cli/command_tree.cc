@@ -38,21 +38,32 @@ CommandOption OptionOf(const CLI::Option& from) {
   return option;
 }
 
-CommandTree TreeBelow(const CLI::App& app, const std::string& above) {
+CommandTree TreeBelow(const CLI::App& app, const std::string& above, const std::vector<CommandOption>& inherited) {
   CommandTree tree;
   tree.name = app.get_name();
   tree.path = above.empty() ? tree.name : above + " " + tree.name;
   tree.description = app.get_description();
   for (const CLI::Option* option : app.get_options()) tree.options.push_back(OptionOf(*option));
+  tree.options.insert(tree.options.end(), inherited.begin(), inherited.end());
+  std::vector<CommandOption> below = inherited;
+  for (const CLI::Option* option : app.get_options()) {
+    const bool is_answer = option == app.get_help_ptr() || option->check_name("--version");
+    if (app.get_fallthrough() && !option->get_positional() && !is_answer) below.push_back(OptionOf(*option));
+  }
+  for (CommandOption& option : below) option.is_inherited = true;
   for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!child->get_group().empty()) tree.children.push_back(TreeBelow(*child, tree.path));
+    if (child->get_name().empty()) {  // A group of options, which is the command's own.
+      for (const CLI::Option* option : child->get_options()) tree.options.push_back(OptionOf(*option));
+    } else if (!child->get_group().empty()) {
+      tree.children.push_back(TreeBelow(*child, tree.path, below));
+    }
   }
   return tree;
 }
 
 }  // namespace
 
-CommandTree TreeOf(const CLI::App& app) { return TreeBelow(app, ""); }
+CommandTree TreeOf(const CLI::App& app) { return TreeBelow(app, "", {}); }
 
 const CLI::App& RootOf(const CLI::App& command) {
   const CLI::App* root = &command;

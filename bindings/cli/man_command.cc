@@ -45,6 +45,7 @@ std::string Synopsis(const CommandTree& tree) {
 std::string Options(const CommandTree& tree) {
   std::string text;
   for (const CommandOption& option : tree.options) {
+    if (option.is_inherited) continue;  // The whole command's page has it.
     absl::StrAppend(&text, ".TP\n", Head(option), option.is_repeated ? " (may be repeated)" : "", "\n",
                     option.description.empty() ? "\\&" : Roff(option.description), "\n");
     if (!option.choices.empty() && !option.names.empty()) {

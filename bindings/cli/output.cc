@@ -74,6 +74,7 @@ void PrintError(const std::string& message, bool verbose) {
     if (details.front() != ';') cause += " ...";
     if (remedy.empty()) remedy = "the same with --verbose, which says all of it";
   }
+  std::fflush(stdout);  // Before it, where both are one file.
   const bool colors = UsesColors(STDERR_FILENO);
   std::fprintf(stderr, "%stuneonce: %s%s\n", colors ? "\x1b[31m" : "", colors ? "\x1b[0m" : "",
                Printable(cause).c_str());

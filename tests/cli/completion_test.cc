@@ -9,7 +9,7 @@
 namespace tuneonce {
 namespace {
 
-bool Has(const char* program) { return Run({"/bin/sh", "-c", std::string("command -v ") + program}).exit_code == 0; }
+bool Has(const char* program) { return tuneonce::Run({"/bin/sh", "-c", std::string("command -v ") + program}).exit_code == 0; }
 
 class CompletionTest : public ::testing::Test {
  protected:
@@ -27,7 +27,7 @@ class CompletionTest : public ::testing::Test {
     const std::string script = "source '" + bash_ + "'; COMP_WORDS=(" + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _tuneonce; "
                                "printf '%s\\n' \"${COMPREPLY[@]}\"";
-    ProcessResult result = Run({"/bin/bash", "--norc", "-c", script});
+    ProcessResult result = tuneonce::Run({"/bin/bash", "--norc", "-c", script});
     EXPECT_EQ(result.exit_code, 0) << result.output;
     return result.output;
   }
@@ -49,7 +49,7 @@ TEST_F(CompletionTest, BashCompletesCommandsOptionsAndTheirValues) {
   EXPECT_EQ(Complete("tuneonce completion z"), "zsh\n");
   EXPECT_EQ(Complete("tuneonce --verbose tune --dry"), "--dry-run\n");
   // An option's value is no command, and where nothing is suggested bash's own file names come.
-  EXPECT_EQ(Complete("tuneonce records --store prune --ver"), "--verbose\n");
+  EXPECT_EQ(Complete("tuneonce records list --store prune --ver"), "--verbose\n");
   EXPECT_EQ(Complete("tuneonce tune --store /tm"), "\n");
   EXPECT_EQ(Complete("tuneonce tune --shapes /tm"), "\n");
 }
@@ -71,12 +71,12 @@ TEST_F(CompletionTest, ZshAndFishUnderstandTheirs) {
   EXPECT_NE(ReadFile(zsh)->find("_tuneonce__records__export()"), std::string::npos);
   EXPECT_NE(ReadFile(fish)->find("-l older-than-days"), std::string::npos);
   if (Has("zsh")) {
-    ProcessResult checked = Run({"/bin/sh", "-c", "zsh -n '" + zsh + "' && zsh -fc 'autoload -U compinit; compinit -u -d " +
+    ProcessResult checked = tuneonce::Run({"/bin/sh", "-c", "zsh -n '" + zsh + "' && zsh -fc 'autoload -U compinit; compinit -u -d " +
                                                       folder_.path() + "/dump; source " + zsh + "; whence _tuneonce'"});
     EXPECT_EQ(checked.exit_code, 0) << checked.output;
   }
   if (Has("fish")) {
-    ProcessResult completed = Run({"/bin/sh", "-c", "HOME='" + folder_.path() + "' fish --no-config -c 'source " + fish +
+    ProcessResult completed = tuneonce::Run({"/bin/sh", "-c", "HOME='" + folder_.path() + "' fish --no-config -c 'source " + fish +
                                                         "; complete -C \"tuneonce tune --timer \"; complete -C \"tuneonce rec\"; "
                                                         "complete -C \"tuneonce records exp\"'"});
     EXPECT_EQ(completed.exit_code, 0) << completed.output;
@@ -93,7 +93,7 @@ TEST_F(CompletionTest, ManualPagesHaveAllOptionsAndRoffTakesThem) {
     Result<std::string> content = ReadFile(path);
     ASSERT_TRUE(content.ok()) << page;
     if (Has("mandoc")) {
-      ProcessResult linted = Run({"/bin/sh", "-c", "mandoc -T lint -W error '" + path + "'"});
+      ProcessResult linted = tuneonce::Run({"/bin/sh", "-c", "mandoc -T lint -W error '" + path + "'"});
       EXPECT_EQ(linted.exit_code, 0) << linted.output;
     }
   }
