@@ -158,7 +158,8 @@ class ManyRun {
       rows_.back().mean_us = found->second.mean_us;
       rows_.back().speedup = found->second.speedup;
     }
-    if (!options_.json) Print(rows_.back());
+    // Of those that were not reached their number is enough.
+    if (!options_.json && key.state != State::kNotReached) Print(rows_.back());
     Flush();
   }
 
