@@ -87,6 +87,15 @@ TEST_F(WallBudgetTest, ManyKeysHaveEachItsOwnBudgetUnlessTheirDeadlineLeavesLess
   }
 }
 
+TEST_F(WallBudgetTest, ManyKeysWithoutADeadlineKeepToTheirBudgetsWhereAllIsCompiledBefore) {
+  policy_.search.wall_budget_ms = 1000;
+  TunedKernel kernel = Create();
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}}, {});
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) EXPECT_EQ(key.state, WarmedKey::State::kTuned) << key.status.ToString();
+  EXPECT_EQ(compiler_->num_given_up(), compiler_->num_hung()) << "none hung for its two minutes";
+}
+
 TEST_F(WallBudgetTest, ASearchAtABucketsBoundIsBoundedToo) {
   KernelDefinition definition = scale_.Definition();
   definition.Key(KeyOf("N").NextPow2());

@@ -358,7 +358,7 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndStandInsComeFirst) {
   ahead.Add(runtime, {});
   ahead.Add(runtime, {job(2), job(21)});
   ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
-  ahead.Wait();
+  ahead.Wait(nullptr);
   std::vector<std::string> numbers;
   for (const std::string& defines : compiler_->compiled()) numbers.push_back(defines);
   ASSERT_EQ(numbers.size(), 5u);
@@ -379,7 +379,7 @@ TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
   ahead.Start(target, CompileOptions());
   TunedKernel kernel = Create();  // As on a GPU: it does not wait for all of it.
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
-  ahead.Wait();
+  ahead.Wait(nullptr);
   EXPECT_EQ(compiler_->compiled().size(), configs.size());
 }
 

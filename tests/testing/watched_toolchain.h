@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_TESTS_TESTING_WATCHED_TOOLCHAIN_H_
 #define TUNEONCE_TESTS_TESTING_WATCHED_TOOLCHAIN_H_
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -24,7 +25,9 @@ class WatchedToolchain final : public Toolchain {
     std::lock_guard<std::mutex> lock(mutex_);
     return compiled_;
   }
-  std::string hangs_at;  ///< A define's value: "TILE=256".
+  int num_hung() const { return num_hung_; }
+  int num_given_up() const { return num_given_up_; }  ///< Of those: by a limit shorter than that for one compile.
+  std::string hangs_at;                               ///< A define's value: "TILE=256".
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
@@ -35,8 +38,11 @@ class WatchedToolchain final : public Toolchain {
       std::lock_guard<std::mutex> lock(mutex_);
       compiled_.push_back(defines);
     }
+    const bool hangs = !hangs_at.empty() && defines.find(hangs_at) != std::string::npos;
+    num_hung_ += hangs ? 1 : 0;
+    num_given_up_ += hangs && limits.timeout_ms < WaitLimits().timeout_ms / 2 ? 1 : 0;
     auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
-    while (!hangs_at.empty() && defines.find(hangs_at) != std::string::npos) {
+    while (hangs) {
       if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("given up");
       if (std::chrono::steady_clock::now() >= end) return DeadlineExceededError("it hangs");
       std::this_thread::yield();
@@ -47,6 +53,8 @@ class WatchedToolchain final : public Toolchain {
   HostToolchain host_{Tools()};
   mutable std::mutex mutex_;
   mutable std::vector<std::string> compiled_;
+  mutable std::atomic<int> num_hung_{0};
+  mutable std::atomic<int> num_given_up_{0};
 };
 
 }  // namespace tuneonce::testing
