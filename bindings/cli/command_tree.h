@@ -15,7 +15,7 @@ struct CommandOption {
   bool takes_value = false;
   bool is_repeated = false;
   bool is_required = false;
-  bool is_inherited = false;  ///< Of a command above, which takes it here, too.
+  bool is_inherited = false;         ///< Of a command above, which takes it here, too.
   std::string type;                  ///< "TEXT", "DEVICE": what the value is called.
   std::vector<std::string> choices;  ///< All values that it takes, or that are likely; empty for a file or any text.
 };

@@ -13,7 +13,9 @@ namespace tuneonce::cli {
 namespace {
 
 /// In single quotes of bash and zsh.
-std::string Quoted(const std::string& text) { return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'"); }
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
 
 /// A function name's part: "tuneonce records list" as "tuneonce__records__list".
 std::string FunctionOf(const CommandTree& tree) { return "_" + absl::StrReplaceAll(tree.path, {{" ", "__"}}); }
@@ -37,8 +39,8 @@ void AppendBashCases(const CommandTree& tree, std::string* commands, std::string
   for (const CommandOption& option : tree.options) {
     if (!option.takes_value) continue;
     for (const std::string& name : option.names) {
-      absl::StrAppend(values, "    ", Quoted(tree.path + " " + name), ") values=",
-                      Quoted(absl::StrJoin(option.choices, " ")), " ;;\n");
+      absl::StrAppend(values, "    ", Quoted(tree.path + " " + name),
+                      ") values=", Quoted(absl::StrJoin(option.choices, " ")), " ;;\n");
     }
   }
   absl::StrAppend(words, "    ", Quoted(tree.path), ") words=", Quoted(WordsOf(tree)), " ;;\n");
@@ -52,7 +54,8 @@ std::string BashText(const CommandTree& tree) {
 _tuneonce_values() {
   unset values
   case "$1" in
-)", values, R"(  esac
+)",
+                      values, R"(  esac
 }
 _tuneonce() {
   local current=${COMP_WORDS[COMP_CWORD]} path=tuneonce words= values i
@@ -67,10 +70,12 @@ _tuneonce() {
       continue
     fi
     case "$path ${COMP_WORDS[i]}" in
-)", commands, R"(    esac
+)",
+                      commands, R"(    esac
   done
   case "$path" in
-)", words, R"(  esac
+)",
+                      words, R"(  esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
 complete -o default -F _tuneonce tuneonce
@@ -124,7 +129,8 @@ std::string ZshText(const CommandTree& tree) {
   std::string text = "#compdef tuneonce\n# zsh completion for tuneonce, by: tuneonce completion zsh\n";
   AppendZsh(tree, &text);
   // As a file of fpath it is the function's body; sourced, it registers itself.
-  return text + "if [[ $funcstack[1] == _tuneonce ]]; then\n  _tuneonce \"$@\"\nelse\n  compdef _tuneonce tuneonce\nfi\n";
+  return text +
+         "if [[ $funcstack[1] == _tuneonce ]]; then\n  _tuneonce \"$@\"\nelse\n  compdef _tuneonce tuneonce\nfi\n";
 }
 
 std::string FishQuoted(const std::string& text) {
@@ -137,8 +143,7 @@ void AppendFish(const CommandTree& tree, const std::string& seen, std::string* t
   for (const CommandTree& child : tree.children) names.push_back(child.name);
   std::string here = seen;
   if (!names.empty()) {
-    absl::StrAppend(&here, here.empty() ? "" : "; and ", "not __fish_seen_subcommand_from ",
-                    absl::StrJoin(names, " "));
+    absl::StrAppend(&here, here.empty() ? "" : "; and ", "not __fish_seen_subcommand_from ", absl::StrJoin(names, " "));
   }
   const std::string begin =
       absl::StrCat("complete -c tuneonce", here.empty() ? "" : absl::StrCat(" -n ", FishQuoted(here)));
@@ -176,7 +181,9 @@ void AddCompletion(CLI::App& app, Command* command) {
   CLI::App* completion = app.add_subcommand(
       "completion", "Print what a shell needs to complete this command: source <(tuneonce completion bash)");
   auto shell = std::make_shared<std::string>();
-  completion->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([=] {
     *command = [=] {
       const CommandTree tree = TreeOf(RootOf(*completion));

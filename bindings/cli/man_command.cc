@@ -68,10 +68,10 @@ std::string PageName(const CommandTree& tree) { return absl::StrReplaceAll(tree.
 
 /// The page of a command; the whole command's lists the others.
 std::string Page(const CommandTree& tree, bool is_root) {
-  std::string text = absl::StrCat(".TH \"", absl::AsciiStrToUpper(Roff(PageName(tree))), "\" 1 \"\" \"tuneonce ",
-                                  TUNEONCE_VERSION, "\" \"User Commands\"\n.SH NAME\n", Roff(PageName(tree)), " \\- ",
-                                  Roff(tree.description), "\n.SH SYNOPSIS\n", Synopsis(tree), ".SH OPTIONS\n",
-                                  Options(tree));
+  std::string text =
+      absl::StrCat(".TH \"", absl::AsciiStrToUpper(Roff(PageName(tree))), "\" 1 \"\" \"tuneonce ", TUNEONCE_VERSION,
+                   "\" \"User Commands\"\n.SH NAME\n", Roff(PageName(tree)), " \\- ", Roff(tree.description),
+                   "\n.SH SYNOPSIS\n", Synopsis(tree), ".SH OPTIONS\n", Options(tree));
   if (is_root) {
     absl::StrAppend(&text, ".SH COMMANDS\n");
     for (const CommandTree& child : tree.children) {
@@ -81,9 +81,10 @@ std::string Page(const CommandTree& tree, bool is_root) {
     absl::StrAppend(&text, ".SH COMMANDS\n");
     AppendCommands(tree, &text);
   }
-  absl::StrAppend(&text,
-                  ".SH EXIT STATUS\n0 on success, 1 when a command failed, 2 when the command line was not understood; a "
-                  "command that a signal ended dies of it.\n");
+  absl::StrAppend(
+      &text,
+      ".SH EXIT STATUS\n0 on success, 1 when a command failed, 2 when the command line was not understood; a "
+      "command that a signal ended dies of it.\n");
   if (!is_root) absl::StrAppend(&text, ".SH SEE ALSO\n\\fBtuneonce\\fR(1)\n");
   return text;
 }
@@ -125,9 +126,7 @@ void AddMan(CLI::App& app, Command* command) {
   auto arguments = std::make_shared<Arguments>();
   man->add_option("command", arguments->name, "Whose page (default: the whole command's)");
   man->add_option("--folder", arguments->folder, "Write all pages into this folder instead")->type_name("FOLDER");
-  man->callback([=] {
-    *command = [=] { return Man(TreeOf(RootOf(*man)), arguments->name, arguments->folder); };
-  });
+  man->callback([=] { *command = [=] { return Man(TreeOf(RootOf(*man)), arguments->name, arguments->folder); }; });
 }
 
 }  // namespace tuneonce::cli

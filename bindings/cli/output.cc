@@ -31,7 +31,6 @@ std::size_t EndOfCause(const std::string& message) {
 
 }  // namespace
 
-
 void PrintLine(const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);

@@ -59,7 +59,8 @@ Result<Device> OpenNamedDevice(const std::string& name) {
     if (!device.ok()) device = OpenDevice("cpu");
     if (!device.ok()) return device.status().WithPrefix(no_gpu.message());
     TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device->Identity());
-    PrintNote("--device auto took " + identity.name + (no_gpu.ok() ? "" : ", since " + no_gpu.message().substr(0, no_gpu.message().find(';'))));
+    PrintNote("--device auto took " + identity.name +
+              (no_gpu.ok() ? "" : ", since " + no_gpu.message().substr(0, no_gpu.message().find(';'))));
     return device;
   }
   bool no_gpu = device.status().code() == StatusCode::kUnavailable && name.compare(0, 4, "cuda") == 0;
@@ -196,7 +197,8 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
   tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
-  tune->add_option("--store", arguments->store, "Use this store's records, and keep what is tuned in it (default: nowhere)");
+  tune->add_option("--store", arguments->store,
+                   "Use this store's records, and keep what is tuned in it (default: nowhere)");
   tune->add_flag("--retune", arguments->retune, "Search also for what the store has");
   tune->add_option("--budget", arguments->budget,
                    "End after this time, as 90s, 10m, 1h30m, with what is known by then (default: no limit)");

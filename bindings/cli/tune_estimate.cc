@@ -20,6 +20,7 @@
 #include "search/candidate.h"
 #include "tuneonce/context.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/stream.h"
 #include "tuneonce/toolchain.h"
@@ -157,14 +158,10 @@ std::string TextOf(const Estimate& each) {
 }
 
 Json JsonOf(const Estimate& each) {
-  return {{"line", each.line},
-          {"key", each.key},
-          {"is_stored", each.is_stored},
-          {"is_repeated", each.is_repeated},
-          {"configs", each.num_configs},
-          {"to_compile", each.num_compiles},
-          {"bytes", each.bytes},
-          {"error", each.wrong.ok() ? Json(nullptr) : Json(each.wrong.ToString())}};
+  return {{"line", each.line},           {"key", each.key},
+          {"is_stored", each.is_stored}, {"is_repeated", each.is_repeated},
+          {"configs", each.num_configs}, {"to_compile", each.num_compiles},
+          {"bytes", each.bytes},         {"error", each.wrong.ok() ? Json(nullptr) : Json(each.wrong.ToString())}};
 }
 
 /// All together.
@@ -178,7 +175,8 @@ struct Total {
 Total Sum(const std::vector<Estimate>& estimates, int workers, std::optional<std::int64_t> budget_ms) {
   Total total;
   for (const Estimate& each : estimates) {
-    if (!each.wrong.ok() && total.wrong.ok()) total.wrong = each.line == 0 ? each.wrong : each.wrong.WithPrefix(absl::StrCat("line ", each.line));
+    if (!each.wrong.ok() && total.wrong.ok())
+      total.wrong = each.line == 0 ? each.wrong : each.wrong.WithPrefix(absl::StrCat("line ", each.line));
     total.seconds += each.compile_seconds / workers;
     total.bytes = std::max(total.bytes, each.bytes);
     if (each.num_configs == 0) continue;
@@ -208,8 +206,11 @@ Status EstimateTuning(const WantedShapes& wanted, const Device& device, const Au
   }
   const Total total = Sum(estimates, policy.search.runtime->compile_slots().limit(), budget_ms);
   if (json) {
-    Json all = {{"device", identity.name}, {"searches", total.searches}, {"seconds", total.seconds},
-                {"bytes", total.bytes},    {"keys", Json::array()}};
+    Json all = {{"device", identity.name},
+                {"searches", total.searches},
+                {"seconds", total.seconds},
+                {"bytes", total.bytes},
+                {"keys", Json::array()}};
     for (const Estimate& each : estimates) all["keys"].push_back(JsonOf(each));
     PrintJson(all);
   } else {

@@ -151,7 +151,8 @@ class ManyRun {
     row.is_complete = key.is_complete;
     row.status = key.status;
     rows_.push_back(std::move(row));
-    before_ = absl::StrFormat("%d of %d keys, %s left; ", progress.done, progress.total, TimeText(progress.seconds_left));
+    before_ =
+        absl::StrFormat("%d of %d keys, %s left; ", progress.done, progress.total, TimeText(progress.seconds_left));
     auto found = findings_->by_key.find({kernels_[key.kernel].kernel->definition().name(), key.key});
     if (found != findings_->by_key.end() && key.status.ok()) {
       rows_.back().config = found->second.config;
@@ -184,8 +185,8 @@ class ManyRun {
   }
 
   void Print(const Row& row) const {
-    std::string line = absl::StrCat(LinesText(row), ": ", row.bundle, row.key.empty() ? "" : " ", row.key, ": ",
-                                    StateText(row.state));
+    std::string line =
+        absl::StrCat(LinesText(row), ": ", row.bundle, row.key.empty() ? "" : " ", row.key, ": ", StateText(row.state));
     if (!row.config.empty()) absl::StrAppend(&line, " {", row.config, "}");
     if (row.mean_us > 0) absl::StrAppend(&line, absl::StrFormat(", %.2f us", row.mean_us));
     if (row.speedup) absl::StrAppend(&line, absl::StrFormat(", %.2f times the baseline's speed", *row.speedup));

@@ -13,7 +13,7 @@ namespace tuneonce::cli {
 
 struct TuneManyOptions {
   AutotunePolicy policy;
-  std::optional<std::int64_t> budget_ms;         ///< For all together.
+  std::optional<std::int64_t> budget_ms;           ///< For all together.
   const std::atomic<bool>* interrupted = nullptr;  ///< Ends it in order.
   bool json = false;
   bool quiet = false;

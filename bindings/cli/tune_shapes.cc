@@ -54,11 +54,12 @@ Result<WantedShapes> ReadShapes(const std::string& path, const std::string& bund
     if (bundle.empty() && parsed->kernel.empty()) {
       return InvalidArgumentError(absl::StrCat(path, ", line ", number,
                                                ": it names no kernel, and no bundle is given: write "
-                                               "'matmul M=64 ...', or tuneonce tune matmul --shapes ", path));
+                                               "'matmul M=64 ...', or tuneonce tune matmul --shapes ",
+                                               path));
     }
     const std::string own_name = bundle.empty() ? "" : wanted.bundles.at(bundle).definition().name();
-    const bool is_others = !bundle.empty() && !parsed->kernel.empty() && parsed->kernel != own_name &&
-                           parsed->kernel != bundle;
+    const bool is_others =
+        !bundle.empty() && !parsed->kernel.empty() && parsed->kernel != own_name && parsed->kernel != bundle;
     if (is_others) {
       ++wanted.num_of_others;
       continue;

@@ -31,9 +31,9 @@ inline namespace v0 {
 /// definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
-  /// `key`: for which shape, in progress reports. `baseline`: the config that is to be beaten. `measuring_lock`: the device's (DriverApi::measuring_lock), held for
-  /// one round or one preparation at a time, so that searches that share a device do not time each other's kernels. All
-  /// references outlive the engine.
+  /// `key`: for which shape, in progress reports. `baseline`: the config that is to be beaten. `measuring_lock`: the
+  /// device's (DriverApi::measuring_lock), held for one round or one preparation at a time, so that searches that share
+  /// a device do not time each other's kernels. All references outlive the engine.
   SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock);
 
@@ -121,7 +121,7 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   Group* winner_ = nullptr;
-  Clock::time_point stage_began_;                          // Compiling.
+  Clock::time_point stage_began_;  // Compiling.
   Clock::time_point preparing_began_;
   Clock::time_point race_began_;
   Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.

@@ -9,7 +9,9 @@
 namespace tuneonce {
 namespace {
 
-bool Has(const char* program) { return tuneonce::Run({"/bin/sh", "-c", std::string("command -v ") + program}).exit_code == 0; }
+bool Has(const char* program) {
+  return tuneonce::Run({"/bin/sh", "-c", std::string("command -v ") + program}).exit_code == 0;
+}
 
 class CompletionTest : public ::testing::Test {
  protected:
@@ -71,14 +73,17 @@ TEST_F(CompletionTest, ZshAndFishUnderstandTheirs) {
   EXPECT_NE(ReadFile(zsh)->find("_tuneonce__records__export()"), std::string::npos);
   EXPECT_NE(ReadFile(fish)->find("-l older-than-days"), std::string::npos);
   if (Has("zsh")) {
-    ProcessResult checked = tuneonce::Run({"/bin/sh", "-c", "zsh -n '" + zsh + "' && zsh -fc 'autoload -U compinit; compinit -u -d " +
-                                                      folder_.path() + "/dump; source " + zsh + "; whence _tuneonce'"});
+    ProcessResult checked = tuneonce::Run({"/bin/sh", "-c",
+                                           "zsh -n '" + zsh + "' && zsh -fc 'autoload -U compinit; compinit -u -d " +
+                                               folder_.path() + "/dump; source " + zsh + "; whence _tuneonce'"});
     EXPECT_EQ(checked.exit_code, 0) << checked.output;
   }
   if (Has("fish")) {
-    ProcessResult completed = tuneonce::Run({"/bin/sh", "-c", "HOME='" + folder_.path() + "' fish --no-config -c 'source " + fish +
-                                                        "; complete -C \"tuneonce tune --timer \"; complete -C \"tuneonce rec\"; "
-                                                        "complete -C \"tuneonce records exp\"'"});
+    ProcessResult completed =
+        tuneonce::Run({"/bin/sh", "-c",
+                       "HOME='" + folder_.path() + "' fish --no-config -c 'source " + fish +
+                           "; complete -C \"tuneonce tune --timer \"; complete -C \"tuneonce rec\"; "
+                           "complete -C \"tuneonce records exp\"'"});
     EXPECT_EQ(completed.exit_code, 0) << completed.output;
     for (const char* suggestion : {"cupti", "events", "records", "export", "explain"}) {
       EXPECT_NE(completed.output.find(suggestion), std::string::npos) << suggestion << ": " << completed.output;

@@ -145,8 +145,9 @@ TEST_F(TuneCliTest, AnInterruptEndsItInOrderAndASecondRunTunesOnlyWhatIsLeft) {
     pid_t child = fork();
     if (child == 0) {
       const std::string log = ">" + output + " 2>&1";
-      const std::string command = std::string("exec ") + TUNEONCE_CLI + " tune vector_add --device cpu --quiet --shapes " +
-                                  file + " --store " + store_ + " " + log;
+      const std::string command = std::string("exec ") + TUNEONCE_CLI +
+                                  " tune vector_add --device cpu --quiet --shapes " + file + " --store " + store_ +
+                                  " " + log;
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
       _exit(127);
     }
@@ -177,7 +178,8 @@ TEST_F(TuneCliTest, AnInterruptEndsItInOrderAndASecondRunTunesOnlyWhatIsLeft) {
 
 TEST_F(TuneCliTest, WhatAProcessRecordedIsTunedAndTuningRecordsNothing) {
   const std::string file = folder_.path() + "/recorded";
-  const std::string recorded = "# tuneonce shapes 1: tuneonce tune --shapes FILE\nrms_norm M=8 N=256 eps=1e-05  # 3 launches\n";
+  const std::string recorded =
+      "# tuneonce shapes 1: tuneonce tune --shapes FILE\nrms_norm M=8 N=256 eps=1e-05  # 3 launches\n";
   ASSERT_TRUE(WriteFile(file, recorded).ok());
   ProcessResult result = RunCli(Tune({"--shapes", file, "--store", store_}), "TUNEONCE_RECORD_SHAPES=" + file);
   EXPECT_EQ(result.exit_code, 0) << result.output;

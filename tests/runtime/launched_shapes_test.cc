@@ -80,8 +80,8 @@ TEST_F(LaunchedShapesTest, AProcessThatTunesNothingAndOneThatIsSealedRecordToo) 
 TEST_F(LaunchedShapesTest, ADtypeThatIsLeftOpenIsRecorded) {
   KernelDefinition definition("any");
   definition
-      .Parameters({In("x", DType::kAny, {"N"}), Out("y", SameDTypeAs("x"), {"N"}), Scalar<float>("factor"),
-                   DimValue("N")})
+      .Parameters(
+          {In("x", DType::kAny, {"N"}), Out("y", SameDTypeAs("x"), {"N"}), Scalar<float>("factor"), DimValue("N")})
       .Space(scale_.space)
       .AddVariant(Variant(scale_.Source()).Grid(Grid::OneD({"N", scale_.tile})));
   TunedKernel kernel = Create(definition);

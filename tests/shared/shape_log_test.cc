@@ -34,8 +34,9 @@ TEST(ShapeLineTest, LinesOfPeopleAreRead) {
     const char* line;
     const char* text;
   };
-  for (const Case& each : {Case{"M=64 N=4096", "M=64 N=4096"}, Case{"  M=64,\tN=4096 \r", "M=64 N=4096"},
-                           Case{"matmul: M=1 # ", "matmul M=1"}, Case{"", ""}, Case{"# M=64", ""}, Case{"k # x", "k"}}) {
+  for (const Case& each :
+       {Case{"M=64 N=4096", "M=64 N=4096"}, Case{"  M=64,\tN=4096 \r", "M=64 N=4096"},
+        Case{"matmul: M=1 # ", "matmul M=1"}, Case{"", ""}, Case{"# M=64", ""}, Case{"k # x", "k"}}) {
     Result<ShapeLine> read = ParseShapeLine(each.line);
     ASSERT_OK(read);
     EXPECT_EQ(ShapeText(*read), each.text);
@@ -169,8 +170,7 @@ TEST_F(ShapeLogTest, ItIsBoundedAndSaysHowMuchItLeftOut) {
     log.Count(log.CounterOf("other M=1"));
   }
   const std::string content = Content();
-  EXPECT_NE(content.find("# launches of other shapes: 4\n"), std::string::npos)
-      << content.substr(content.size() - 200);
+  EXPECT_NE(content.find("# launches of other shapes: 4\n"), std::string::npos) << content.substr(content.size() - 200);
 }
 
 }  // namespace
