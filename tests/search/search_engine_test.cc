@@ -1,6 +1,7 @@
 // The choice, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
 #include "search/search_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -22,8 +23,8 @@
 namespace tuneonce {
 namespace {
 
-/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, and "cancel" sets
-/// `cancelled`. Sources with the same text have the same code.
+/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of a
+/// second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
@@ -39,6 +40,11 @@ class FakeToolchain final : public Toolchain {
       auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
       while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
       return DeadlineExceededError("it took too long");
+    }
+    if (source.content == "late") {
+      constexpr int kTakesMs = 100;
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kTakesMs, limits.timeout_ms)));
+      if (limits.timeout_ms < kTakesMs) return DeadlineExceededError("it took too long");
     }
     if (source.content == "cancel") {
       cancelled = true;
@@ -341,6 +347,8 @@ TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeas
     EXPECT_FALSE(result->is_certain);
     EXPECT_EQ(*result->speedup_over_baseline, 1.0);
   }
+  // One that takes longer than all the time there is.
+  EXPECT_EQ(Best(Search({{"late", 10}, {"slow", 1}}, 0)), "i=0");
   compile_timeout_ms_ = 300;  // Longer than the budget, so that what ends it is known.
   EXPECT_ERROR(Search({{"slow", 1}, {"a", 2}}, 0), StatusCode::kDeadlineExceeded, "SearchOptions::wall_budget_ms");
 }
