@@ -6,13 +6,13 @@
 namespace tuneonce::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};
+std::atomic<bool> was_interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
 volatile std::sig_atomic_t caught = 0;
 
 extern "C" void OnInterrupt(int signal) {
   caught = signal;
-  interrupted = true;
+  was_interrupted = true;
   std::signal(signal, SIG_DFL);
 }
 
@@ -22,7 +22,7 @@ const std::atomic<bool>& CatchInterrupts() {
   for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (std::signal(signal, OnInterrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
   }
-  return interrupted;
+  return was_interrupted;
 }
 
 void DieOfInterrupt() {

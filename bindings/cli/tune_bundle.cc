@@ -12,8 +12,7 @@ namespace tuneonce::cli {
 
 Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                                 const std::vector<std::string>& scalars, AutotunePolicy policy) {
-  KernelDefinition definition = bundle.definition();
-  definition.ShippedDecisions("");  // Tuning was asked for.
+  const KernelDefinition definition = Undecided(bundle);
   TUNEONCE_ASSIGN_OR_RETURN(TuneJob job, MakeTuneJob(bundle, device, shape, scalars));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
   TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, Target::Of(identity), job.inputs));

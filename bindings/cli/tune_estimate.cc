@@ -72,7 +72,7 @@ class Estimator {
     TUNEONCE_RETURN_IF_ERROR(CheckShape(definition, target_, wanted.job.inputs));
     auto kernel = kernels_.find(wanted.bundle);
     if (kernel == kernels_.end()) {
-      TUNEONCE_ASSIGN_OR_RETURN(TunedKernel made, TunedKernelOn::Create(device_, definition, policy_));
+      TUNEONCE_ASSIGN_OR_RETURN(TunedKernel made, TunedKernelOn::Create(device_, Undecided(bundle), policy_));
       kernel = kernels_.emplace(wanted.bundle, std::move(made)).first;
     }
     TUNEONCE_ASSIGN_OR_RETURN(Choice choice, kernel->second.ChoiceOf(stream_.get(), wanted.job.shape));

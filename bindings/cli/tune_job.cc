@@ -134,6 +134,12 @@ Status AddScalars(const KernelDefinition& definition, const std::vector<std::str
 
 }  // namespace
 
+KernelDefinition Undecided(const Bundle& bundle) {
+  KernelDefinition definition = bundle.definition();
+  definition.ShippedDecisions("");
+  return definition;
+}
+
 Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
                             const std::vector<std::string>& scalars) {
   const KernelDefinition& definition = bundle.definition();

@@ -12,6 +12,9 @@
 
 namespace tuneonce::cli {
 
+/// The bundle's kernel without the decisions that it ships: tuning was asked for.
+KernelDefinition Undecided(const Bundle& bundle);
+
 /// A shape at which a bundle is to be tuned.
 struct TuneJob {
   TunedKernel::Shape shape;  ///< Dims, open dtypes, and the scalars that are not left to the bundle.

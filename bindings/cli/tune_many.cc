@@ -121,7 +121,7 @@ class ManyRun {
       if (status.ok()) status = CheckShape(bundle->second.definition(), target, each.job.inputs);
       auto place = place_of.find(each.bundle);
       if (status.ok() && place == place_of.end()) {
-        Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->second.definition(), policy);
+        Result<TunedKernel> kernel = TunedKernelOn::Create(device, Undecided(bundle->second), policy);
         status = kernel.status();
         if (kernel.ok()) {
           tuned_.push_back(*std::move(kernel));
