@@ -63,7 +63,7 @@ Status Patch(const HintsArguments& arguments, const Hints& hints) {
   TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.output, *patched));
   for (const TileIrEntry& entry : before->entries) {
     std::string note = hints.empty() ? "" : BakedHintsNote(entry, hints);
-    if (!note.empty()) PrintError("note: " + note);
+    if (!note.empty()) PrintNote("note: " + note);
   }
   TUNEONCE_ASSIGN_OR_RETURN(TileIrModule after, ReadTileIr(*patched));
   Print(after, arguments);

@@ -1,4 +1,4 @@
-// The command line: exit code 0 only on success, one clear line on stderr otherwise.
+// The command line: exit code 0 only on success; otherwise one clear line on stderr, and one of what to do.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,7 +9,9 @@
 #include <new>
 #include <string>
 
+#include "base/printable.h"
 #include "commands.h"
+#include "interrupts.h"
 #include "output.h"
 
 namespace tuneonce::cli {
@@ -33,15 +35,30 @@ bool IsCommand(const CLI::App& app, const std::string& name) {
 }
 
 /// The exit code.
-int Report(const Status& status) {
+int Report(const Status& status, bool verbose) {
   if (status.ok()) return 0;
-  PrintError(status.ToString());
+  PrintError(status.ToString(), verbose);
   return 1;
 }
 
+/// What was not understood, and where help is: of the command that was named, if there is one.
+int ReportMistake(const CLI::App& app, const std::string& what) {
+  std::string command = "tuneonce";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  PrintError(Remedied(InvalidArgumentError(Printable(what)), command + " --help").message(), /*verbose=*/false);
+  return 2;
+}
+
 int Run(int argc, char** argv) {
-  CLI::App app("tuneonce: tunes GPU kernels once and launches them for ever");
+  CLI::App app("Tunes GPU kernels once and launches them for ever", "tuneonce");
   app.require_subcommand(1);
+  app.fallthrough();  // --verbose behind a sub-command, too.
+  bool verbose = false;
+  app.add_flag("--verbose", verbose, "Of an error all that is known, not its first line");
+  app.set_version_flag("--version", "tuneonce " TUNEONCE_VERSION);
   Command command;
   AddDoctor(app, &command);
   AddTune(app, &command);
@@ -49,23 +66,29 @@ int Run(int argc, char** argv) {
   AddHints(app, &command);
   AddRecords(app, &command);
   AddBundle(app, &command);
+  AddCompletion(app, &command);
+  AddMan(app, &command);
   if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {
-    PrintError("unknown command '" + std::string(argv[1]) +
-               "': choose doctor, tune, compile, hints, records or bundle; see tuneonce --help");
-    return 2;
+    std::string names;
+    for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; })) {
+      names += (names.empty() ? "" : ", ") + each->get_name();
+    }
+    return ReportMistake(app, "unknown command '" + std::string(argv[1]) + "': choose one of " + names);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) {  // --help
+    if (e.get_exit_code() == 0) {  // --help, --version
       app.exit(e);
-      return Report(CloseOutput());
+      return Report(CloseOutput(), verbose);
     }
-    PrintError(std::string(e.what()) + "; see tuneonce --help");
-    return 2;
+    return ReportMistake(app, e.what());
   }
   Status status = command();
-  return Report(status.ok() ? CloseOutput() : status);
+  const int code = Report(status.ok() ? CloseOutput() : status, verbose);
+  std::fflush(stdout);
+  DieOfInterrupt();
+  return code;
 }
 
 }  // namespace
@@ -79,9 +102,9 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fputs("tuneonce: out of memory\n", stderr);  // Without a string, which could throw again.
   } catch (const std::exception& e) {
-    tuneonce::cli::PrintError(std::string("Internal: ") + e.what());
+    tuneonce::cli::PrintError(std::string("Internal: ") + e.what(), /*verbose=*/true);
   } catch (...) {
-    tuneonce::cli::PrintError("Internal: an exception of an unknown type");
+    tuneonce::cli::PrintError("Internal: an exception of an unknown type", /*verbose=*/true);
   }
   return 1;
 }

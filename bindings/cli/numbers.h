@@ -1,11 +1,16 @@
 #ifndef TUNEONCE_BINDINGS_CLI_NUMBERS_H_
 #define TUNEONCE_BINDINGS_CLI_NUMBERS_H_
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tuneonce/result.h"
@@ -28,6 +33,30 @@ inline Result<int> ParseCount(const std::string& option, const std::string& text
   std::optional<int> count = ParseNumber<int>(text);
   if (count && *count > 0) return *count;
   return InvalidArgumentError(option + " " + text + ": the value must be a whole number from 1 to 2147483647");
+}
+
+/// "90s", "10m", "1h30m" or "250ms" in milliseconds. Errors: InvalidArgument, naming the option.
+inline Result<std::int64_t> ParseDurationMs(const std::string& option, const std::string& text) {
+  constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}};
+  constexpr std::int64_t kMostMs = std::numeric_limits<int>::max();  // 24 days.
+  const Status wrong = InvalidArgumentError(option + " " + text + ": write a time as 90s, 10m or 1h30m, at most 500h");
+  std::string_view left = text;
+  std::int64_t total = 0;
+  while (!left.empty()) {
+    const std::size_t digits = std::min(left.find_first_not_of("0123456789"), left.size());
+    const std::optional<std::int64_t> number = ParseNumber<std::int64_t>(left.substr(0, digits));
+    left.remove_prefix(digits);
+    const std::size_t letters = std::min(left.find_first_of("0123456789"), left.size());
+    const auto* unit = std::find_if(std::begin(kUnits), std::end(kUnits),
+                                    [&](const auto& each) { return each.first == left.substr(0, letters); });
+    if (!number || unit == std::end(kUnits) || *number > kMostMs / unit->second) return wrong;
+    total += *number * unit->second;
+    left.remove_prefix(letters);
+    if (total > kMostMs) return wrong;
+  }
+  if (total <= 0) return wrong;
+  return total;
 }
 
 /// "NAME=VALUE" settings by name. Errors: InvalidArgument for what is none, or names one twice; `what` is in the

@@ -17,8 +17,18 @@ void PrintLine(const char* format, ...) __attribute__((format(printf, 1, 2)));
 void PrintText(const std::string& lines);
 /// JSON on stdout, in ASCII: exact, and harmless on a terminal.
 void PrintJson(const nlohmann::ordered_json& json);
-/// "tuneonce: `line`" on stderr. A message of several lines becomes one.
-void PrintError(std::string line);
+/// "tuneonce: CAUSE" on stderr, and on a line of its own "  try: REMEDY", if there is one. Of a long message, or one of
+/// several lines (a compiler's), the cause is the beginning; the rest is shown if `verbose`, and else --verbose is the
+/// remedy.
+void PrintError(const std::string& message, bool verbose);
+/// "tuneonce: `line`" on stderr: no error, but what one should know.
+void PrintNote(const std::string& line);
+/// The error with what to do about it, for PrintError.
+Status Remedied(Status error, const std::string& remedy);
+/// "1 h 5 min", "3 s".
+std::string TimeText(double seconds);
+/// True if what is written to this descriptor is for a terminal that shows colours, and its user wants them (NO_COLOR).
+bool UsesColors(int descriptor);
 
 /// Flushes stdout. Error: something that was printed did not arrive.
 Status CloseOutput();

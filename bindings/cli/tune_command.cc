@@ -1,16 +1,23 @@
-// tuneonce tune BUNDLE
+// tuneonce tune BUNDLE, tuneonce tune --shapes FILE
+#include <atomic>
 #include <memory>
+#include <optional>
 
-#include "base/mutex.h"
 #include "commands.h"
 #include "files.h"
+#include "interrupts.h"
+#include "numbers.h"
 #include "output.h"
+#include "records_store.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
+#include "tune_estimate.h"
+#include "tune_many.h"
+#include "tune_shapes.h"
+#include "tune_store.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
-#include "tuneonce/record_store.h"
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
@@ -21,51 +28,23 @@
 namespace tuneonce::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct TuneArguments {
   std::string bundle;
   std::string device = "cuda";
   std::vector<std::string> shape;
+  std::string shapes;
   std::vector<std::string> scalars;
   bool json = false;
   bool quiet = false;
   std::string timer;
   bool warm = false;
   std::string store;
+  bool retune = false;
+  bool dry_run = false;
+  std::string budget;
   std::string trace;
-};
-
-/// Tuning was asked for: nothing is looked up, what is found is stored. That a record could not be kept is told by
-/// `failure`, not to the search, which would only warn.
-class WriteOnlyStore final : public RecordStore {
- public:
-  explicit WriteOnlyStore(std::shared_ptr<RecordStore> store) : store_(std::move(store)) {}
-
-  Result<RecordLookup> Lookup(const TuningKey&) const override { return RecordLookup(); }
-  Status Put(const TuningRecord& record) override {
-    Result<RecordLookup> there = store_->Lookup(record.key);
-    bool is_pinned = there.ok() && there->match == RecordMatch::kExact && there->record->is_pinned;
-    Status status = is_pinned ? FailedPreconditionError("its key is pinned in the store: Unpin it, or prune the record")
-                              : store_->Put(record);
-    MutexLock lock(mutex_);
-    if (!status.ok()) failure_ = status.WithPrefix("what was tuned is not kept");
-    return Status();
-  }
-  Result<std::vector<TuningRecord>> List() const override { return store_->List(); }
-  Status Remove(const TuningKey& key) override { return store_->Remove(key); }
-  Result<TuningLease> Lease(const TuningKey& key, const WaitLimits& limits) override {
-    return store_->Lease(key, limits);
-  }
-  ArtifactCache* artifacts() override { return store_->artifacts(); }
-
-  Status failure() const {
-    MutexLock lock(mutex_);
-    return failure_;
-  }
-
- private:
-  std::shared_ptr<RecordStore> store_;
-  mutable Mutex mutex_;
-  Status failure_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
@@ -74,8 +53,55 @@ std::unique_ptr<Timer> TimerNamed(const std::string& name) {
   return nullptr;
 }
 
+/// "auto": the first CUDA device, else the CPU device; says which.
+Result<Device> OpenNamedDevice(const std::string& name) {
+  Result<Device> device = OpenDevice(name == "auto" ? "cuda" : name);
+  if (name == "auto") {
+    const Status no_gpu = device.status();
+    if (!device.ok()) device = OpenDevice("cpu");
+    if (!device.ok()) return device.status().WithPrefix(no_gpu.message());
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device->Identity());
+    PrintNote("--device auto took " + identity.name +
+              (no_gpu.ok() ? "" : ", since " + no_gpu.message().substr(0, no_gpu.message().find(';'))));
+    return device;
+  }
+  bool no_gpu = device.status().code() == StatusCode::kUnavailable && name.compare(0, 4, "cuda") == 0;
+  if (!no_gpu) return device;
+  return Remedied(device.status(), "--device cpu, the CPU device; tuneonce doctor shows what was looked for");
+}
+
+void PrintStored(const std::string& name, const BundleReport& report, bool json) {
+  const TuningRecord& record = *report.run.record;
+  if (json) {
+    Json all = {{"kernel", name}, {"device", report.device_name}, {"shape", report.shape}, {"from", "store"}};
+    all["key"] = report.run.key;
+    all["best"] = {{"config", record.config.ToString()},
+                   {"variant", record.variant},
+                   {"mean_us", record.measurement.mean_us},
+                   {"num_samples", record.measurement.num_samples}};
+    all["speedup_over_baseline"] = record.speedup_over_baseline ? Json(*record.speedup_over_baseline) : Json(nullptr);
+    all["is_certain"] = record.is_certain;
+    all["is_complete"] = record.is_complete;
+    all["is_pinned"] = record.is_pinned;
+    all["host"] = record.host;
+    all["unix_seconds"] = record.unix_seconds;
+    return PrintJson(all);
+  }
+  PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
+  PrintLine("the store has {%s} for %s, of %s by %s%s: nothing was searched (--retune)",
+            record.config.ToString().c_str(), report.run.key.c_str(), DateOf(record.unix_seconds).c_str(),
+            record.host.empty() ? "nobody who is named" : record.host.c_str(), record.is_pinned ? ", pinned" : "");
+  if (record.measurement.mean_us > 0) PrintLine("it took %.2f us", record.measurement.mean_us);
+  PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
+}
+
 void Print(const std::string& name, const BundleReport& report, bool json) {
-  if (json) return PrintText(ResultJson(report.run.result, report.device_name, report.shape) + "\n");
+  if (report.run.record != nullptr) return PrintStored(name, report, json);
+  if (json) {
+    Json all = Json::parse(ResultJson(report.run.result, report.device_name, report.shape));
+    all["from"] = "search";
+    return PrintJson(all);
+  }
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
   PrintText(SummaryTable(report.run.result));
   PrintLine("candidates' outputs were compared with the baseline's; the first call took %.1f ms",
@@ -83,37 +109,83 @@ void Print(const std::string& name, const BundleReport& report, bool json) {
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-Status Tune(const TuneArguments& arguments) {
-  // Before a device is looked for: a wrong name is the first thing to say.
-  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
-  Result<Device> device = OpenDevice(arguments.device);
-  if (!device.ok()) {
-    bool no_gpu = device.status().code() == StatusCode::kUnavailable && arguments.device.compare(0, 4, "cuda") == 0;
-    if (!no_gpu) return device.status();
-    return Status(device.status().code(),
-                  device.status().message() + "; without an NVIDIA GPU use the CPU device: --device cpu");
-  }
+/// What the command was asked for, as a policy; `*kept` is the store that it names.
+Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomic<bool>& interrupted,
+                                std::shared_ptr<TuneStore>* kept) {
   RuntimeOptions of_runtime;
-  // This command is asked to tune, whatever the environment says.
-  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}};
+  // This command is asked to tune, whatever the environment says; and what it launches is nobody's shape.
+  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_RECORD_SHAPES", ""}};
   AutotunePolicy policy;
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
+  policy.search.cancelled = &interrupted;
   policy.store = std::make_shared<MemoryStore>();
-  std::shared_ptr<WriteOnlyStore> kept;
-  if (!arguments.store.empty()) {
-    SqliteStoreOptions where;
-    where.path = arguments.store;
-    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
-    policy.store = kept = std::make_shared<WriteOnlyStore>(std::move(store));
+  if (arguments.store.empty()) return policy;
+  SqliteStoreOptions where;
+  where.path = arguments.store;
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
+  policy.store = *kept = std::make_shared<TuneStore>(std::move(store), /*serves=*/!arguments.retune);
+  return policy;
+}
+
+Result<WantedShapes> WantedOf(const TuneArguments& arguments, const Device& device,
+                              const std::shared_ptr<Runtime>& runtime) {
+  if (!arguments.shapes.empty()) {
+    return ReadShapes(arguments.shapes, arguments.bundle, device, arguments.shape, arguments.scalars, runtime);
   }
+  WantedShapes wanted;
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
+  WantedShape one;
+  one.bundle = arguments.bundle;
+  TUNEONCE_ASSIGN_OR_RETURN(one.job, MakeTuneJob(bundle, device, arguments.shape, arguments.scalars));
+  wanted.bundles.emplace(arguments.bundle, std::move(bundle));
+  wanted.shapes.push_back(std::move(one));
+  return wanted;
+}
+
+void BeginTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
+  if (!arguments.trace.empty()) policy.search.runtime->BeginTrace();
+}
+
+Status EndTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
+  if (arguments.trace.empty()) return Status();
+  return WriteFile(arguments.trace, policy.search.runtime->EndTrace());
+}
+
+Status Tune(const TuneArguments& arguments) {
+  if (arguments.bundle.empty() && arguments.shapes.empty()) {
+    return Remedied(InvalidArgumentError("nothing to tune is named"),
+                    "tuneonce tune matmul, or tuneonce tune --shapes FILE; tuneonce tune --help");
+  }
+  std::optional<std::int64_t> budget_ms;
+  if (!arguments.budget.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(budget_ms, ParseDurationMs("--budget", arguments.budget));
+  }
+  // Before a device is looked for: a wrong name is the first thing to say.
+  if (!arguments.bundle.empty()) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(arguments.bundle).status());
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
+  const std::atomic<bool>& interrupted = CatchInterrupts();
+  std::shared_ptr<TuneStore> kept;
+  TUNEONCE_ASSIGN_OR_RETURN(AutotunePolicy policy, PolicyOf(arguments, interrupted, &kept));
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  if (!arguments.trace.empty()) policy.search.runtime->BeginTrace();
-  Result<BundleReport> tuned = TuneBundle(bundle, *device, arguments.shape, arguments.scalars, policy);
-  // Also of a tune that failed: it shows why.
-  Status traced = arguments.trace.empty() ? Status() : WriteFile(arguments.trace, policy.search.runtime->EndTrace());
+  if (arguments.dry_run || !arguments.shapes.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
+    if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
+    if (arguments.store.empty()) PrintNote("nothing is kept: --store FILE keeps what is tuned");
+    BeginTrace(arguments, policy);
+    Status tuned = TuneMany(wanted, device, {policy, budget_ms, &interrupted, arguments.json, arguments.quiet});
+    Status traced = EndTrace(arguments, policy);  // Also of a tune that failed: it shows why.
+    TUNEONCE_RETURN_IF_ERROR(tuned);
+    TUNEONCE_RETURN_IF_ERROR(traced);
+    return kept == nullptr ? Status() : kept->failure();
+  }
+  if (budget_ms) policy.search.wall_budget_ms = static_cast<double>(*budget_ms);
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
+  BeginTrace(arguments, policy);
+  Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
+  Status traced = EndTrace(arguments, policy);
   TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, std::move(tuned));
   TUNEONCE_RETURN_IF_ERROR(traced);
   Print(bundle.definition().name(), report, arguments.json);
@@ -129,13 +201,26 @@ void AddTune(CLI::App& app, Command* command) {
       "tune", "Tune a bundle (a folder with a manifest.json) on made-up data, and launch it. Found by name: " + names);
   auto arguments = std::make_shared<TuneArguments>();
   tune->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
-      ->required();
-  tune->add_option("--device", arguments->device, "cuda, cuda:N, cpu or cpu:N (default: cuda)");
-  tune->add_option("--shape", arguments->shape, "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
+      ->type_name("BUNDLE");
+  tune->add_option("--device", arguments->device,
+                   "cuda, cuda:N, cpu, cpu:N, or auto, which is cuda if there is one, else cpu (default: cuda)")
+      ->type_name("DEVICE");
+  tune->add_option("--shape", arguments->shape,
+                   "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
+  tune->add_option("--shapes", arguments->shapes,
+                   "All shapes of this file, one a line: M=64 N=4096, or matmul M=64 N=4096 (without BUNDLE all "
+                   "kernels'); TUNEONCE_RECORD_SHAPES makes such a file")
+      ->type_name("FILE");
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
   tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
       ->check(CLI::IsMember({"cupti", "events"}));
-  tune->add_option("--store", arguments->store, "Keep the record and the code in this store (default: nowhere)");
+  tune->add_option("--store", arguments->store,
+                   "Use this store's records, and keep what is tuned in it (default: nowhere)");
+  tune->add_flag("--retune", arguments->retune, "Search also for what the store has");
+  tune->add_option("--budget", arguments->budget,
+                   "End after this time, as 90s, 10m, 1h30m, with what is known by then (default: no limit)");
+  tune->add_flag("--dry-run", arguments->dry_run,
+                 "Only say what would be searched, and about how much time and memory that takes");
   tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
   tune->add_flag("--warm", arguments->warm,
                  "Leave the L2 cache as the run before left it (default: flush it on a GPU)");

@@ -1,10 +1,13 @@
 #ifndef TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 #define TUNEONCE_BINDINGS_CLI_TUNED_RUN_H_
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
+#include "tuneonce/tuning_record.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce::cli {
@@ -12,6 +15,9 @@ namespace tuneonce::cli {
 /// What the warm-up of a shape, which tunes, and launches, which are hits, came to.
 struct TunedRun {
   TuningResult result;  ///< Without the compiled kernels, so that it outlives the context.
+  /// The store's, which served without a search; null if there was one.
+  std::shared_ptr<const TuningRecord> record;
+  std::string key;  ///< "M<=128, x:float16"
   double first_call_ms = 0;
   double hit_host_us = 0;  ///< Host time of a launch once tuned: the mean of 10.
 };

@@ -14,11 +14,12 @@ namespace tuneonce {
 inline namespace v0 {
 
 class ArtifactCache;
-class CompileSlots;  // Opaque to hosts, as Cupti and Environment.
+class CompileSlots;  // Opaque to hosts, as Cupti, Environment and ShapeLog.
 class Cupti;
 class Device;
 struct Environment;
 class RecordStore;
+class ShapeLog;
 class ToolchainSet;
 class Trace;
 
@@ -108,6 +109,7 @@ class TUNEONCE_API Runtime {
   CompileSlots& compile_slots() const;
   const Cupti& cupti() const;
   Trace& trace() const;
+  ShapeLog* shape_log() const;  ///< Null: launches are not recorded.
 
  private:
   struct Impl;

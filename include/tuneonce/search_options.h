@@ -50,7 +50,12 @@ struct SearchOptions {
   /// long. The choice is then made of what is known (TuningResult::is_certain is false). Default 300, 500 ms, 10 s.
   int max_rounds = 300;
   double gpu_budget_ms = 500;
-  double wall_budget_ms = 10000;
+  double race_budget_ms = 10000;
+  /// Wall time of the whole search, compiling included, of which the race is left as much as it may take, but half at
+  /// most. What was not compiled, or not tried, when its time ended is TuningResult::not_measured; compilers that run
+  /// are stopped (NVRTC, which cannot be, ends its compile first). The baseline, or without one what compiles cheapest,
+  /// is compiled and measured all the same, so that there is a result. Default 0: no limit.
+  double wall_budget_ms = 0;
   /// Device memory that the search may hold at a time (TuningCost::peak_bytes). Where it does not suffice inputs are
   /// not copied; where that does not either, candidates fail (FailureKind::kResources). Default 0: half of what is free
   /// when the search begins. Set it lower where the host allocates while others tune.

@@ -94,6 +94,7 @@ Environment ReadAll(Variables* variables) {
   environment.cache_folder = variables->Get("XDG_CACHE_HOME");
   environment.log = variables->GetWord("TUNEONCE_LOG", {"warn", "info", "debug"});
   environment.bundles = variables->Get("TUNEONCE_BUNDLES");
+  environment.record_shapes = variables->Get("TUNEONCE_RECORD_SHAPES");
   constexpr std::int64_t kMostWorkers = 4096;
   std::int64_t workers = 0;
   variables->GetNumber("TUNEONCE_COMPILE_WORKERS", 0, kMostWorkers, &workers);

@@ -50,6 +50,8 @@ struct TUNEONCE_API Environment {
   /// `TUNEONCE_BUNDLES`: folders, separated by ':', in which bundles are looked for by name before the installed ones.
   /// Default empty.
   std::string bundles;
+  /// `TUNEONCE_RECORD_SHAPES`: the file to which the shapes of launches are added (ShapeLog). Default empty: none.
+  std::string record_shapes;
   /// `TUNEONCE_COMPILE_WORKERS`: how many candidates are compiled at a time. Default 0: see CompileSlots.
   int compile_workers = 0;
   /// `TUNEONCE_CXX`, else `CXX`: the C++ compiler for the CPU device's kernels. Default empty: c++, g++, clang++.

@@ -17,7 +17,7 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
                                const Hints& hints, const Target& target, const WaitLimits& limits, bool* from_cache);
 
 /// The artifact under `key`, if the cache has it and all files that it was made of are still as they were then.
-std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key);
+TUNEONCE_API std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -89,11 +89,20 @@ struct CompilePool::Impl {
     }
   }
 
-  /// Of the time for all, in milliseconds; 0 or less once it is spent.
-  std::int64_t TimeLeft() const {
-    if (options.total_timeout_ms == 0) return std::numeric_limits<int>::max();
-    return options.total_timeout_ms -
-           std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
+  /// Of the time for all, and for those that need what this one does, in milliseconds; 0 or less once it is spent.
+  std::int64_t TimeLeft(Clock::time_point deadline) const {
+    if (options.total_timeout_ms != 0) {
+      deadline = std::min(deadline, start + std::chrono::milliseconds(options.total_timeout_ms));
+    }
+    if (deadline == Clock::time_point::max()) return std::numeric_limits<int>::max();
+    return std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  }
+
+  /// Of jobs that ask for the same, the last one's.
+  Clock::time_point DeadlineOf(const std::vector<std::size_t>& group) const {
+    Clock::time_point last = Clock::time_point::min();
+    for (std::size_t job : group) last = std::max(last, jobs[job].deadline);
+    return last;
   }
 
   /// True also where the toolchain cannot say: compiling says why.
@@ -108,44 +117,48 @@ struct CompilePool::Impl {
   bool IsCancelled() const { return stopped || (cancelled != nullptr && cancelled->load()); }
 
   /// What is left of the time for all, and for one.
-  Result<WaitLimits> Limits() const {
+  Result<WaitLimits> Limits(Clock::time_point deadline) const {
     if (IsCancelled()) return CancelledError("the search was cancelled");
     WaitLimits limits;
     limits.cancelled = cancelled;
-    std::int64_t left = TimeLeft();
+    std::int64_t left = TimeLeft(deadline);
     if (left <= 0) {
+      const bool is_own = options.total_timeout_ms == 0 || TimeLeft(Clock::time_point::max()) > 0;
       return DeadlineExceededError(
-          absl::StrCat("it was not compiled within the search's ", options.total_timeout_ms, " ms for compiling"));
+          is_own ? "it was not compiled within the search's time"
+                 : absl::StrCat("it was not compiled within the search's ", options.total_timeout_ms,
+                                " ms for compiling"));
     }
     limits.timeout_ms = static_cast<int>(std::min<std::int64_t>(options.timeout_ms, left));
     return limits;
   }
 
   /// Null if the time for all ended, or the compiles were cancelled, before there was one: Limits says which.
-  CompileSlots::Slot WaitForSlot() const {
+  CompileSlots::Slot WaitForSlot(Clock::time_point deadline) const {
     Span span(trace, "wait", "wait for a compile slot");
-    return slots.Acquire(most_at_a_time, [this] { return IsCancelled() || TimeLeft() <= 0; });
+    return slots.Acquire(most_at_a_time, [this, deadline] { return IsCancelled() || TimeLeft(deadline) <= 0; });
   }
 
-  bool WasCutShort(const Status& status) const {
+  bool WasCutShort(const Status& status, Clock::time_point deadline) const {
     return status.code() == StatusCode::kCancelled ||
-           (status.code() == StatusCode::kDeadlineExceeded && TimeLeft() <= 0);
+           (status.code() == StatusCode::kDeadlineExceeded && TimeLeft(deadline) <= 0);
   }
 
-  Result<Artifact> Compile(const CompileJob::Alternative& alternative, ArtifactCache& cache, bool* from_cache) const {
-    TUNEONCE_RETURN_IF_ERROR(Limits().status());
+  Result<Artifact> Compile(const CompileJob::Alternative& alternative, ArtifactCache& cache, Clock::time_point deadline,
+                           bool* from_cache) const {
+    TUNEONCE_RETURN_IF_ERROR(Limits(deadline).status());
     // A toolchain and a cache may be the host's. What they throw is this candidate's failure, on whatever thread.
     return CallForeign(kToolchain, StatusCode::kInternal, [&]() -> Result<Artifact> {
       PrecompiledLookup ahead = FindPrecompiled(alternative.source, alternative.hints, target);
       *from_cache = ahead.found.has_value();
       if (ahead.found) return *std::move(ahead.found);
-      Result<Artifact> compiled = CompileNow(alternative, cache, from_cache);
+      Result<Artifact> compiled = CompileNow(alternative, cache, deadline, from_cache);
       return compiled.ok() ? std::move(compiled) : WithReason(compiled.status(), ahead);
     });
   }
 
   Result<Artifact> CompileNow(const CompileJob::Alternative& alternative, ArtifactCache& cache,
-                              bool* from_cache) const {
+                              Clock::time_point deadline, bool* from_cache) const {
     if (alternative.source.withheld != nullptr) {
       return FailedPreconditionError("its sources stayed where it was compiled (--no-sources)");
     }
@@ -156,8 +169,8 @@ struct CompilePool::Impl {
       return *std::move(found);
     }
     // Before a lease, never after one: who holds the lease must not wait for those who wait for it.
-    CompileSlots::Slot slot = WaitForSlot();
-    TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits());
+    CompileSlots::Slot slot = WaitForSlot(deadline);
+    TUNEONCE_ASSIGN_OR_RETURN(WaitLimits limits, Limits(deadline));
     Result<Artifact> artifact =
         CompileCached(*toolchain, cache, alternative.source, alternative.hints, target, limits, from_cache);
     if (!*from_cache && alternative.source.kind != SourceKind::kCubin) slots.CountCompile();
@@ -165,23 +178,27 @@ struct CompilePool::Impl {
   }
 
   /// Compile, as a span of time.
-  Result<Artifact> CompileTraced(const CompileJob::Alternative& alternative, std::size_t job, bool* from_cache) const {
+  Result<Artifact> CompileTraced(const CompileJob::Alternative& alternative, std::size_t job, Clock::time_point deadline,
+                                 bool* from_cache) const {
     Span span(trace, "compile", "compile {" + jobs[job].label + "}");
-    Result<Artifact> artifact = Compile(alternative, CacheOf(job), from_cache);
+    Result<Artifact> artifact = Compile(alternative, CacheOf(job), deadline, from_cache);
     span.Note("from_cache", std::int64_t{*from_cache});
     if (artifact.ok()) span.Note("compile_s", artifact->seconds);
     if (!artifact.ok()) span.Note("failure", artifact.status().message());
     return artifact;
   }
 
-  CompiledJob Compile(std::size_t job) const {
+  /// Compiles for a group.
+  CompiledJob Compile(const std::vector<std::size_t>& group) const {
+    const std::size_t job = group.front();
+    const Clock::time_point deadline = DeadlineOf(group);
     std::vector<Status> passed_over;
     const std::vector<CompileJob::Alternative>& alternatives = jobs[job].alternatives;
     for (std::size_t i = 0; i < alternatives.size(); ++i) {
       bool from_cache = false;
-      Result<Artifact> artifact = CompileTraced(alternatives[i], job, &from_cache);
+      Result<Artifact> artifact = CompileTraced(alternatives[i], job, deadline, &from_cache);
       if (artifact.ok() || i + 1 == alternatives.size() || artifact.status().code() == StatusCode::kCancelled) {
-        bool was_cut_short = WasCutShort(artifact.status());
+        bool was_cut_short = WasCutShort(artifact.status(), deadline);
         return CompiledJob{job, i, std::move(artifact), std::move(passed_over), from_cache, was_cut_short};
       }
       passed_over.push_back(artifact.status());
@@ -198,7 +215,7 @@ struct CompilePool::Impl {
       if (cheap_end == dear_end) return false;
       group = is_first || order == Order::kAsGiven ? cheap_end++ : --dear_end;
     }
-    CompiledJob result = Compile(groups[group].front());
+    CompiledJob result = Compile(groups[group]);
     MutexLock lock(mutex);
     for (std::size_t job : groups[group]) {
       result.job = job;

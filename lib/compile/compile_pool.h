@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_COMPILE_COMPILE_POOL_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ struct CompileJob {
   /// measuring can begin, the others with the most costly, so that none of these is waited for alone at the end. One
   /// worker starts jobs of equal cost in their order.
   double cost = 0;
+  /// It is given up at this time, compiled or not; CompileOptions::total_timeout_ms may end it before. Default: never.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
 };
 
 /// The outcome of one job.
@@ -43,7 +46,8 @@ struct CompiledJob {
   /// Why the sources before `alternative` did not compile.
   std::vector<Status> passed_over;
   bool from_cache = false;
-  /// No verdict on the source: the time for all ended, or the compiles were cancelled, before it was compiled.
+  /// No verdict on the source: the time for all, or its own, ended, or the compiles were cancelled, before it was
+  /// compiled.
   bool was_cut_short = false;
 };
 

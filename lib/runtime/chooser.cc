@@ -30,13 +30,11 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
   return stored.is_pinned || (!found.is_complete && measured_as_much);
 }
 
-/// Compiling and racing may take half of the time each. Neither has to: the next key's share grows by what is left.
+/// The search may take its share of the time. It need not: the next key's share grows by what is left.
 void Limit(const TuneLimits& limits, SearchOptions* options) {
-  const auto half_ms = std::max<std::int64_t>(1, limits.share.count() / 2);
-  int& compile_ms = options->compile.total_timeout_ms;
-  std::int64_t given_ms = compile_ms == 0 ? std::numeric_limits<int>::max() : compile_ms;
-  compile_ms = static_cast<int>(std::min(given_ms, half_ms));
-  options->wall_budget_ms = std::min(options->wall_budget_ms, static_cast<double>(half_ms));
+  double& budget_ms = options->wall_budget_ms;
+  const auto share_ms = static_cast<double>(std::max<std::int64_t>(1, limits.share.count()));
+  budget_ms = budget_ms > 0 ? std::min(budget_ms, share_ms) : share_ms;
   options->interrupted = limits.is_over;
 }
 
@@ -161,7 +159,8 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
 }
 
 Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
-                                        const BoundCall& call, TrialMemory memory) {
+                                        const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                                        TrialMemory memory) {
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             space.Fitting(in_store.configs, call.problem.target, call.problem));
@@ -174,12 +173,16 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   }
   SearchOptions options = to_.policy.search;
   if (request.limits != nullptr) Limit(*request.limits, &options);
-  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call, configs, in_store.left_out, options,
-                    std::move(memory));
+  // Also of a search that is made a second time, at the shape at hand.
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
+  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call,
+                    SearchScope{in_store.key.key_text, configs, in_store.left_out}, options, std::move(memory));
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                       MeasuredOn* on) {
+  const auto begin = std::chrono::steady_clock::now();
   auto make_memory = [&] { return TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes); };
   auto search_at_bound = [&]() -> Result<SearchOutcome> {
     TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
@@ -190,7 +193,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
     if (!in_store.device.LeftOutBy(at_bound.call()).IsWithin(in_store.left_out)) {
       return FailedPreconditionError("some variants suit the shape at hand and not the bucket's bound");
     }
-    return SearchAt(request, in_store, only, at_bound.call(), memory);
+    return SearchAt(request, in_store, only, at_bound.call(), begin, memory);
   };
   on->dims = request.call.BoundOf(*to_.definition);
   if (to_.policy.tune_at_bucket_bound && !(on->dims == request.call.call().problem.dims)) {
@@ -202,7 +205,7 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   on->dims = request.call.call().problem.dims;
   on->inputs = request.call.inputs();
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, make_memory());
-  return SearchAt(request, in_store, only, request.call.call(), std::move(memory));
+  return SearchAt(request, in_store, only, request.call.call(), begin, std::move(memory));
 }
 
 TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,

@@ -151,11 +151,12 @@ class Chooser {
     TunedInputs inputs = TunedInputs::kUnknown;
   };
   /// Searches at the bucket's bound, or at the shape at hand; `*on` says at which.
-  /// `only`: null, or the one config that is tried beside the baseline.
+  /// `only`: null, or the one config that is tried beside the baseline. `begin`: from when on the budget counts.
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                MeasuredOn* on);
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
-                                 const BoundCall& call, TrialMemory memory);
+                                 const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                                 TrialMemory memory);
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
                                 Residency::Place place);
   /// A record of what a search found, for the key.

@@ -1,7 +1,10 @@
 #include "runtime/compile_ahead.h"
 
+#include <chrono>
 #include <iterator>
 #include <utility>
+
+#include "base/callback.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -17,6 +20,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   for (auto& [runtime, of_runtime] : jobs_) {
     std::vector<CompileJob> all = std::move(of_runtime.stand_ins);
     std::move(of_runtime.candidates.begin(), of_runtime.candidates.end(), std::back_inserter(all));
+    num_jobs_ += static_cast<int>(all.size());
     CompileOptions of_pool = options;
     of_pool.cache = &runtime->artifacts();  // Each job names its own.
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
@@ -24,9 +28,22 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
   }
 }
 
-void CompileAhead::Wait() {
+void CompileAhead::Wait(const ProgressCallback& on_progress) {
+  const auto start = std::chrono::steady_clock::now();
+  SearchProgress progress;
+  progress.total = num_jobs_;
+  progress.kernel = "all kernels";
   for (CompilePool& pool : pools_) {
     while (pool.Next()) {
+      ++progress.done;
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      progress.seconds_left = spent.count() / progress.done * (progress.total - progress.done);
+      if (!on_progress) continue;
+      CallbackScope scope;
+      try {
+        on_progress(progress);
+      } catch (...) {  // A display must not end a warm-up.
+      }
     }
   }
 }

@@ -8,6 +8,7 @@
 
 #include "compile/compile_pool.h"
 #include "tuneonce/compile_options.h"
+#include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/target.h"
 
@@ -24,8 +25,8 @@ class CompileAhead {
   void Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
   /// Begins, with these options for all.
   void Start(const Target& target, const CompileOptions& options);
-  /// Returns when all is compiled, or the options end it.
-  void Wait();
+  /// Returns when all is compiled, or the options end it. `on_progress` may be null.
+  void Wait(const ProgressCallback& on_progress);
 
  private:
   struct Jobs {
@@ -34,6 +35,7 @@ class CompileAhead {
   };
   std::map<std::shared_ptr<Runtime>, Jobs> jobs_;
   std::list<CompilePool> pools_;
+  int num_jobs_ = 0;
 };
 
 }  // namespace v0

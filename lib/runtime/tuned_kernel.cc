@@ -59,6 +59,8 @@ TunedKernel::Impl::Impl(std::shared_ptr<const KernelDefinition> its_definition, 
       }()),
       is_baseline_only(policy.mode == AutotunePolicy::Mode::kBaselineOnly),
       binder(*definition),
+      launched_shapes(*definition, binder, policy.search.runtime->shape_log()),
+      goes_the_long_way(is_baseline_only || launched_shapes.is_on()),
       announcer(*definition, binder, policy),
       residency(*definition, binder, api),
       chooser({definition, binder, api, policy, announcer, residency, counters}),
@@ -147,6 +149,18 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, Auto
   return Create(bundle.definition(), std::move(policy));
 }
 
+inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, bool* missed) {
+  ResidentKey key;
+  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
+  const HitTable::Entry* entry = residency.Find(key);
+  if (entry == nullptr) return LaunchOther(stream, call, key, missed);
+  if (entry->Suits(call)) {
+    hits.Add();
+    return entry->Launch(stream, call);
+  }
+  return LaunchOther(stream, call, key, missed);
+}
+
 inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
   if (InsideCallback()) {
     return FailedPreconditionError(
@@ -157,16 +171,16 @@ inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* argumen
   if (Status bound = binder.Bind(arguments, count, &call, &is_empty); !bound.ok()) {
     return is_empty ? Status() : bound;  // A launch of nothing is done.
   }
-  if (is_baseline_only) return misses.LaunchStandIn(stream, call, missed);
-  ResidentKey key;
-  if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
-  const HitTable::Entry* entry = residency.Find(key);
-  if (entry == nullptr) return LaunchOther(stream, call, key, missed);
-  if (entry->Suits(call)) {
-    hits.Add();
-    return entry->Launch(stream, call);
-  }
-  return LaunchOther(stream, call, key, missed);
+  if (goes_the_long_way) return LaunchTheLongWay(stream, call, missed);
+  return LaunchBound(stream, call, missed);
+}
+
+Status TunedKernel::Impl::LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed) {
+  // Before a search, which may be the last that this process does; of a try that misses, its second one.
+  if (missed == nullptr) launched_shapes.Count(call);
+  Status launched = is_baseline_only ? misses.LaunchStandIn(stream, call, missed) : LaunchBound(stream, call, missed);
+  if (missed != nullptr && !*missed) launched_shapes.Count(call);
+  return launched;
 }
 
 Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed) {

@@ -9,6 +9,7 @@
 #include "runtime/announcer.h"
 #include "runtime/chooser.h"
 #include "runtime/guarded_store.h"
+#include "runtime/launched_shapes.h"
 #include "runtime/miss_counters.h"
 #include "runtime/miss_policy.h"
 #include "runtime/residency.h"
@@ -39,6 +40,10 @@ struct TunedKernel::Impl {
   /// `missed`: null, or where to say that nothing is resident to launch, instead of doing something about it.
   [[gnu::always_inline]] inline Status Launch(CUstream stream, const Argument* arguments, std::size_t count,
                                               bool* missed);
+  /// The same for what is bound.
+  [[gnu::always_inline]] inline Status LaunchBound(CUstream stream, BoundCall& call, bool* missed);
+  /// The same where no launch is a hit, or each is recorded.
+  Status LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed);
   /// Where the choice from all variants, `key`'s, is not there or does not suit: the choice from those that suit, else
   /// what MissPolicy says. (It looks the key up again, so that a hit hands over no more than before.)
   Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
@@ -65,6 +70,8 @@ struct TunedKernel::Impl {
   const AutotunePolicy policy;                      // Its observer and its search's runtime and cache are never null.
   const bool is_baseline_only;
   const CallBinder binder;
+  LaunchedShapes launched_shapes;
+  const bool goes_the_long_way;
   const Announcer announcer;
   MissCounters counters;
   ThreadedCounter hits;

@@ -8,6 +8,7 @@
 #include "runtime/warmup_shape.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/search_options.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -138,10 +139,13 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
 void WarmupRun::CompileTheRest() {
   const TunedKernel::Impl* first = nullptr;
   const Target* target = nullptr;
+  double budgets_ms = 0;  // Of all searches; no limit where one has none.
   for (Entry& entry : entries_) {
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
     // What is wrong with a plan the search says.
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
+    const double budget_ms = entry.impl->policy.search.wall_budget_ms;
+    budgets_ms += budget_ms > 0 ? budget_ms : std::numeric_limits<double>::infinity();
     if (!planned.ok() || first != nullptr) continue;
     first = entry.impl;
     target = &entry.call->call().problem.target;
@@ -153,8 +157,13 @@ void WarmupRun::CompileTheRest() {
   // Where nothing is measured meanwhile, half of the time is left for measuring.
   const auto most = ShareOf(TimeLeft(), waits ? 2 : 1).count();
   if (options_.deadline_ms) options.total_timeout_ms = static_cast<int>(std::max<std::int64_t>(1, most));
+  constexpr double kMostMs = std::numeric_limits<int>::max();
+  if (waits && budgets_ms / 2 < kMostMs) {
+    const int half_ms = std::max(1, static_cast<int>(budgets_ms / 2));
+    options.total_timeout_ms = options.total_timeout_ms > 0 ? std::min(options.total_timeout_ms, half_ms) : half_ms;
+  }
   ahead_.Start(*target, options);
-  if (waits) ahead_.Wait();
+  if (waits) ahead_.Wait(first->policy.search.on_progress);
 }
 
 Status WarmupRun::LoadStandIns(Entry& entry) {

@@ -51,7 +51,13 @@ Result<Target> CurrentTarget(const DriverApi& api) {
   return Target::Of(identity);
 }
 
-Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<Config>& baseline, const Target& target,
+/// What is searched for, in words.
+struct Subject {
+  std::string kernel;
+  std::string key;
+};
+
+Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Config>& baseline, const Target& target,
                                 StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                 TrialMemory memory) {
   if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
@@ -68,9 +74,10 @@ Result<SearchOutcome> RunSearch(const std::string& kernel, const std::optional<C
   if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
   InProcessRunner runner(trial_stream.view(), guarded, memory, baseline.has_value());
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(kernel, target, baseline, guarded, runner, stream.api().measuring_lock(device.handle()));
+  SearchEngine engine(subject.kernel, subject.key, target, baseline, guarded, runner,
+                      stream.api().measuring_lock(device.handle()));
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
-  Result<SearchOutcome> outcome = CallForeign("kernel '" + kernel + "': the search", StatusCode::kInternal,
+  Result<SearchOutcome> outcome = CallForeign("kernel '" + subject.kernel + "': the search", StatusCode::kInternal,
                                               [&] { return engine.Run(std::move(planned)); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
@@ -176,7 +183,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(kernel, space.BaselineOn(target), target, stream,
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({kernel, ""}, space.BaselineOn(target), target, stream,
                                                              std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
@@ -206,22 +213,23 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  return SearchCall(std::move(definition), stream, call, configs, VariantSet(), options, std::move(memory));
+  const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet()};
+  return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));
 }
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                 const BoundCall& call, const std::vector<Config>& configs, VariantSet left_out,
-                                 const SearchOptions& options, TrialMemory memory) {
+                                 const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
+                                 TrialMemory memory) {
   const Target& target = call.problem.target;
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   std::vector<PlannedConfig> planned;
-  for (const Config& config : configs) {
+  for (const Config& config : scope.configs) {
     planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile, left_out));
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile, scope.left_out));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(definition->name(), baseline, target, stream,
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({definition->name(), scope.key}, baseline, target, stream,
                                                              std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;

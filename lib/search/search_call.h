@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "launch/call_binder.h"
@@ -30,11 +31,16 @@ TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& defin
 /// to outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchOptions& options);
-/// The same over `configs`, which the definition's space lists, and without some variants, for a caller that holds
-/// memory of the same budget: a bucket's tensors.
+/// Over what a search goes.
+struct SearchScope {
+  std::string key;                     ///< What it is for, in progress reports.
+  const std::vector<Config>& configs;  ///< That the definition's space lists.
+  VariantSet left_out;
+};
+/// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
-                                              const BoundCall& call, const std::vector<Config>& configs,
-                                              VariantSet left_out, const SearchOptions& options, TrialMemory memory);
+                                              const BoundCall& call, const SearchScope& scope,
+                                              const SearchOptions& options, TrialMemory memory);
 
 }  // namespace v0
 }  // namespace tuneonce

@@ -30,9 +30,10 @@ std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
 
 }  // namespace
 
-SearchEngine::SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline,
+SearchEngine::SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                            const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock)
-    : target_(target),
+    : key_(std::move(key)),
+      target_(target),
       baseline_(std::move(baseline)),
       options_(options),
       runtime_(*Runtime::OrDefault(options.runtime)),
@@ -43,25 +44,28 @@ SearchEngine::SearchEngine(std::string kernel, const Target& target, std::option
   if (!progress_ && !options.quiet) progress_ = TerminalProgress();
 }
 
-void SearchEngine::Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const {
-  if (!progress_) return;
-  CallbackScope scope;
-  try {
-    progress_(SearchProgress{stage, done, static_cast<int>(total), result_.kernel,
-                             config == nullptr ? std::string() : config->ToString()});
-  } catch (...) {  // A display must not end a search.
-  }
+double SearchEngine::SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-double SearchEngine::SecondsSince(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+void SearchEngine::Begin() {
+  stage_began_ = preparing_began_ = race_began_ = Clock::now();
+  if (options_.wall_budget_ms <= 0) return;
+  constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
+  const auto milliseconds = [](double count) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double, std::milli>(count));
+  };
+  const double budget_ms = std::min(options_.wall_budget_ms, kMostMs);
+  ends_ = stage_began_ + milliseconds(budget_ms);
+  compiling_ends_ = ends_ - milliseconds(std::clamp(options_.race_budget_ms, 0.0, budget_ms / 2));
 }
 
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   runtime_.trace().NameThread("searching thread");
   Span span(&runtime_.trace(), "search", "search " + result_.kernel);
-  auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   planned_ = std::move(planned);
+  Begin();
   Status done = CompileAndPrepare();
   if (done.ok()) done = Decide();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
@@ -85,10 +89,8 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   return outcome;
 }
 
-Status SearchEngine::CompileAndPrepare() {
-  auto start = std::chrono::steady_clock::now();
+std::vector<CompileJob> SearchEngine::JobsToCompile(std::vector<std::size_t>* index_of) {
   std::vector<CompileJob> jobs;
-  std::vector<std::size_t> index_of;
   for (std::size_t i = 0; i < planned_.size(); ++i) {
     if (planned_[i].alternatives.empty()) {
       Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
@@ -99,15 +101,37 @@ Status SearchEngine::CompileAndPrepare() {
       continue;
     }
     jobs.push_back(CompileJobOf(planned_[i]));
+    jobs.back().deadline = compiling_ends_;
     // The baseline first: the others are checked against it, also where the time for compiling ends early.
     if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;
-    index_of.push_back(i);
+    index_of->push_back(i);
   }
+  // Stable as the pool's order: this one is compiled first.
+  auto first = std::min_element(jobs.begin(), jobs.end(),
+                                [](const CompileJob& a, const CompileJob& b) { return a.cost < b.cost; });
+  bool is_needed = first != jobs.end() && groups_.empty();  // What needs no compiling can be measured.
+  if (baseline_) {
+    first = std::find_if(jobs.begin(), jobs.end(), [&](const CompileJob& job) {
+      return IsBaseline(planned_[(*index_of)[static_cast<std::size_t>(&job - jobs.data())]].config);
+    });
+    is_needed = first != jobs.end();
+  }
+  if (is_needed) first->deadline = Clock::time_point::max();
+  return jobs;
+}
+
+CompileOptions SearchEngine::OptionsToCompile() const {
   CompileOptions compile = options_.compile;
   if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
   if (options_.interrupted) compile.interrupted = options_.interrupted;
   if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
-  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), compile,
+  return compile;
+}
+
+Status SearchEngine::CompileAndPrepare() {
+  std::vector<std::size_t> index_of;
+  std::vector<CompileJob> jobs = JobsToCompile(&index_of);
+  CompilePool pool(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs), OptionsToCompile(),
                    CompilePool::Order::kByCost, &runtime_.trace());
   int done = 0;
   while (std::optional<CompiledJob> compiled = NextOf(pool)) {
@@ -117,10 +141,13 @@ Status SearchEngine::CompileAndPrepare() {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
-  result_.cost.compile_wall_seconds = SecondsSince(start);
+  result_.cost.compile_wall_seconds = SecondsSince(stage_began_);
+  if (target_.is_cpu_device) preparing_began_ = Clock::now();
   auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
   groups_.sort(is_earlier);
-  return PrepareGroups(/*all_compiled=*/true);
+  TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/true));
+  LeaveOutUnprepared();
+  return Status();
 }
 
 std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
@@ -217,9 +244,22 @@ Status SearchEngine::PrepareGroups(bool all_compiled) {
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
   if (runner_.wants_baseline_first() && !all_compiled) return Status();
   for (Group& group : groups_) {
-    if (!group.prepared) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
+    if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
   return Status();
+}
+
+bool SearchEngine::IsTooLateFor(const Group& group) const {
+  if (ends_ == Clock::time_point::max() || Clock::now() < ends_) return false;
+  if (baseline_) return !HasBaseline(group);
+  return std::any_of(groups_.begin(), groups_.end(), [](const Group& each) { return each.is_loaded; });
+}
+
+void SearchEngine::LeaveOutUnprepared() {
+  for (const Group& group : groups_) {
+    if (!group.prepared) not_measured_.insert(group.members.begin(), group.members.end());
+  }
+  groups_.remove_if([](const Group& group) { return !group.prepared; });
 }
 
 Status SearchEngine::PrepareFirst(Group& group) {

@@ -31,16 +31,18 @@ inline namespace v0 {
 /// definitions' callbacks nor streams. Used on one thread.
 class SearchEngine {
  public:
-  /// `baseline`: the config that is to be beaten. `measuring_lock`: the device's (DriverApi::measuring_lock), held for
-  /// one round or one preparation at a time, so that searches that share a device do not time each other's kernels. All
-  /// references outlive the engine.
-  SearchEngine(std::string kernel, const Target& target, std::optional<Config> baseline, const SearchOptions& options,
-               CandidateRunner& runner, Mutex& measuring_lock);
+  /// `key`: for which shape, in progress reports. `baseline`: the config that is to be beaten. `measuring_lock`: the
+  /// device's (DriverApi::measuring_lock), held for one round or one preparation at a time, so that searches that share
+  /// a device do not time each other's kernels. All references outlive the engine.
+  SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
+               const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock);
 
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   /// Candidates with the same code and geometry: they share one trial.
   struct Group {
     Candidate candidate;               ///< The first of them that was compiled: the one that runs.
@@ -52,8 +54,13 @@ class SearchEngine {
     bool is_finalist = false;  ///< It did not leave the race.
   };
 
+  /// From now on SearchOptions::wall_budget_ms counts.
+  void Begin();
   Status CompileAndPrepare();
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
+  /// What is to be compiled, and `index_of`, by job, its place in `planned_`. Takes what is not.
+  std::vector<CompileJob> JobsToCompile(std::vector<std::size_t>* index_of);
+  CompileOptions OptionsToCompile() const;
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
   /// Adds the candidate that a planned config came to to a group.
@@ -63,6 +70,9 @@ class SearchEngine {
   Status Prepare(Group& group);
   /// The same, and reports it.
   Status PrepareFirst(Group& group);
+  /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
+  bool IsTooLateFor(const Group& group) const;
+  void LeaveOutUnprepared();
   /// Races until what wins is found right again.
   Status Decide();
   /// `racing_` gets those that take part, in order of preference; what was unloaded is loaded again.
@@ -84,6 +94,7 @@ class SearchEngine {
   Result<std::vector<double>> SampleRound(const std::vector<std::size_t>& entrants);
   /// Winner against baseline alone: true if the winner kept its margin.
   Result<bool> WinnerKeepsMargin(std::size_t winner);
+  bool RaceIsOverdue() const;
   Status CheckCancelled() const;
   void Fail(std::size_t index, FailureKind kind, std::string message, bool is_transient = false);
   /// Turns groups into successes, failures, duplicates and what was not measured, in the space's order. The baseline
@@ -94,11 +105,17 @@ class SearchEngine {
   std::size_t Representative(const Group& group) const;
   void Choose();
   Status AllFailed() const;
-  static double SecondsSince(std::chrono::steady_clock::time_point start);
+  static double SecondsSince(Clock::time_point start);
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
   bool HasBaseline(const Group& group) const;
   void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;
+  void ReportRound(const Race& race) const;
+  /// Of a stage that began then, as its parts took that are done.
+  std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
+  /// Hands it to the callback, whose exceptions are dropped.
+  void Tell(const SearchProgress& progress) const;
 
+  const std::string key_;
   Target target_;
   std::optional<Config> baseline_;
   const SearchOptions& options_;
@@ -110,7 +127,11 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   Group* winner_ = nullptr;
-  std::chrono::steady_clock::time_point race_began_;
+  Clock::time_point stage_began_;  // Compiling.
+  Clock::time_point preparing_began_;
+  Clock::time_point race_began_;
+  Clock::time_point compiling_ends_ = Clock::time_point::max();  // But for one candidate.
+  Clock::time_point ends_ = Clock::time_point::max();
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
   std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;

@@ -86,7 +86,7 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
 }
 
 Status SearchEngine::Decide() {
-  race_began_ = std::chrono::steady_clock::now();
+  race_began_ = Clock::now();
   for (;;) {
     TUNEONCE_RETURN_IF_ERROR(EnterRace());
     if (racing_.empty()) return Status();
@@ -125,6 +125,10 @@ Race SearchEngine::MakeRace() const {
   return race;
 }
 
+bool SearchEngine::RaceIsOverdue() const {
+  return SecondsSince(race_began_) * 1000 >= options_.race_budget_ms || Clock::now() >= ends_;
+}
+
 Result<bool> SearchEngine::RunRace() {
   Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
@@ -141,7 +145,8 @@ Result<bool> SearchEngine::RunRace() {
     }
     race.Record(*samples);
     UnloadLosers(race);
-    if (race.num_rounds() > 0 && SecondsSince(race_began_) * 1000 >= options_.wall_budget_ms) race.Stop();
+    if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
+    ReportRound(race);
   }
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);

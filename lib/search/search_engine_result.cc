@@ -76,7 +76,8 @@ Status SearchEngine::AllFailed() const {
   if (!not_measured_.empty()) {
     return DeadlineExceededError(
         absl::StrCat(kernel, "the search was cut short before any candidate was measured: ", not_measured_.size(),
-                     " were not compiled before CompileOptions::total_timeout_ms ended, or the compiles were cancelled",
+                     " were not compiled before the time for it ended (SearchOptions::wall_budget_ms, "
+                     "CompileOptions::total_timeout_ms), or the compiles were cancelled",
                      reasons.empty() ? "" : "; ", reasons));
   }
   // What may be had later is told from what is wrong.

@@ -1,5 +1,6 @@
 #include "tuneonce/runtime.h"
 
+#include <cstdlib>
 #include <utility>
 
 #include "base/environment.h"
@@ -12,6 +13,7 @@
 #include "measure/cupti.h"
 #include "measure/cupti_timer.h"
 #include "shared/log.h"
+#include "shared/shape_log.h"
 #include "store/default_store.h"
 #include "store/memory_store.h"
 #include "tuneonce/artifact_cache.h"
@@ -44,6 +46,10 @@ struct Runtime::Impl {
                                                : std::make_shared<MemoryArtifactCache>()),
         cupti(environment),
         log(LevelNamed(environment.log), std::move(options.log)),
+        shape_log(environment.record_shapes.empty()
+                      ? nullptr
+                      : std::make_unique<ShapeLog>(environment.record_shapes,
+                                                   [this](const std::string& line) { log.Say(LogLevel::kWarn, line); })),
         store(std::move(options.store)) {}
 
   const Environment environment;
@@ -53,6 +59,7 @@ struct Runtime::Impl {
   const Cupti cupti;
   tuneonce::Log log;
   Trace trace;
+  const std::unique_ptr<ShapeLog> shape_log;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
   Mutex store_mutex;
   std::shared_ptr<RecordStore> store TUNEONCE_GUARDED_BY(store_mutex);  // Null before it is needed.
@@ -61,6 +68,9 @@ struct Runtime::Impl {
 const std::shared_ptr<Runtime>& Runtime::Default() {
   // Usable during exit. Without options nothing can be wrong with them.
   static const auto* const runtime = new std::shared_ptr<Runtime>(*Create());
+  // Since it is never destroyed. Kernels that live longer write what they launch after this themselves.
+  static const bool writes_at_exit [[maybe_unused]] =
+      (*runtime)->shape_log() != nullptr && std::atexit([] { (*runtime)->shape_log()->Flush(); }) == 0;
   return *runtime;
 }
 
@@ -118,6 +128,8 @@ const Environment& Runtime::environment() const { return impl_->environment; }
 CompileSlots& Runtime::compile_slots() const { return impl_->compile_slots; }
 
 const Cupti& Runtime::cupti() const { return impl_->cupti; }
+
+ShapeLog* Runtime::shape_log() const { return impl_->shape_log.get(); }
 
 Result<Device> OpenDevice(const std::string& name) { return Runtime::Default()->OpenDevice(name); }
 

@@ -29,13 +29,14 @@ const std::map<std::string, std::string> kVariables = {
     {"TUNEONCE_TILEIRAS", "/t/tileiras"}, {"TUNEONCE_PTXAS", "/t/ptxas"},
     {"TUNEONCE_CUPTI", "/t/cupti.so"},    {"TUNEONCE_STORE", "/t/store.db"},
     {"XDG_CACHE_HOME", "/t/cache"},       {"ENABLE_TILE", "0"},
-    {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
+    {"TUNEONCE_BUNDLES", "/t/a:/t/b"},    {"TUNEONCE_RECORD_SHAPES", "/t/shapes"},
     {"VIRTUAL_ENV", "/t/venv"},           {"HOME", "/t/home"},
     {"TUNEONCE_COMPILE_WORKERS", "3"},    {"TUNEONCE_CPU_DEVICES", "2"},
     {"TUNEONCE_CPU_MEMORY_MIB", "64"},    {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}};
 
 void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.tileiras, "/t/tileiras");
+  EXPECT_EQ(environment.record_shapes, "/t/shapes");
   EXPECT_EQ(environment.ptxas, "/t/ptxas");
   EXPECT_EQ(environment.cupti, "/t/cupti.so");
   EXPECT_EQ(environment.store, "/t/store.db");

@@ -141,7 +141,7 @@ TEST(CliTest, TheEnvironmentDoesNotStopTune) {
 TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({}, "A subcommand is required");
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
-  ExpectOneLineError({"tune"}, "bundle is required");
+  ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
                      "; there are: matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");

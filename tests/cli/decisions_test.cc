@@ -149,7 +149,8 @@ TEST_F(DecisionsTest, ATunedKernelServesTheNearestRowOfAnImportedTable) {
 
 TEST_F(DecisionsTest, TuningDoesNotReplaceWhatIsPinned) {
   auto tune = [&] {
-    return RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_});
+    return RunHere(
+        {"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--retune", "--store", store_});
   };
   ASSERT_EQ(tune().exit_code, 0);
   std::string file = folder_.path() + "/records.json";
@@ -178,7 +179,8 @@ TEST_F(DecisionsTest, OurOwnFormIsImportedAndACommandsTuneGoesBeforeIt) {
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_EQ(keys[0]["records"][0]["config"], (nlohmann::json{{"BLOCK", 8192}, {"UNROLL", 4}}));
   ASSERT_EQ(
-      RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--store", store_}).exit_code,
+      RunHere({"tune", "vector_add", "--device", "cpu", "--shape", "N=4096", "--quiet", "--retune", "--store", store_})
+          .exit_code,
       0);
   nlohmann::json records = Explain({"--kernel", "vector_add", "--key", keys[0]["key"]})["keys"][0]["records"];
   ASSERT_EQ(records.size(), 2u);

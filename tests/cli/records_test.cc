@@ -116,7 +116,7 @@ TEST_F(RecordsTest, ARecordThatCannotBeKeptIsAnErrorOfTheCommandThatWasToKeepIt)
             SQLITE_OK);
   sqlite3_close(database);
   ProcessResult result =
-      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5001", "--json", "--store", store_});
+      RunCli({"tune", "vector_add", "--device", "cpu", "--shape", "N=5001", "--json", "--retune", "--store", store_});
   EXPECT_EQ(result.exit_code, 1) << result.output;
 }
 

@@ -32,11 +32,16 @@ inline ProcessResult RunCli(std::vector<std::string> arguments, const std::strin
   return Run(std::move(arguments), extra);
 }
 
+/// One line of cause, and maybe one of what to do.
 inline void ExpectOneLine(const ProcessResult& result, const std::string& part) {
   EXPECT_NE(result.exit_code, 0) << part;
   EXPECT_LT(result.exit_code, 128) << "no crash: " << result.output;
   EXPECT_EQ(result.output.rfind("tuneonce: ", 0), 0u) << result.output;
-  EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+  const std::size_t end = result.output.find('\n');
+  const std::string remedy = end == std::string::npos ? "" : result.output.substr(end + 1);
+  EXPECT_NE(end, std::string::npos) << result.output;
+  EXPECT_TRUE(remedy.empty() || remedy.rfind("  try: ", 0) == 0) << result.output;
+  EXPECT_LE(std::count(remedy.begin(), remedy.end(), '\n'), 1) << result.output;
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
 }
 

@@ -171,7 +171,7 @@ def test_an_observer_is_told_of_a_tune_on_a_gpu():
             self.result = result
 
     told = Told()
-    kernel = kernel_of("rms_norm", observer=told, wall_budget_ms=5000)
+    kernel = kernel_of("rms_norm", observer=told, race_budget_ms=5000)
     x, w = rms_norm_arguments()
     kernel(x, w, torch.empty_like(x), 1e-5)
     result = told.result

@@ -17,6 +17,10 @@ unset TUNEONCE_BUNDLES
 cmp <(cd "$source/bundles" && find . -name __pycache__ -prune -o -print | sort) \
     <(cd "$work/prefix/share/tuneonce/bundles" && find . -print | sort) || { echo "not all bundles are installed"; exit 1; }
 said=$(cd / && "$work/prefix/bin/tuneonce" tune nonsense 2>&1) && { echo "nonsense is no bundle"; exit 1; }
+for file in bash-completion/completions/tuneonce zsh/site-functions/_tuneonce fish/vendor_completions.d/tuneonce.fish \
+            man/man1/tuneonce.1 man/man1/tuneonce-tune.1; do
+  [ -s "$work/prefix/share/$file" ] || { echo "$file is not installed"; exit 1; }
+done
 grep -q "none of this name in $work/prefix/share/tuneonce/bundles (" <<< "$said" || { echo "$said"; exit 1; }
 echo "installed command: ok"
 if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then

@@ -66,7 +66,7 @@ def interrupt(run, begun):
 
 
 # A race that would take an hour.
-LONG = 'max_rounds=10**6, gpu_budget_ms=4e6, wall_budget_ms=4e6, timer="events"'
+LONG = 'max_rounds=10**6, gpu_budget_ms=4e6, race_budget_ms=4e6, timer="events"'
 
 
 def test_ctrl_c_ends_a_race():
@@ -97,7 +97,7 @@ def launch(a):
     if launch.runs == 20: open(folder + "/started", "w").close()
 launch.runs = 0
 interrupted(lambda: tuneonce.exhaustive_search([1, 2], None, None, launch, lambda config: (x,), device="cpu", quiet=True,
-            max_rounds=10**6, gpu_budget_ms=4e6, wall_budget_ms=4e6))
+            max_rounds=10**6, gpu_budget_ms=4e6, race_budget_ms=4e6))
 """, path)
         try:
             said = interrupt(run, path / "started")

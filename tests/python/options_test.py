@@ -68,7 +68,7 @@ def test_options_of_another_type_are_refused_in_one_line():
 
 
 def test_what_counts_as_an_int_or_a_number_is_taken():
-    kernel = load(store="memory", max_rounds=np.int64(3), gpu_budget_ms=np.float64(20), wall_budget_ms=100, seed=7,
+    kernel = load(store="memory", max_rounds=np.int64(3), gpu_budget_ms=np.float64(20), race_budget_ms=100, seed=7,
                   compile_workers=1, memory_budget_bytes=1 << 30, max_resident_keys=10, longest_wait_ms=0, verify=False)
     kernel(*arguments())
     assert kernel.counters()["tunes"] == 1

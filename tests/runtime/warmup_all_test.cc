@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <thread>
 
-#include "compile/host_toolchain.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
 #include "runtime/compile_ahead.h"
@@ -14,8 +13,8 @@
 #include "runtime/warmup_run.h"
 #include "testing/busy_store.h"
 #include "testing/runtimes.h"
-#include "testing/tools.h"
 #include "testing/tuned_scale_test.h"
+#include "testing/watched_toolchain.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -26,44 +25,9 @@ namespace tuneonce {
 namespace {
 
 using testing::View;
+using testing::WatchedToolchain;
 using Mode = AutotunePolicy::Mode;
 using State = WarmedKey::State;
-
-/// The host's compiler, which notes what it compiles, and hangs where it is told to, until it is given up.
-class WatchedToolchain final : public Toolchain {
- public:
-  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
-  Result<std::string> Version() const override { return host_.Version(); }
-  std::string Description() const override { return "watched"; }
-
-  std::vector<std::string> compiled() const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return compiled_;
-  }
-  std::string hangs_at;  ///< A define's value: "TILE=256".
-
- private:
-  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
-                             const WaitLimits& limits) const override {
-    std::string defines;
-    for (const std::string& define : source.defines) defines += define + " ";
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      compiled_.push_back(defines);
-    }
-    auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
-    while (!hangs_at.empty() && defines.find(hangs_at) != std::string::npos) {
-      if (limits.cancelled != nullptr && limits.cancelled->load()) return CancelledError("given up");
-      if (std::chrono::steady_clock::now() >= end) return DeadlineExceededError("it hangs");
-      std::this_thread::yield();
-    }
-    return host_.Compile(source, hints, target, limits);
-  }
-
-  HostToolchain host_{testing::Tools()};
-  mutable std::mutex mutex_;
-  mutable std::vector<std::string> compiled_;
-};
 
 class WarmupAllTest : public testing::TunedScaleTest {
  protected:
@@ -394,7 +358,7 @@ TEST_F(WarmupAllTest, CompilesAheadGoInOrderAndStandInsComeFirst) {
   ahead.Add(runtime, {});
   ahead.Add(runtime, {job(2), job(21)});
   ahead.Start(Target::Of(*device_->Identity()), CompileOptions());
-  ahead.Wait();
+  ahead.Wait(nullptr);
   std::vector<std::string> numbers;
   for (const std::string& defines : compiler_->compiled()) numbers.push_back(defines);
   ASSERT_EQ(numbers.size(), 5u);
@@ -415,7 +379,7 @@ TEST_F(WarmupAllTest, WhatIsCompiledAheadWhileASearchRunsIsNotCompiledTwice) {
   ahead.Start(target, CompileOptions());
   TunedKernel kernel = Create();  // As on a GPU: it does not wait for all of it.
   ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
-  ahead.Wait();
+  ahead.Wait(nullptr);
   EXPECT_EQ(compiler_->compiled().size(), configs.size());
 }
 

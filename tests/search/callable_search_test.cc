@@ -250,11 +250,11 @@ TEST_F(CallableSearchTest, BudgetsCancellationAndLimitsHoldAsForCode) {
   EXPECT_LE(few->cost.num_rounds, 3);
   options_ = SearchOptions();
   options_.quiet = true;
-  options_.wall_budget_ms = 0;
+  options_.race_budget_ms = 0;
   Result<TuningResult> short_wall = Search(tactics.Definition());
   ASSERT_OK(short_wall);
   EXPECT_EQ(short_wall->cost.num_rounds, 1);
-  options_.wall_budget_ms = 10000;
+  options_.race_budget_ms = 10000;
   options_.gpu_budget_ms = 0;
   Result<TuningResult> short_gpu = Search(tactics.Definition());
   ASSERT_OK(short_gpu);

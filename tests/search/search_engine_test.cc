@@ -1,6 +1,7 @@
 // The choice, with scripted compilers and measurements: what wins, what is a duplicate, what is a failure.
 #include "search/search_engine.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
@@ -22,8 +23,8 @@
 namespace tuneonce {
 namespace {
 
-/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, and "cancel" sets
-/// `cancelled`. Sources with the same text have the same code.
+/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of a
+/// second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
@@ -39,6 +40,11 @@ class FakeToolchain final : public Toolchain {
       auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
       while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
       return DeadlineExceededError("it took too long");
+    }
+    if (source.content == "late") {
+      constexpr int kTakesMs = 100;
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kTakesMs, limits.timeout_ms)));
+      if (limits.timeout_ms < kTakesMs) return DeadlineExceededError("it took too long");
     }
     if (source.content == "cancel") {
       cancelled = true;
@@ -59,6 +65,7 @@ class ScriptedRunner final : public CandidateRunner {
   bool wants_baseline_first() const override { return wants_baseline; }
   PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
     ran.push_back(candidate.config.ToString());
+    std::this_thread::sleep_for(std::chrono::milliseconds(prepare_ms));
     if (is_baseline) wants_baseline = false;
     PreparedTrial result;
     if (candidate.source.content == "crash") {
@@ -120,6 +127,7 @@ class ScriptedRunner final : public CandidateRunner {
   std::map<std::string, double> times;
   std::vector<std::string> ran;
   std::vector<double> prepared;
+  int prepare_ms = 0;
   std::int64_t launches = 0;
   bool wants_baseline = false;
   Status lost;  ///< What Sample says from the fourth round on.
@@ -162,17 +170,19 @@ class SearchEngineTest : public ::testing::Test {
     options.compile.num_workers = 1;  // Candidates come in the space's order, the baseline first.
     options.quiet = true;
     options.gpu_budget_ms = gpu_budget_ms_;
+    options.wall_budget_ms = wall_budget_ms_;
     options.final_rounds = final_rounds_;
     options.baseline_margin = margin;
     options.on_progress = [&](const SearchProgress& p) {
       stages_.push_back(p.stage);
+      steps_.push_back(p);
       throw 1;  // A display must not end a search.
     };
     std::optional<Config> baseline_config;
     if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
     TUNEONCE_ASSIGN_OR_RETURN(
         SearchOutcome outcome,
-        SearchEngine("k", Target(), baseline_config, options, runner_, measuring_lock_).Run(std::move(planned)));
+        SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_).Run(std::move(planned)));
     return std::move(outcome.result);
   }
   std::string Best(const Result<TuningResult>& result) {
@@ -185,10 +195,12 @@ class SearchEngineTest : public ::testing::Test {
   bool enable_tile_ = true;
   const std::atomic<bool>* cancelled_ = nullptr;
   double gpu_budget_ms_ = 500;
+  double wall_budget_ms_ = 0;
   int total_timeout_ms_ = 0;
   int compile_timeout_ms_ = 120000;
   int final_rounds_ = 0;
   std::vector<SearchProgress::Stage> stages_;
+  std::vector<SearchProgress> steps_;
 };
 
 TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
@@ -203,7 +215,8 @@ TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
   EXPECT_EQ(result->timer, "scripted");
   EXPECT_TRUE(result->is_certain);
   EXPECT_EQ(runner_.ran, (std::vector<std::string>{"i=0", "i=1", "i=2"})) << "the space's order";
-  EXPECT_EQ(stages_.size(), 7u);
+  // Of 3 candidates, and of each round; the end.
+  EXPECT_EQ(stages_.size(), 7u + static_cast<std::size_t>(result->cost.num_rounds));
 }
 
 TEST_F(SearchEngineTest, CandidatesThatAreCheckedWhileOthersCompileStayWhereTheyAre) {
@@ -320,6 +333,81 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
       EXPECT_EQ(result->is_certain, result->not_measured.empty());
     }
   }
+}
+
+TEST_F(SearchEngineTest, AWallBudgetEndsCompilingButTheBaselineIsCompiledAndMeasured) {
+  wall_budget_ms_ = 60;  // A "slow" compile takes as long as it is let: two minutes.
+  for (int baseline : {0, 11}) {
+    std::vector<std::pair<std::string, double>> script(12, {"slow", 1});
+    script[static_cast<std::size_t>(baseline)] = {"base", 10};
+    Result<TuningResult> result = Search(script, baseline);
+    EXPECT_EQ(Best(result), "i=" + std::to_string(baseline));
+    EXPECT_EQ(result->not_measured.size(), 11u);
+    EXPECT_TRUE(result->failures.empty()) << "what was not compiled in time has not failed";
+    EXPECT_FALSE(result->is_certain);
+    EXPECT_EQ(*result->speedup_over_baseline, 1.0);
+  }
+  // One that takes longer than all the time there is.
+  EXPECT_EQ(Best(Search({{"late", 10}, {"slow", 1}}, 0)), "i=0");
+  compile_timeout_ms_ = 300;  // Longer than the budget, so that what ends it is known.
+  EXPECT_ERROR(Search({{"slow", 1}, {"a", 2}}, 0), StatusCode::kDeadlineExceeded, "SearchOptions::wall_budget_ms");
+}
+
+TEST_F(SearchEngineTest, WithoutABaselineWhatABudgetLeavesIsOneCandidate) {
+  wall_budget_ms_ = 1e-6;
+  Result<TuningResult> result = Search({{"a", 3}, {"b", 2}, {"c", 1}}, -1);
+  EXPECT_EQ(Best(result), "i=0");
+  EXPECT_EQ(result->not_measured.size(), 2u);
+  EXPECT_EQ(result->cost.num_rounds, 1);
+}
+
+TEST_F(SearchEngineTest, WhatIsCompiledWhenTheBudgetEndsIsNotTriedAnyMore) {
+  wall_budget_ms_ = 40;
+  runner_.prepare_ms = 50;
+  Result<TuningResult> result = Search({{"a", 3}, {"b", 2}, {"base", 5}, {"b", 2}}, 2);
+  EXPECT_EQ(runner_.ran, std::vector<std::string>{"i=2"});
+  EXPECT_EQ(Best(result), "i=2");
+  EXPECT_EQ(result->not_measured.size(), 3u) << "a duplicate of what was not measured was not, either";
+  EXPECT_TRUE(result->duplicates.empty());
+}
+
+TEST_F(SearchEngineTest, ProgressSaysForWhichKeyAndHowMuchTimeIsLeft) {
+  using Stage = SearchProgress::Stage;
+  ASSERT_OK(Search({{"a", 30}, {"b", 10}, {"c", 10.05}}, 0));
+  for (const SearchProgress& step : steps_) {
+    EXPECT_EQ(step.kernel, "k");
+    EXPECT_EQ(step.key, "M=64");
+    EXPECT_EQ(step.seconds_left.has_value(), step.stage != Stage::kDone);
+    EXPECT_GE(step.seconds_left.value_or(0), 0);
+    EXPECT_LE(step.done, step.total);
+    const bool all_compiled = step.done == step.total && step.stage == Stage::kCompile;
+    EXPECT_LE(step.seconds_left.value_or(0), all_compiled ? 0 : 1e9);
+  }
+  auto race = std::find(stages_.begin(), stages_.end(), Stage::kRace);
+  ASSERT_NE(race, stages_.end());
+  EXPECT_LE(steps_[static_cast<std::size_t>(race - stages_.begin())].seconds_left, 10) << "race_budget_ms";
+  steps_.clear();
+  wall_budget_ms_ = 1e-6;
+  ASSERT_OK(Search({{"a", 30}, {"b", 10}}, 0));
+  ASSERT_FALSE(steps_.empty());
+  for (const SearchProgress& step : steps_) EXPECT_EQ(step.seconds_left.value_or(0), 0);
+}
+
+TEST(ProgressTest, ALineSaysAllThatIsKnownAndNothingThatActsOnATerminal) {
+  SearchProgress progress;
+  progress.kernel = "mat\x1bmul";
+  progress.done = 3;
+  progress.total = 12;
+  EXPECT_EQ(ProgressLine(progress), "mat\\x1bmul: compiled 3/12");
+  progress.key = "M<=64";
+  progress.stage = SearchProgress::Stage::kMeasure;
+  progress.seconds_left = 61.2;
+  progress.config = "TILE=4";
+  EXPECT_EQ(ProgressLine(progress), "mat\\x1bmul M<=64: tried 3/12, 1 min 2 s left  {TILE=4}");
+  progress.stage = SearchProgress::Stage::kRace;
+  progress.config.clear();
+  progress.seconds_left = 1e300;
+  EXPECT_EQ(ProgressLine(progress), "mat\\x1bmul M<=64: decided 3/12, 277777 h 46 min left at most");
 }
 
 TEST_F(SearchEngineTest, WithoutATimeForAllASlowCompileIsAFailureOfItsOwn) {
@@ -451,7 +539,7 @@ class VariantSubstitutionTest : public SearchEngineTest {
     runner_.times = {{"a", 10}, {"b", 20}};
     TUNEONCE_ASSIGN_OR_RETURN(
         SearchOutcome outcome,
-        SearchEngine("k", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
+        SearchEngine("k", "M=64", Target(), std::nullopt, options, runner_, measuring_lock_).Run(std::move(planned)));
     return std::move(outcome.result);
   }
 };

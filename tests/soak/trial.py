@@ -148,6 +148,8 @@ def judge(code, err):
         return f"killed by {signal.Signals(-code).name}: {err[:200]!r}"
     if code not in (0, 1):
         return f"exit code {code}: {err[:200]!r}"
-    if code == 1 and (len(lines) != 1 or not lines[0].startswith("tuneonce: ")):
+    # One of cause, and maybe one of what to do.
+    clear = lines and lines[0].startswith("tuneonce: ") and (lines[1:] == [] or lines[1].startswith("  try: "))
+    if code == 1 and (len(lines) > 2 or not clear):
         return f"{len(lines)} lines instead of one clear one: {err[:200]!r}"
     return None

@@ -123,7 +123,8 @@ kept_inputs_bytes: of copies for 'tune_in_background'. longest_wait_ms: for anot
 tune_at_bucket_bound: tune a bucket at its upper bound. max_resident_keys: more than these are dropped.
 timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.
 verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
-final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, wall_budget_ms: bounds of a race.
+final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
+wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
 memory_budget_bytes: of a search; 0: half of what is free. seed: of the order of trials.
 compile_workers: compiles at a time; 0: as many as there are cores. compile_timeout_ms: for one compile;
     compile_budget_ms: for all of a search, 0: no limit.

@@ -1,0 +1,201 @@
+#include "tune_job.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "cuda/driver_api.h"
+#include "definition/fill_bytes.h"
+#include "numbers.h"
+#include "runtime/warmup_shape.h"
+
+namespace tuneonce::cli {
+namespace {
+
+/// ", eps, x, y": the parameters that a caller passes.
+std::string KnownParameters(const KernelDefinition& definition) {
+  std::string known;
+  for (const Parameter& parameter : definition.parameters()) {
+    bool is_passed = parameter.kind == ParameterKind::kTensor || parameter.kind == ParameterKind::kScalar;
+    if (is_passed) known += ", " + parameter.name;
+  }
+  return known;
+}
+
+Status ApplyDType(const Parameter& parameter, const std::string& text, Bundle::Example* example) {
+  std::optional<DType> dtype = DTypeNamed(text);
+  if (!dtype) return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": there is no such dtype");
+  if (parameter.dtype != DType::kAny && parameter.dtype != *dtype) {
+    return InvalidArgumentError("--shape " + parameter.name + "=" + text + ": the bundle says that it is " +
+                                std::string(DTypeName(parameter.dtype)));
+  }
+  example->dtypes[parameter.name] = *dtype;
+  return Status();
+}
+
+/// Puts `shape` into the example: dims and tensors' dtypes; what are scalars are added to `scalars`. Then each of the
+/// definition's dims has a value.
+Status ApplyShape(const KernelDefinition& definition, const std::vector<std::string>& shape, Bundle::Example* example,
+                  std::vector<std::string>* scalars) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "shape"));
+  for (const auto& [name, text] : settings) {
+    const std::vector<std::string>& dims = definition.dims();
+    if (std::find(dims.begin(), dims.end(), name) != dims.end()) {
+      std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+      if (!extent || *extent < 1) {
+        return InvalidArgumentError("--shape " + name + "=" + text +
+                                    ": the value must be a whole number from 1 to 2^63 - 1");
+      }
+      example->dims[name] = *extent;
+      continue;
+    }
+    std::optional<std::size_t> index = definition.FindParameter(name);
+    const ParameterKind kind = index ? definition.parameters()[*index].kind : ParameterKind::kDim;
+    if (kind == ParameterKind::kTensor) {
+      TUNEONCE_RETURN_IF_ERROR(ApplyDType(definition.parameters()[*index], text, example));
+    } else if (kind == ParameterKind::kScalar) {
+      scalars->push_back(name + "=" + text);
+    } else {
+      std::string known;
+      for (const std::string& dim : dims) known += (known.empty() ? "" : ", ") + dim;
+      return InvalidArgumentError("the bundle has no dim, scalar or tensor '" + name + "'; it has: " + known +
+                                  KnownParameters(definition));
+    }
+  }
+  for (const std::string& dim : definition.dims()) {
+    if (example->dims.count(dim) == 0) {
+      return InvalidArgumentError("the dim '" + dim + "' has no value: give --shape " + dim + "=...");
+    }
+  }
+  return Status();
+}
+
+/// A scalar's value in a warm-up, which is a double: exactly the number that was given.
+Result<double> ScalarValue(const Parameter& parameter, const std::string& text) {
+  auto parse = [&](auto value) -> Result<double> {
+    using Number = decltype(value);
+    std::optional<Number> parsed = ParseNumber<Number>(text);
+    // Whole numbers are compared as such, behind the largest that a double has beside all smaller ones.
+    constexpr double kExact = 9007199254740992;  // 2^53
+    if (parsed && (std::is_floating_point_v<Number> || std::abs(static_cast<double>(*parsed)) <= kExact)) {
+      return static_cast<double>(*parsed);
+    }
+    return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is no number that a " +
+                                std::string(DTypeName(parameter.dtype)) + (parsed ? ", and a double," : "") + " holds");
+  };
+  switch (parameter.dtype) {
+    case DType::kFloat32:
+      return parse(float{});
+    case DType::kFloat64:
+      return parse(double{});
+    case DType::kInt32:
+      return parse(std::int32_t{});
+    case DType::kUInt32:
+      return parse(std::uint32_t{});
+    case DType::kInt64:
+      return parse(std::int64_t{});
+    case DType::kUInt64:
+      return parse(std::uint64_t{});
+    case DType::kBool:
+      if (text == "0" || text == "1") return text == "1" ? 1 : 0;
+      return InvalidArgumentError("scalar '" + parameter.name + "': " + text + " is neither 0 nor 1");
+    default:
+      return UnimplementedError("the command cannot make a " + std::string(DTypeName(parameter.dtype)) + " scalar");
+  }
+}
+
+/// The values of `scalars`, else of the example, put behind the shape's; others are what the bundle declares.
+Status AddScalars(const KernelDefinition& definition, const std::vector<std::string>& scalars,
+                  const std::map<std::string, double>& example, TunedKernel::Shape* shape) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(scalars, "scalar"));
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kScalar) continue;
+    std::string text;
+    if (auto value = example.find(parameter.name); value != example.end()) {
+      char digits[32];  // The shortest text of a double has at most 24.
+      text.assign(digits, std::to_chars(digits, digits + sizeof(digits), value->second).ptr);
+    }
+    if (auto given = settings.find(parameter.name); given != settings.end()) {
+      text = given->second;
+      settings.erase(given);
+    }
+    if (text.empty()) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(double value, ScalarValue(parameter, text));
+    shape->values.emplace_back(parameter.name, value);
+  }
+  if (settings.empty()) return Status();
+  return InvalidArgumentError("the bundle has no scalar '" + settings.begin()->first + "'");
+}
+
+}  // namespace
+
+KernelDefinition Undecided(const Bundle& bundle) {
+  KernelDefinition definition = bundle.definition();
+  definition.ShippedDecisions("");
+  return definition;
+}
+
+Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const std::vector<std::string>& shape,
+                            const std::vector<std::string>& scalars) {
+  const KernelDefinition& definition = bundle.definition();
+  Bundle::Example example = bundle.example();
+  if (device.api().is_cpu_device()) {
+    for (const auto& [dim, extent] : example.cpu_dims) example.dims[dim] = extent;
+  }
+  std::vector<std::string> all_scalars = scalars;
+  TUNEONCE_RETURN_IF_ERROR(ApplyShape(definition, shape, &example, &all_scalars));
+  TuneJob job;
+  for (const std::string& dim : definition.dims()) {
+    job.shape.values.emplace_back(dim, example.dims.at(dim));
+    job.text += (job.text.empty() ? "" : ", ") + dim + "=" + std::to_string(example.dims.at(dim));
+  }
+  for (const Parameter& parameter : definition.parameters()) {
+    if (parameter.kind != ParameterKind::kTensor) continue;
+    auto given = example.dtypes.find(parameter.name);
+    bool is_open = parameter.dtype == DType::kAny;
+    if (is_open && parameter.same_dtype_as.empty() && given == example.dtypes.end()) {
+      return InvalidArgumentError("the tensor '" + parameter.name +
+                                  "' has no dtype: the bundle's example must say one");
+    }
+    const DType dtype = is_open && given != example.dtypes.end() ? given->second : parameter.dtype;
+    if (dtype != DType::kAny) job.shape.values.emplace_back(parameter.name, dtype);
+  }
+  TUNEONCE_RETURN_IF_ERROR(AddScalars(definition, all_scalars, example.scalars, &job.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(job.inputs, ReadShape(definition, job.shape));
+  return job;
+}
+
+Status CheckShape(const KernelDefinition& definition, const Target& target, const InputShape& inputs) {
+  Problem problem;
+  problem.dims = inputs.dims;
+  problem.target = target;
+  problem.values = {};
+  std::array<std::uint64_t, kMaxParameters> scalars{};
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
+    problem.dtypes[i] = parameter.dtype;
+    if (parameter.kind != ParameterKind::kScalar) continue;
+    if (inputs.scalars[i]) {
+      scalars[i] = *inputs.scalars[i];
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(scalars[i], WarmupScalar(definition, parameter, inputs.dims));
+    }
+    problem.values[i] = &scalars[i];
+  }
+  const SearchSpace& space = definition.space();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, space.Enumerate(target, &problem));
+  Status first;
+  for (const Config& config : configs) {
+    Status fits = space.CheckGuards(config, problem);
+    if (fits.ok()) return fits;
+    if (first.ok()) first = std::move(fits);
+  }
+  return first;
+}
+
+}  // namespace tuneonce::cli

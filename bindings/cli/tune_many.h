@@ -1,0 +1,29 @@
+#ifndef TUNEONCE_BINDINGS_CLI_TUNE_MANY_H_
+#define TUNEONCE_BINDINGS_CLI_TUNE_MANY_H_
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "tune_shapes.h"
+#include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
+
+namespace tuneonce::cli {
+
+struct TuneManyOptions {
+  AutotunePolicy policy;
+  std::optional<std::int64_t> budget_ms;           ///< For all together.
+  const std::atomic<bool>* interrupted = nullptr;  ///< Ends it in order.
+  bool json = false;
+  bool quiet = false;
+};
+
+/// Makes all shapes ready in one WarmupAll and prints one line for each key as it is done, then what came of all. What
+/// is done stays in the policy's store, so that the same call goes on where one was ended. Errors: if a shape failed or
+/// was not reached, after all were tried.
+Status TuneMany(const WantedShapes& wanted, const Device& device, TuneManyOptions options);
+
+}  // namespace tuneonce::cli
+
+#endif  // TUNEONCE_BINDINGS_CLI_TUNE_MANY_H_

@@ -1,0 +1,71 @@
+#include "runtime/launched_shapes.h"
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "base/callback.h"
+#include "definition/scalar_value.h"
+#include "shared/shape_line.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+template <typename Float>
+std::string Digits(const void* bytes) {
+  Float value;
+  std::memcpy(&value, bytes, sizeof(value));
+  char digits[32];  // The shortest text of a double has at most 24.
+  return std::string(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+}
+
+/// Nothing for what no text of a number can say.
+std::optional<std::string> ScalarText(DType dtype, const void* bytes) {
+  if (bytes == nullptr) return std::nullopt;
+  if (dtype == DType::kFloat32) return Digits<float>(bytes);
+  if (dtype == DType::kFloat64) return Digits<double>(bytes);
+  const std::int64_t whole = WholeScalar(dtype, bytes);
+  return whole == kNoWholeNumber ? std::nullopt : std::optional(std::to_string(whole));
+}
+
+}  // namespace
+
+void LaunchedShapes::Count(const BoundCall& call) {
+  if (log_ == nullptr || InsideTrial()) return;
+  std::vector<std::uint64_t> words(binder_.num_key_words());
+  binder_.KeyWords(call, words.data());
+  ShapeLog::Counter* counter = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (auto it = by_key_.find(words); it != by_key_.end()) {
+      counter = it->second;
+    } else {
+      counter = &log_->CounterOf(TextOf(call));
+      if (by_key_.size() < ShapeLog::kMostShapes) by_key_.emplace(std::move(words), counter);
+    }
+  }
+  log_->Count(*counter);
+}
+
+std::string LaunchedShapes::TextOf(const BoundCall& call) const {
+  ShapeLine line;
+  line.kernel = definition_.name();
+  for (const std::string& dim : definition_.dims()) {
+    line.values.emplace_back(dim, std::to_string(call.problem.dims[definition_.DimOf(dim)]));
+  }
+  for (std::size_t i = 0; i < definition_.parameters().size(); ++i) {
+    const Parameter& parameter = definition_.parameters()[i];
+    if (parameter.kind == ParameterKind::kTensor && parameter.dtype == DType::kAny && parameter.same_dtype_as.empty()) {
+      line.values.emplace_back(parameter.name, std::string(DTypeName(call.problem.dtypes[i])));
+    }
+    if (parameter.kind != ParameterKind::kScalar) continue;
+    std::optional<std::string> text = ScalarText(call.problem.dtypes[i], call.problem.values[i]);
+    if (text) line.values.emplace_back(parameter.name, *std::move(text));
+  }
+  return ShapeText(line);
+}
+
+}  // namespace v0
+}  // namespace tuneonce

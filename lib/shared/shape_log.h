@@ -1,0 +1,65 @@
+#ifndef TUNEONCE_LIB_SHARED_SHAPE_LOG_H_
+#define TUNEONCE_LIB_SHARED_SHAPE_LOG_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/mutex.h"
+#include "tuneonce/status.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Which shapes a Runtime's kernels launch, and how often, in the file that TUNEONCE_RECORD_SHAPES names. What was
+/// counted since the last time is added to the file's counts, under a lock (FILE.lock) and by a rename, so that many
+/// processes may name one file, and one that is killed loses at most what it had not added: the file is written soon
+/// after a new shape, every ten seconds while anything is launched, and by Flush. A file that is none of recorded
+/// shapes is left as it is, with a warning. Thread-safe.
+class ShapeLog {
+ public:
+  /// Shapes of a process, and of the file, at most; launches of others are counted together.
+  static constexpr std::size_t kMostShapes = 10000;
+
+  using Warn = std::function<void(const std::string& line)>;
+  ShapeLog(const std::string& path, Warn warn);
+  ~ShapeLog() { Flush(); }
+  ShapeLog(const ShapeLog&) = delete;
+  ShapeLog& operator=(const ShapeLog&) = delete;
+
+  /// A shape's counter, which lives as long as the log.
+  using Counter = std::atomic<std::int64_t>;
+  /// The counter of a line as ShapeText makes them; that of all others, where there are too many.
+  Counter& CounterOf(const std::string& shape_text);
+  /// One launch more. Writes where it is time to.
+  void Count(Counter& counter);
+  /// Writes what is not written yet.
+  void Flush();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Status Write() TUNEONCE_REQUIRES(mutex_);
+  void WriteAndWarn() TUNEONCE_REQUIRES(mutex_);
+  /// Of a process that was forked: what its parent counted is the parent's.
+  void ForgetParents() TUNEONCE_REQUIRES(mutex_);
+
+  const std::string path_;
+  const Warn warn_;
+  std::atomic<pid_t> process_;
+  std::atomic<Clock::rep> due_{0};  // When the next launch writes.
+  Mutex mutex_;
+  std::map<std::string, Counter> shapes_ TUNEONCE_GUARDED_BY(mutex_);  // Addresses stay. Not written yet.
+  Counter others_{0};
+  Clock::time_point may_write_ TUNEONCE_GUARDED_BY(mutex_);  // Not before, so that writing takes little of the time.
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SHARED_SHAPE_LOG_H_

@@ -1,0 +1,93 @@
+// TUNEONCE_RECORD_SHAPES: what of a TunedKernel's launches is recorded.
+#include "runtime/launched_shapes.h"
+
+#include "base/file.h"
+#include "shared/shape_line.h"
+#include "testing/runtimes.h"
+#include "testing/tools.h"
+#include "testing/tuned_scale_test.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+
+class LaunchedShapesTest : public testing::TunedScaleTest {
+ protected:
+  void SetUp() override {
+    TunedScaleTest::SetUp();
+    Result<TemporaryFolder> folder = testing::MakeFolder();
+    ASSERT_OK(folder);
+    folder_.emplace(*std::move(folder));
+    RuntimeOptions options;
+    options.environment["TUNEONCE_RECORD_SHAPES"] = folder_->path() + "/shapes";
+    policy_.search.runtime = testing::MakeRuntime(std::move(options));
+  }
+  /// What the file says below its first line, after all is written.
+  std::string Recorded() {
+    policy_.search.runtime->shape_log()->Flush();
+    Result<std::string> content = ReadFile(folder_->path() + "/shapes");
+    if (!content.ok()) return content.status().message();
+    EXPECT_EQ(content->rfind(kShapesHeader, 0), 0u) << *content;
+    return content->substr(content->find('\n') + 1);
+  }
+
+  std::optional<TemporaryFolder> folder_;
+};
+
+TEST_F(LaunchedShapesTest, MissesAndHitsAreCountedByKeyAndTrialsAndWarmUpsAreNot) {
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 5}}}));
+  for (std::size_t n : {1000u, 900u, 1000u, 3u}) Launch(kernel, n);
+  EXPECT_EQ(Recorded(), "scale N=1000 factor=2  # 3 launches\nscale N=3 factor=2  # 1 launches\n");
+  DeviceBuffer nothing = Floats({});
+  ASSERT_OK(kernel.Launch(stream_->get(), View(nothing), View(nothing), 2.0f));
+  EXPECT_EQ(Recorded(), "scale N=1000 factor=2  # 3 launches\nscale N=3 factor=2  # 1 launches\n") << "of nothing";
+}
+
+TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
+  TunedKernel kernel = Create();
+  DeviceBuffer x = Floats({1, 2}), y = Floats({0, 0});
+  const Argument arguments[] = {View(x), View(y), Argument(2.0f)};
+  for (int i = 0; i < 2; ++i) {
+    bool missed = false;
+    ASSERT_OK(kernel.LaunchIfResident(stream_->get(), arguments, 3, &missed));
+    EXPECT_EQ(missed, i == 0);
+    if (missed) {
+      ASSERT_OK(kernel.LaunchArguments(stream_->get(), arguments, 3));
+    }
+  }
+  EXPECT_EQ(Recorded(), "scale N=2 factor=2  # 2 launches\n");
+}
+
+TEST_F(LaunchedShapesTest, AProcessThatTunesNothingAndOneThatIsSealedRecordToo) {
+  policy_.mode = AutotunePolicy::Mode::kBaselineOnly;
+  {
+    TunedKernel kernel = Create();
+    Launch(kernel, 7);
+  }
+  policy_.mode = AutotunePolicy::Mode::kTune;
+  TunedKernel kernel = Create();
+  kernel.Seal();
+  Launch(kernel, 7);
+  EXPECT_EQ(Recorded(), "scale N=7 factor=2  # 2 launches\n");
+  EXPECT_EQ(kernel.counters().tunes, 0);
+}
+
+TEST_F(LaunchedShapesTest, ADtypeThatIsLeftOpenIsRecorded) {
+  KernelDefinition definition("any");
+  definition
+      .Parameters(
+          {In("x", DType::kAny, {"N"}), Out("y", SameDTypeAs("x"), {"N"}), Scalar<float>("factor"), DimValue("N")})
+      .Space(scale_.space)
+      .AddVariant(Variant(scale_.Source()).Grid(Grid::OneD({"N", scale_.tile})));
+  TunedKernel kernel = Create(definition);
+  Launch(kernel, 3);
+  EXPECT_EQ(Recorded(), "any N=3 x=float32 factor=2  # 1 launches\n");
+}
+
+}  // namespace
+}  // namespace tuneonce

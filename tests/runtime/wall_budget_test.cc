@@ -1,0 +1,109 @@
+// SearchOptions::wall_budget_ms where a TunedKernel searches: records, waiting threads, Seal, the next search.
+#include <thread>
+#include <vector>
+
+#include "testing/runtimes.h"
+#include "testing/tuned_scale_test.h"
+#include "testing/watched_toolchain.h"
+#include "tuneonce/record_store.h"
+#include "tuneonce/tuned_kernel.h"
+
+namespace tuneonce {
+namespace {
+
+class WallBudgetTest : public testing::TunedScaleTest {
+ protected:
+  WallBudgetTest() {
+    RuntimeOptions options;
+    options.toolchains = std::make_shared<const ToolchainSet>(std::vector<std::shared_ptr<const Toolchain>>{compiler_});
+    policy_.search.runtime = testing::MakeRuntime(std::move(options));
+    compiler_->hangs_at = "TILE=256";  // Two of four configs; the baseline is none of them.
+    policy_.search.wall_budget_ms = 200;
+  }
+  TuningRecord OnlyRecord() {
+    const std::vector<TuningRecord> records = *policy_.store->List();
+    EXPECT_EQ(records.size(), 1u);
+    return records.empty() ? TuningRecord() : records.front();
+  }
+
+  std::shared_ptr<testing::WatchedToolchain> compiler_ = std::make_shared<testing::WatchedToolchain>();
+};
+
+TEST_F(WallBudgetTest, TheRecordOfASearchThatItEndedIsNotCompleteAndTheNextSearchReplacesIt) {
+  TunedKernel kernel = Create();
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_EQ(kernel.counters().failed_tunes, 0);
+  const TuningRecord cut = OnlyRecord();
+  EXPECT_FALSE(cut.is_complete);
+  EXPECT_GE(cut.num_not_measured, 2);
+  ASSERT_TRUE(cut.baseline) << "compiled and measured whatever the budget says";
+  policy_.accept_incomplete = true;
+  TunedKernel accepts = Create();
+  Launch(accepts, 1000);
+  EXPECT_EQ(accepts.counters().stored_hits, 1);
+  policy_.accept_incomplete = false;
+  policy_.search.wall_budget_ms = 0;
+  compiler_->hangs_at = "";
+  TunedKernel again = Create();
+  Launch(again, 1000);
+  EXPECT_EQ(again.counters().tunes, 1);
+  EXPECT_TRUE(OnlyRecord().is_complete);
+}
+
+TEST_F(WallBudgetTest, ThreadsThatWaitForTheKeyGetWhatOneSearchChose) {
+  TunedKernel kernel = Create();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      ScopedContext current(context_->view());
+      Launch(kernel, 1000);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(kernel.counters().tunes, 1);
+  EXPECT_FALSE(OnlyRecord().is_complete);
+}
+
+TEST_F(WallBudgetTest, WhatAWarmUpCutShortChoseIsAHitAfterSeal) {
+  TunedKernel kernel = Create();
+  ASSERT_OK(kernel.Warmup(stream_->get(), {{{"N", 1000}}}));
+  kernel.Seal();
+  Launch(kernel, 1000);
+  EXPECT_EQ(kernel.counters().hits, 1);
+  EXPECT_TRUE(kernel.sealed_misses().empty());
+}
+
+TEST_F(WallBudgetTest, ManyKeysHaveEachItsOwnBudgetUnlessTheirDeadlineLeavesLess) {
+  policy_.search.wall_budget_ms = 1e9;
+  TunedKernel kernel = Create();
+  WarmupAllOptions options;
+  options.deadline_ms = 3000;
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}}, options);
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) {
+    EXPECT_EQ(key.state, WarmedKey::State::kTuned) << key.key << ": " << key.status.ToString();
+    EXPECT_FALSE(key.is_complete);
+  }
+}
+
+TEST_F(WallBudgetTest, ManyKeysWithoutADeadlineKeepToTheirBudgetsWhereAllIsCompiledBefore) {
+  policy_.search.wall_budget_ms = 1000;
+  TunedKernel kernel = Create();
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {{{"N", 100}}, {{"N", 200}}}}}, {});
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) EXPECT_EQ(key.state, WarmedKey::State::kTuned) << key.status.ToString();
+  EXPECT_EQ(compiler_->num_given_up(), compiler_->num_hung()) << "none hung for its two minutes";
+}
+
+TEST_F(WallBudgetTest, ASearchAtABucketsBoundIsBoundedToo) {
+  KernelDefinition definition = scale_.Definition();
+  definition.Key(KeyOf("N").NextPow2());
+  TunedKernel kernel = Create(definition);
+  Launch(kernel, 1000);
+  EXPECT_FALSE(OnlyRecord().is_complete);
+  EXPECT_EQ(OnlyRecord().tuned_at, "N=1024");
+}
+
+}  // namespace
+}  // namespace tuneonce
