@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <type_traits>
 
+#include "base/number_text.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
 #include "numbers.h"
@@ -119,10 +119,7 @@ Status ApplyScalars(const std::vector<std::string>& scalars, const std::map<std:
   for (Parameter& parameter : *parameters) {
     if (parameter.kind != ParameterKind::kScalar) continue;
     std::string text;
-    if (auto value = example.find(parameter.name); value != example.end()) {
-      char digits[32];  // The shortest text of a double has at most 24.
-      text.assign(digits, std::to_chars(digits, digits + sizeof(digits), value->second).ptr);
-    }
+    if (auto value = example.find(parameter.name); value != example.end()) text = ShortestText(value->second);
     if (auto given = settings.find(parameter.name); given != settings.end()) {
       text = given->second;
       settings.erase(given);
