@@ -19,9 +19,8 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(library libtuneonce${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${library})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "GPU kernels that tune themselves once: the library
- Tunes a GPU kernel once per shape, inside of the process that launches it, and then launches it at the cost of a plain
- launch. With the CPU device, a driver without a GPU, and example bundles.")
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "Tunes a GPU kernel once per shape, inside of the process that launches it, and then launches it at the cost of a plain
+launch. With the CPU device, a driver without a GPU, and example bundles.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_GENERATE_SHLIBS ON)
 file(WRITE ${PROJECT_BINARY_DIR}/debian/triggers "activate-noawait ldconfig\n")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/debian/triggers)
@@ -29,16 +28,14 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "g++")  # Kernels of the CPU device 
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtuneonce-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "GPU kernels that tune themselves once: headers
- What a program needs to be built with tuneonce: headers, and what CMake and pkg-config find. The headers include those of
- CUDA 12.4 or newer, which are not in this package.")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "What a program needs to be built with tuneonce: headers, and what CMake and pkg-config find. The headers include those of
+CUDA 12.4 or newer, which are not in this package.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "nvidia-cuda-toolkit (>= 12.4), cmake, pkg-config")
 
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME tuneonce)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_COMMAND_DESCRIPTION "GPU kernels that tune themselves once: the command
- Says what a machine has to tune with, tunes and compiles kernels, shows and ships what was tuned.")
+set(CPACK_DEBIAN_COMMAND_DESCRIPTION "Says what a machine has to tune with, tunes and compiles kernels, shows and ships what was tuned.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${library} (= ${PROJECT_VERSION})")
 
 # Licences, per package.
