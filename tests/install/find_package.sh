@@ -33,6 +33,12 @@ cmp <(cd "$source/bundles" && find . -name __pycache__ -prune -o -print | sort) 
     <(cd "$work/prefix/share/tuneonce/bundles" && find . -print | sort) || { echo "not all bundles are installed"; exit 1; }
 said=$(cd / && "$work/prefix/bin/tuneonce" tune nonsense 2>&1) && { echo "nonsense is no bundle"; exit 1; }
 grep -q "none of this name in $work/prefix/share/tuneonce/bundles (" <<< "$said" || { echo "$said"; exit 1; }
+# What is loaded by name is the program's own, also where the program was found by PATH and such a file lies in the working
+# directory.
+mkdir "$work/trap"
+echo "no library" > "$work/trap/libtuneonce_cpu_driver.so"
+said=$(cd "$work/trap" && PATH="$work/prefix/bin:$PATH" bash -c 'exec -a tuneonce tuneonce doctor')
+grep -q "CPU driver: $work/prefix/lib" <<< "$said" || { echo "$said"; exit 1; }
 echo "installed command: ok"
 if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then
   echo "a plugin with a static tuneonce exports it"; exit 1
