@@ -12,7 +12,7 @@ clean_root "$root" python3 python3-venv
 mkdir "$root/wheels"
 cp "$wheel" "$root/wheels"
 python3 -m pip download -q --only-binary=:all: --python-version 3.11 --platform manylinux2014_x86_64 -d "$root/wheels" numpy
-cp tests/python/python_test.py "$root/"
+cp -r tests/python "$root/python"
 cat > "$root/use" <<'SCRIPT'
 set -ex
 cd /
@@ -27,7 +27,7 @@ cat > "$root/tune" <<'SCRIPT'
 set -ex
 cd /
 venv/bin/tuneonce tune softmax --device cpu --shape M=16 --shape N=64 --quiet
-venv/bin/python python_test.py venv/lib/python3.11/site-packages/tuneonce/share/tuneonce/bundles \
+venv/bin/python python/python_test.py venv/lib/python3.11/site-packages/tuneonce/share/tuneonce/bundles \
   test_it_tunes_once_and_counts test_a_bundle_is_loaded_by_name_or_by_folder test_import_is_cheap_and_brings_no_torch
 SCRIPT
 within "$root" bash /use > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
