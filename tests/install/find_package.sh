@@ -18,7 +18,7 @@ configure() {  # COMPONENTS
     -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCONSUMER_PLUGINS=ON -DCONSUMER_COMPONENTS="$1" > "$work/log" 2>&1
 }
 if configure "Bundles;Nonsense"; then echo "there is no component Nonsense"; exit 1; fi
-grep -q "there are Bundles, Store, CpuDevice, Command" "$work/log" || { cat "$work/log"; exit 1; }
+tr -s ' \n' ' ' < "$work/log" | grep -q "there are Bundles, Store, CpuDevice, Command" || { cat "$work/log"; exit 1; }
 mv "$work/prefix/bin/tuneonce" "$work/away"
 if configure Command; then echo "the command is not there"; exit 1; fi
 tr -s ' \n' ' ' < "$work/log" | grep -q "component Command: this tuneonce has no $work/prefix/bin/tuneonce" ||
@@ -38,7 +38,7 @@ grep -q "none of this name in $work/prefix/share/tuneonce/bundles (" <<< "$said"
 mkdir "$work/trap"
 echo "no library" > "$work/trap/libtuneonce_cpu_driver.so"
 said=$(cd "$work/trap" && PATH="$work/prefix/bin:$PATH" bash -c 'exec -a tuneonce tuneonce doctor')
-grep -q "CPU driver: $work/prefix/lib" <<< "$said" || { echo "$said"; exit 1; }
+grep -q "CPU driver: $work/prefix/" <<< "$said" || { echo "$said"; exit 1; }
 echo "installed command: ok"
 if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then
   echo "a plugin with a static tuneonce exports it"; exit 1
