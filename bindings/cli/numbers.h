@@ -10,9 +10,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/charconv.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce::cli {
@@ -23,8 +25,13 @@ template <typename Number>
 std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};
   const char* end = text.data() + text.size();
-  auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  if constexpr (std::is_floating_point_v<Number>) {  // Compilers before gcc 11 have no std::from_chars for these.
+    auto [stop, error] = absl::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return std::nullopt;
+  } else {
+    auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || stop != end) return std::nullopt;
+  }
   return number;
 }
 

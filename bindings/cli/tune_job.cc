@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include "base/number_text.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
 #include "numbers.h"
@@ -116,10 +116,7 @@ Status AddScalars(const KernelDefinition& definition, const std::vector<std::str
   for (const Parameter& parameter : definition.parameters()) {
     if (parameter.kind != ParameterKind::kScalar) continue;
     std::string text;
-    if (auto value = example.find(parameter.name); value != example.end()) {
-      char digits[32];  // The shortest text of a double has at most 24.
-      text.assign(digits, std::to_chars(digits, digits + sizeof(digits), value->second).ptr);
-    }
+    if (auto value = example.find(parameter.name); value != example.end()) text = ShortestText(value->second);
     if (auto given = settings.find(parameter.name); given != settings.end()) {
       text = given->second;
       settings.erase(given);

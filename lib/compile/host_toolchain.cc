@@ -21,12 +21,9 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// What -march=native depends on.
 std::string CpuModel() {
   Result<std::string> info = ReadFile("/proc/cpuinfo");
-  if (!info.ok()) return "";
-  std::size_t at = info->find("model name");
-  return at == std::string::npos ? "" : info->substr(at, info->find('\n', at) - at);
+  return info.ok() ? CpuModelIn(*info) : "";
 }
 
 /// The words of a command, split at blanks; quotes keep blanks. Errors: InvalidArgument, a quote that does not end.
@@ -123,6 +120,20 @@ std::string NameInMessages(const KernelSource& source) {
 const std::string& HostCpuModel() {
   static const auto* const cpu = new std::string(CpuModel());
   return *cpu;
+}
+
+std::string CpuModelIn(std::string_view cpu_info) {
+  std::string model;
+  for (std::string_view name : {"model name", "CPU implementer", "CPU variant", "CPU part", "Features"}) {
+    std::size_t at = cpu_info.find(name);
+    if (at == std::string_view::npos) continue;
+    std::string_view line = cpu_info.substr(at, cpu_info.find('\n', at) - at);
+    std::string_view value = line.substr(std::min(line.find(':'), line.size() - 1) + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    if (name == "model name") return std::string(value);
+    model.append(model.empty() ? "" : ", ").append(name).append(" ").append(value);
+  }
+  return model;
 }
 
 Result<std::string> HostToolchain::Version() const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "compile/toolbox.h"
@@ -13,6 +14,10 @@ inline namespace v0 {
 
 /// "AMD EPYC 9654": what code for this machine's CPU device runs on (-march=native); "" where the system does not say.
 TUNEONCE_API const std::string& HostCpuModel();
+
+/// What -march=native depends on, of the text of /proc/cpuinfo: the model's name, or where there is none, as on aarch64,
+/// the numbers of its maker and part and its list of features.
+TUNEONCE_API std::string CpuModelIn(std::string_view cpu_info);
 
 /// C++ -> shared object for the CPU device, by the system's compiler: `Environment::cxx` (a program, or a command such
 /// as "ccache g++"), else c++, g++ or clang++ from PATH. Options: C++17, -O3 -march=native, no fused multiply-add (so

@@ -21,6 +21,13 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
+// Debian's name of the architecture, which is that of a folder of libraries.
+#ifdef __aarch64__
+#define TUNEONCE_MULTIARCH "aarch64-linux-gnu"
+#else
+#define TUNEONCE_MULTIARCH "x86_64-linux-gnu"
+#endif
+
 /// The CPU device's library exports this symbol; the CUDA driver does not.
 constexpr char kCpuDeviceMark[] = "tuneonceCpuDriverAbi";
 /// And this one, which says what its devices are to be. Before cuInit it decides; later it is refused, with
@@ -119,7 +126,7 @@ Result<const DriverApi*> LoadOnce(const std::vector<std::string>& paths, const s
 Result<const DriverApi*> LoadCudaDriver(const Environment& environment) {
   const std::string& named = environment.cuda_driver;
   if (!named.empty()) return LoadOnce({named}, "the CUDA driver", nullptr);
-  return LoadOnce({"libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",
+  return LoadOnce({"libcuda.so.1", "/usr/lib/" TUNEONCE_MULTIARCH "/libcuda.so.1", "/usr/lib64/libcuda.so.1",
                    "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"},
                   "the CUDA driver", nullptr);
 }

@@ -1,6 +1,7 @@
 #include "cuda/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <climits>
@@ -34,14 +35,18 @@ Result<DynamicLibrary> OpenFirst(const std::vector<std::string>& paths, const st
 
 std::string FolderOfThisCode() {
   Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&FolderOfThisCode), &info) == 0 || info.dli_fname == nullptr) return ".";
+  link_map* library = nullptr;
+  void** extra = reinterpret_cast<void**>(&library);
+  int found = dladdr1(reinterpret_cast<void*>(&FolderOfThisCode), &info, extra, RTLD_DL_LINKMAP);
+  // Of a program the loader knows no file: it gives what the program was called, which may be relative, or a lie.
+  if (found == 0 || library == nullptr || library->l_name[0] == '\0') return FolderOfProgram();
   return FolderOf(info.dli_fname);
 }
 
 std::string FolderOfProgram() {
   char buffer[PATH_MAX];
   ssize_t n = readlink("/proc/self/exe", buffer, sizeof(buffer));
-  return n <= 0 ? "." : FolderOf(std::string(buffer, static_cast<std::size_t>(n)));
+  return n <= 0 ? "" : FolderOf(std::string(buffer, static_cast<std::size_t>(n)));
 }
 
 std::vector<std::string> FoldersOfLibraries() {

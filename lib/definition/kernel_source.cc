@@ -1,12 +1,12 @@
 #include "tuneonce/kernel_source.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
+#include "base/number_text.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -61,8 +61,7 @@ std::string_view CppType(DType dtype, bool is_host) {
 /// The shortest literal that is exactly `value`, and a floating one: "0.5", "64.0", "1e+300".
 template <typename Real>
 std::string Literal(Real value) {
-  char digits[64];
-  std::string text(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+  std::string text = ShortestText(value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

@@ -1,11 +1,12 @@
 #include "runtime/launched_shapes.h"
 
-#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "base/callback.h"
+#include "base/number_text.h"
 #include "definition/scalar_value.h"
 #include "shared/shape_line.h"
 
@@ -14,11 +15,10 @@ inline namespace v0 {
 namespace {
 
 template <typename Float>
-std::string Digits(const void* bytes) {
+std::optional<std::string> Digits(const void* bytes) {
   Float value;
   std::memcpy(&value, bytes, sizeof(value));
-  char digits[32];  // The shortest text of a double has at most 24.
-  return std::string(digits, std::to_chars(digits, digits + sizeof(digits), value).ptr);
+  return std::isfinite(value) ? std::optional(ShortestText(value)) : std::nullopt;
 }
 
 /// Nothing for what no text of a number can say.

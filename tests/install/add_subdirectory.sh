@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # add_subdirectory.sh SOURCE CUDA_INCLUDE MODE: builds the consumer with tuneonce inside it and runs it; it finds the CPU
 # device where it was built. MODE:
-#   minimal  a shared library without JSON and SQLite, which shows no Abseil symbol
+#   minimal  a shared library without JSON and SQLite, which shows no Abseil symbol, and has the ABI that was committed
 #   default  by FetchContent, static, with whatever the machine has: a store on disk and bundles, by name, work
 #   absl     as minimal, with the pinned Abseil; TUNEONCE_ABSL_SOURCE names a copy of it, else it is fetched
 set -euo pipefail
@@ -25,6 +25,9 @@ if [ "$mode" != default ]; then
   nm -DC --defined-only "$work/tuneonce/lib/libtuneonce.so" > "$work/symbols"
   if grep 'absl::' "$work/symbols"; then
     echo "libtuneonce.so shows Abseil symbols"; exit 1
+  fi
+  if [ "$mode" = minimal ] && command -v abidw > /dev/null; then  # Its public ABI is what was committed.
+    "$source/scripts/abi" "$work/tuneonce/lib/libtuneonce.so"
   fi
   grep -q 'tuneonce::v[0-9]*::TunedKernel::Create' "$work/symbols" || { echo "the API is not exported"; exit 1; }
 fi

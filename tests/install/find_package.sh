@@ -1,15 +1,30 @@
 #!/usr/bin/env bash
-# find_package.sh SOURCE BUILD: installs the build to an empty prefix, builds the consumer against it, runs it (it lies
-# elsewhere than the CPU device's library and the bundles, and finds both), runs the installed command, which finds the
-# bundles that were installed, and two plugins with a tuneonce each, which export none of it.
+# find_package.sh SOURCE BUILD CUDA_INCLUDE: installs the build to an empty prefix, which is then moved, builds the consumer
+# against it, by all of its components, runs it (it lies elsewhere than the CPU device's library and the bundles, and finds
+# both), runs the installed command, which finds the bundles that were installed, and two plugins with a tuneonce each,
+# which export none of it.
 set -euo pipefail
-source=$1 build=$2
+source=$1 build=$2 cuda=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset TUNEONCE_CPU_DRIVER
-cmake --install "$build" --prefix "$work/prefix" > "$work/log" || { cat "$work/log"; exit 1; }
-cmake -G Ninja -S "$(dirname "$0")/consumer" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix" -DCONSUMER_PLUGINS=ON > "$work/log" ||
+cmake --install "$build" --prefix "$work/first" > "$work/log" || { cat "$work/log"; exit 1; }
+if grep -rIl -e "$source" -e "$build" -e "$work/first" "$work/first"; then
+  echo "these files name the folder of the build or of the prefix"; exit 1
+fi
+mv "$work/first" "$work/prefix"
+configure() {  # COMPONENTS
+  cmake -G Ninja -S "$(dirname "$0")/consumer" -B "$work/build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix" \
+    -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCONSUMER_PLUGINS=ON -DCONSUMER_COMPONENTS="$1" > "$work/log" 2>&1
+}
+if configure "Bundles;Nonsense"; then echo "there is no component Nonsense"; exit 1; fi
+tr -s ' \n' ' ' < "$work/log" | grep -q "there are Bundles, Store, CpuDevice, Command" || { cat "$work/log"; exit 1; }
+mv "$work/prefix/bin/tuneonce" "$work/away"
+if configure Command; then echo "the command is not there"; exit 1; fi
+tr -s ' \n' ' ' < "$work/log" | grep -q "component Command: this tuneonce has no $work/prefix/bin/tuneonce" ||
   { cat "$work/log"; exit 1; }
+mv "$work/away" "$work/prefix/bin/tuneonce"
+configure "Bundles;Store;CpuDevice;Command" || { cat "$work/log"; exit 1; }
 cmake --build "$work/build" > "$work/log" || { cat "$work/log"; exit 1; }
 unset TUNEONCE_BUNDLES
 (cd / && "$work/build/consumer" "$work/store/store.db" softmax)
@@ -22,6 +37,12 @@ for file in bash-completion/completions/tuneonce zsh/site-functions/_tuneonce fi
   [ -s "$work/prefix/share/$file" ] || { echo "$file is not installed"; exit 1; }
 done
 grep -q "none of this name in $work/prefix/share/tuneonce/bundles (" <<< "$said" || { echo "$said"; exit 1; }
+# What is loaded by name is the program's own, also where the program was found by PATH and such a file lies in the working
+# directory.
+mkdir "$work/trap"
+cp "$work/prefix/lib/libtuneonce_cpu_driver.so" "$work/trap"
+said=$(cd "$work/trap" && PATH="$work/prefix/bin:$PATH" bash -c 'exec -a tuneonce tuneonce doctor')
+grep -q "CPU driver: $work/prefix/" <<< "$said" || { echo "$said"; exit 1; }
 echo "installed command: ok"
 if nm -DC --defined-only "$work/build/libplugin_a.so" | grep 'tuneonce::'; then
   echo "a plugin with a static tuneonce exports it"; exit 1

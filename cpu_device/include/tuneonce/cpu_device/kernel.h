@@ -15,6 +15,11 @@
 /// no threads inside a block: it loops over its work itself. It must not throw, lock, or keep a resource: a fault in it
 /// ends it on the spot.
 
+// A kernel's float16. gcc before 13 has no _Float16 in C++ for aarch64, but the type of the same format.
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+typedef __fp16 _Float16;
+#endif
+
 extern "C" {
 
 /// One block's place. Extents of the grid and of the block, index of this block, and its shared memory (the static
