@@ -26,6 +26,7 @@ std::optional<Number> ParseNumber(std::string_view text) {
   Number number{};
   const char* end = text.data() + text.size();
   if constexpr (std::is_floating_point_v<Number>) {  // Compilers before gcc 11 have no std::from_chars for these.
+    if (text.find_first_of("xX") != text.npos) return std::nullopt;  // Abseil's takes "0x10".
     auto [stop, error] = absl::from_chars(text.data(), end, number);
     if (error != std::errc() || stop != end) return std::nullopt;
   } else {
