@@ -86,17 +86,7 @@ Status Compile(BundleArguments arguments) {
   if (!arguments.timeout_ms.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(arguments.compile.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompiledTarget> targets, CompileBundle(folder, arguments.compile));
-  if (arguments.json) {
-    Json list = Json::array();
-    for (const CompiledTarget& target : targets) list.push_back(JsonOf(target));
-    PrintJson({{"bundle", folder.definition.name()}, {"output", arguments.compile.output}, {"targets", list}});
-    return Status();
-  }
-  for (const CompiledTarget& target : targets) PrintCompiled(target);
-  PrintLine("%s: compiled into %s", folder.definition.name().c_str(), arguments.compile.output.c_str());
-  return Status();
+  return CompileAndPrint(arguments.bundle, arguments.compile, arguments.json);
 }
 
 /// What travels for one target.
@@ -194,6 +184,20 @@ void AddRepeated(CLI::App* command, const char* name, std::vector<std::string>* 
 }
 
 }  // namespace
+
+Status CompileAndPrint(const std::string& bundle, const BundleCompileOptions& options, bool json) {
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(bundle));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompiledTarget> targets, CompileBundle(folder, options));
+  if (json) {
+    Json list = Json::array();
+    for (const CompiledTarget& target : targets) list.push_back(JsonOf(target));
+    PrintJson({{"bundle", folder.definition.name()}, {"output", options.output}, {"targets", list}});
+    return Status();
+  }
+  for (const CompiledTarget& target : targets) PrintCompiled(target);
+  PrintLine("%s: compiled into %s", folder.definition.name().c_str(), options.output.c_str());
+  return Status();
+}
 
 void AddBundle(CLI::App& app, Command* command) {
   CLI::App* bundle =

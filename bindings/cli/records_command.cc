@@ -154,7 +154,9 @@ void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
 }
 
 void AddPack(CLI::App* pack, RecordsArguments* arguments) {
-  pack->add_option("-o,--output", arguments->output, "The file")->required();
+  pack->add_option("-o,--output", arguments->output, "The file; with --bundle the folder")->required();
+  pack->add_option("--bundle", arguments->bundle,
+                   "Not a store, but this bundle (a folder, or a name) with its decisions and their code");
   pack->add_option("--kernel", arguments->kernel, "Only this kernel's records");
   pack->add_option("--device", arguments->device, "Only records of the device of this name");
   pack->add_flag("--skip-damaged", arguments->skip_damaged, "Leave out rows that cannot be read, and say which");

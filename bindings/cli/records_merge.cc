@@ -8,6 +8,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "bundle_compile.h"
 #include "files.h"
 #include "output.h"
 #include "records_arguments.h"
@@ -206,7 +207,9 @@ Status MergeRecords(const RecordsArguments& arguments) {
   return Status();
 }
 
-Status PackRecords(const RecordsArguments& arguments) {
+namespace {
+
+Status PackStore(const RecordsArguments& arguments) {
   std::vector<WholeStore> stores(1);
   TUNEONCE_ASSIGN_OR_RETURN(stores[0], ReadWhole(arguments.store));
   TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, {stores[0].store->path()}));
@@ -243,6 +246,38 @@ Status PackRecords(const RecordsArguments& arguments) {
   PrintLine("%zu records and %zu pieces of code written to %s", records.size(), code.size(), arguments.output.c_str());
   PrintRest(without_code, skipped);
   return Status();
+}
+
+/// The bundle with the code and the decisions of the devices that the store has records of.
+Status PackIntoBundle(const RecordsArguments& arguments) {
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
+  BundleCompileOptions options;
+  {
+    TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
+    if (!store.problems.empty()) {
+      return FailedPreconditionError(absl::StrCat(store.problems.size(), " rows cannot be read, the first: ",
+                                                  store.problems.front(), ": pack what can be (records pack "
+                                                  "--skip-damaged), and that into the bundle"));
+    }
+    options.decisions = store.store->path();
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
+    std::set<std::string> targets;
+    for (const TuningRecord& record : records) {
+      targets.insert(record.key.capability == 0 ? "cpu" : absl::StrCat("sm_", record.key.capability));
+    }
+    options.targets.assign(targets.begin(), targets.end());
+  }
+  options.only_decided = true;
+  options.output = arguments.output;
+  return CompileAndPrint(arguments.bundle, options, arguments.json);
+}
+
+}  // namespace
+
+Status PackRecords(const RecordsArguments& arguments) {
+  if (arguments.bundle.empty()) return PackStore(arguments);
+  if (arguments.kernel.empty() && arguments.device.empty() && !arguments.skip_damaged) return PackIntoBundle(arguments);
+  return InvalidArgumentError("--bundle goes without --kernel, --device and --skip-damaged: the bundle says which kernel");
 }
 
 }  // namespace tuneonce::cli

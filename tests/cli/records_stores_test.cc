@@ -219,6 +219,25 @@ TEST_F(RecordsStoresTest, APackedStoreIsOneSmallFileWithTheCodeThatServes) {
   EXPECT_EQ(Json({"records", "pack", "--store", store_, "-o", file})["records"], 2) << "it is made anew";
 }
 
+TEST_F(RecordsStoresTest, AStoreIsPackedIntoABundleForTheDevicesThatItKnows) {
+  for (const char* shape : {"N=5000", "N=300"}) {
+    ProcessResult tuned =
+        RunCli({"tune", "vector_add", "--device", "cpu", "--shape", shape, "--quiet", "--store", store_});
+    ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+  }
+  const std::string bundle = folder_.path() + "/packed";
+  nlohmann::json packed = Json({"records", "pack", "--store", store_, "--bundle", "vector_add", "-o", bundle});
+  ASSERT_EQ(packed["targets"].size(), 1u);
+  EXPECT_EQ(packed["targets"][0]["target"], "cpu");
+  EXPECT_EQ(packed["targets"][0]["decisions"], 2);
+  EXPECT_EQ(Json({"bundle", "show", bundle})["decisions"].size(), 2u);
+  ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "vector_add", "-o", bundle}, "packed");
+  ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "rope", "-o", bundle + "2"},
+                     "no record of kernel 'rope' in ");
+  ExpectOneLineError({"records", "pack", "--store", store_, "--bundle", "vector_add", "--device", "H200", "-o", bundle},
+                     "--bundle goes without --kernel, --device and --skip-damaged");
+}
+
 TEST_F(RecordsStoresTest, RecordsAndTheirCodeGoThroughAFileWithoutAnyLoss) {
   Put(store_, Record(1));
   TuningRecord without = Record(2);
