@@ -75,10 +75,12 @@ def test_what_would_run_is_said_and_can_be_pinned_and_tuned_again():
     x, y = soft_arguments()
     choice = kernel.choice_of(x, y)
     assert (choice.runs, choice.because, choice.config, choice.record) == ("search", "no_record", None, None), choice
+    assert choice.miss == "no_record", choice
     assert kernel.choice_of({"M": 8, "N": 64}) == choice
     kernel(x, y)
     choice = kernel.choice_of(x, y)
     assert (choice.runs, choice.because, choice.origin, choice.match) == ("choice", "resident", "search", "exact"), choice
+    assert choice.miss is None and kernel.counters()["misses_no_record"] == 1, choice
     assert isinstance(choice, tuneonce.Choice) and choice.record["is_complete"] and choice.record["mean_us"] > 0
     assert choice.config and choice.variant == "cpu" and choice.key.startswith("M<=8, N=64"), choice
     y[:] = 0
@@ -610,6 +612,23 @@ def test_modes():
     said = subprocess.run([sys.executable, "-c", code, folder / "softmax"], check=True, capture_output=True,
                           text=True, env={**os.environ, "TUNEONCE_STORE": "memory"}).stdout
     assert "kStoredOnly compiles nothing" in said, said
+
+
+def test_a_trace_of_what_a_block_tuned_is_written_also_if_it_raises():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "trace.json"
+        x, y = soft_arguments()
+        try:
+            with tuneonce.trace(path):
+                kernel_of("softmax")(x, y)
+                raise KeyError("the block's")
+        except KeyError:
+            pass
+        names = [event.get("name", "") for event in json.loads(path.read_text())["traceEvents"]]
+        assert any(name.startswith("compile") for name in names) and "search softmax" in names, names
+        with tuneonce.trace(path):
+            pass
+        assert not any(e.get("name", "").startswith("search") for e in json.loads(path.read_text())["traceEvents"])
 
 
 def test_doctor_and_disable_autotune():

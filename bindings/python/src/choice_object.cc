@@ -76,6 +76,27 @@ const char* NameOf(RecordMatch match) {
   return match == RecordMatch::kOtherDriver ? "other_driver" : "other_device";
 }
 
+/// None where nothing was missed.
+py::object NameOf(RecordMiss miss) {
+  switch (miss) {
+    case RecordMiss::kNone:
+      return py::none();
+    case RecordMiss::kNoRecord:
+      return py::str("no_record");
+    case RecordMiss::kOtherDriver:
+      return py::str("other_driver");
+    case RecordMiss::kOtherDevice:
+      return py::str("other_device");
+    case RecordMiss::kOtherSource:
+      return py::str("other_source");
+    case RecordMiss::kIncomplete:
+      return py::str("incomplete");
+    case RecordMiss::kRefused:
+      break;
+  }
+  return py::str("refused");
+}
+
 }  // namespace
 
 py::object ChoiceObject(const Choice& choice) {
@@ -95,7 +116,8 @@ py::object ChoiceObject(const Choice& choice) {
       .attr("Choice")(py::arg("runs") = NameOf(choice.runs), py::arg("because") = NameOf(choice.because),
                       py::arg("origin") = NameOf(choice.from), py::arg("match") = match, py::arg("config") = config,
                       py::arg("variant") = choice.variant, py::arg("key") = choice.key,
-                      py::arg("detail") = choice.detail, py::arg("record") = record);
+                      py::arg("detail") = choice.detail, py::arg("record") = record,
+                      py::arg("miss") = NameOf(choice.miss));
 }
 
 TunedKernel::NamedConfig NamedConfigOf(const py::dict& config) {

@@ -77,6 +77,8 @@ PYBIND11_MODULE(_tuneonce, module) {
     return DoctorJson(RunDoctor(*Runtime::Default()));
   });
   module.def("_check_grid", &CheckGrid, py::arg("pattern"), py::arg("fields"), py::arg("num_tiles"));
+  module.def("_begin_trace", [] { Runtime::Default()->BeginTrace(); });
+  module.def("_end_trace", [] { return Runtime::Default()->EndTrace(); });
   module.def("_records_json", &RecordsJson, py::arg("path"));
   module.def("disable_autotune", &DisableAutotune, py::arg("disable") = true,
              "Kernels made from now on launch their baselines: nothing is measured or stored.");

@@ -9,6 +9,7 @@
 #include "choice_object.h"
 #include "kernel_call.h"
 #include "python_signals.h"
+#include "runtime/counter_fields.h"
 #include "stream_argument.h"
 #include "strict_value.h"
 #include "tuned_kernel_object.h"
@@ -170,25 +171,9 @@ PyObject* SealedMisses(PyObject* self, PyObject*) {
 
 PyObject* CountersOf(PyObject* self, PyObject*) {
   return Guarded([&]() -> py::object {
-    Counters counters = CallerOf(self).kernel().counters();
     py::dict result;
-    result["hits"] = counters.hits;
-    result["tunes"] = counters.tunes;
-    result["stored_hits"] = counters.stored_hits;
-    result["waits"] = counters.waits;
-    result["stand_ins"] = counters.stand_ins;
-    result["sealed_misses"] = counters.sealed_misses;
-    result["failed_tunes"] = counters.failed_tunes;
-    result["capture_misses"] = counters.capture_misses;
-    result["busy_elsewhere"] = counters.busy_elsewhere;
-    result["waiting_keys"] = counters.waiting_keys;
-    result["pinned_keys"] = counters.pinned_keys;
-    result["kept_inputs_bytes"] = counters.kept_inputs_bytes;
-    result["inputs_not_kept"] = counters.inputs_not_kept;
-    result["loaded_kernels"] = counters.loaded_kernels;
-    result["resident_entries"] = counters.resident_entries;
-    result["tuning_seconds"] = counters.tuning_seconds;
-    result["tuning_gpu_seconds"] = counters.tuning_gpu_seconds;
+    auto add = [&](const char* name, auto value) { result[name] = value; };
+    VisitFields(add, CallerOf(self).kernel().counters());
     return result;
   });
 }

@@ -11,6 +11,7 @@ from tuneonce.result import TuningResult as TuningResult
 from tuneonce.search import Hints as Hints
 from tuneonce.search import SearchSpace as SearchSpace
 from tuneonce.search import exhaustive_search as exhaustive_search
+from tuneonce.tracing import trace as trace
 from tuneonce.typed import ConfigValue as _ConfigValue
 from tuneonce.typed import Counters as Counters
 from tuneonce.typed import Doctor as Doctor
@@ -23,8 +24,8 @@ __all__ = [
     "doctor", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "Hints", "SearchSpace",
-    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "Choice", "Counters",
-    "Doctor", "Record", "WarmedKey",
+    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Choice",
+    "Counters", "Doctor", "Record", "WarmedKey",
 ]
 
 __version__: str

@@ -16,11 +16,11 @@ class Choice:
     match: how the record fitted: "exact", "other_driver", "other_device"; None without a record.
     config: {axis: value}; None where that is not known yet. variant: what builds it; "" where that is not known.
     record: what is known of the choice, as `tuneonce.records` has it; None if nothing is.
+    miss: why the store has nothing that serves; None if it has, or was not asked.
     """
 
     runs: Literal["choice", "stand_in", "search", "nothing"]
-    because: Literal["resident", "stored", "no_record", "guard", "assumption", "waits", "failed_tune", "capture", "sealed",
-                     "mode", "empty"]
+    because: Literal["resident", "stored", "no_record", "guard", "waits", "failed_tune", "capture", "sealed", "mode", "empty"]
     origin: Literal["search", "store", "shipped", "pinned", "imported", "nowhere"]
     match: Optional[Literal["exact", "other_driver", "other_device"]]
     config: Optional[Dict[str, Any]]
@@ -28,3 +28,4 @@ class Choice:
     key: str
     detail: str
     record: Optional[Record]
+    miss: Optional[Literal["no_record", "other_driver", "other_device", "other_source", "incomplete", "refused"]]

@@ -22,6 +22,12 @@ class Counters(TypedDict):
     pinned_keys: int
     kept_inputs_bytes: int
     inputs_not_kept: int
+    misses_no_record: int  # Keys that the store had nothing for; the other misses_* are why what it had did not serve.
+    misses_other_driver: int
+    misses_other_device: int
+    misses_other_source: int
+    misses_incomplete: int
+    misses_refused: int
     loaded_kernels: int
     resident_entries: int
     tuning_seconds: float
