@@ -51,7 +51,8 @@ TEST_F(LaunchedShapesTest, MissesAndHitsAreCountedByKeyAndTrialsAndWarmUpsAreNot
 TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
   TunedKernel kernel = Create();
   DeviceBuffer x = Floats({1, 2}), y = Floats({0, 0});
-  const Argument arguments[] = {View(x), View(y), Argument(2.0f)};
+  const TensorView x_view = View(x), y_view = View(y);  // Arguments point to them.
+  const Argument arguments[] = {x_view, y_view, 2.0f};
   for (int i = 0; i < 2; ++i) {
     bool missed = false;
     ASSERT_OK(kernel.LaunchIfResident(stream_->get(), arguments, 3, &missed));
