@@ -51,8 +51,9 @@ TEST_F(LaunchedShapesTest, MissesAndHitsAreCountedByKeyAndTrialsAndWarmUpsAreNot
 TEST_F(LaunchedShapesTest, ATryThatMissesAndTheLaunchAfterItAreOne) {
   TunedKernel kernel = Create();
   DeviceBuffer x = Floats({1, 2}), y = Floats({0, 0});
-  const TensorView x_view = View(x), y_view = View(y);  // Arguments point to them.
-  const Argument arguments[] = {x_view, y_view, 2.0f};
+  const TensorView x_view = View(x), y_view = View(y);  // Arguments point to what they are made of.
+  const float factor = 2;
+  const Argument arguments[] = {x_view, y_view, factor};
   for (int i = 0; i < 2; ++i) {
     bool missed = false;
     ASSERT_OK(kernel.LaunchIfResident(stream_->get(), arguments, 3, &missed));
