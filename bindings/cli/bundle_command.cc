@@ -86,7 +86,8 @@ Status Compile(BundleArguments arguments) {
   if (!arguments.timeout_ms.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(arguments.compile.timeout_ms, ParseCount("--timeout-ms", arguments.timeout_ms));
   }
-  return CompileAndPrint(arguments.bundle, arguments.compile, arguments.json);
+  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
+  return CompileAndPrint(folder, arguments.compile, arguments.json);
 }
 
 /// What travels for one target.
@@ -185,8 +186,7 @@ void AddRepeated(CLI::App* command, const char* name, std::vector<std::string>* 
 
 }  // namespace
 
-Status CompileAndPrint(const std::string& bundle, const BundleCompileOptions& options, bool json) {
-  TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(bundle));
+Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& options, bool json) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<CompiledTarget> targets, CompileBundle(folder, options));
   if (json) {
     Json list = Json::array();

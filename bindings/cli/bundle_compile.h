@@ -37,8 +37,8 @@ struct CompiledTarget {
 /// being written. Then nothing is left behind.
 Result<std::vector<CompiledTarget>> CompileBundle(const BundleFolder& folder, const BundleCompileOptions& options);
 
-/// CompileBundle of the bundle of this folder or name; says what was compiled. Errors: as CompileBundle.
-Status CompileAndPrint(const std::string& bundle, const BundleCompileOptions& options, bool json);
+/// CompileBundle; says what was compiled. Errors: as CompileBundle.
+Status CompileAndPrint(const BundleFolder& folder, const BundleCompileOptions& options, bool json);
 
 }  // namespace tuneonce::cli
 

@@ -251,25 +251,23 @@ Status PackStore(const RecordsArguments& arguments) {
 /// The bundle with the code and the decisions of the devices that the store has records of.
 Status PackIntoBundle(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
-  BundleCompileOptions options;
-  {
-    TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
-    if (!store.problems.empty()) {
-      return FailedPreconditionError(absl::StrCat(store.problems.size(), " rows cannot be read, the first: ",
-                                                  store.problems.front(), ": pack what can be (records pack "
-                                                  "--skip-damaged), and that into the bundle"));
-    }
-    options.decisions = store.store->path();
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
-    std::set<std::string> targets;
-    for (const TuningRecord& record : records) {
-      targets.insert(record.key.capability == 0 ? "cpu" : absl::StrCat("sm_", record.key.capability));
-    }
-    options.targets.assign(targets.begin(), targets.end());
+  TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
+  if (!store.problems.empty()) {
+    return FailedPreconditionError(absl::StrCat(store.problems.size(), " rows cannot be read, the first: ",
+                                                store.problems.front(), ": pack what can be (records pack "
+                                                "--skip-damaged), and that into the bundle"));
   }
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
+  std::set<std::string> targets;
+  for (const TuningRecord& record : records) {
+    targets.insert(record.key.capability == 0 ? "cpu" : absl::StrCat("sm_", record.key.capability));
+  }
+  BundleCompileOptions options;
+  options.targets.assign(targets.begin(), targets.end());
+  options.decisions = store.store->path();
   options.only_decided = true;
   options.output = arguments.output;
-  return CompileAndPrint(arguments.bundle, options, arguments.json);
+  return CompileAndPrint(folder, options, arguments.json);
 }
 
 }  // namespace
