@@ -73,8 +73,8 @@ class TunedKernel:
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000, compile_budget_ms: int = 0,
-        quiet: bool = True
+        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
+        compile_budget_ms: int = 0, quiet: bool = True
     ) -> TunedKernel: ...
     def __call__(self, *args: Any, stream: Any = None) -> None: ...
     def is_tuned(self, *args: Any) -> bool: ...
@@ -105,8 +105,8 @@ def load(
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000, compile_budget_ms: int = 0,
-        quiet: bool = True
+        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
+        compile_budget_ms: int = 0, quiet: bool = True
 ) -> TunedKernel: ...
 def warmup_all(kernels: Union[Mapping[TunedKernel, _Shapes], Iterable[Tuple[TunedKernel, _Shapes]]],
                deadline: Optional[float] = None, stream: Any = None,
