@@ -1,4 +1,5 @@
-# Install rules, by component: `runtime` (the shared library, the CPU device, the bundles), `development` (headers, static
+# Install rules, by component: `runtime` (the shared library, the CPU device, the worker,
+# the bundles), `development` (headers, static
 # library, what CMake and pkg-config find), `command` (the program and its manual pages).
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tuneonce)
@@ -7,6 +8,7 @@ install(TARGETS tuneonce EXPORT tuneonceTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development)
 install(TARGETS tuneonce_cpu_driver LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+install(TARGETS tuneonce_worker_program RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/tuneonce COMPONENT runtime)
 install(DIRECTORY bundles/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tuneonce/bundles COMPONENT runtime
         PATTERN __pycache__ EXCLUDE)
 if(TUNEONCE_BUILD_CLI)

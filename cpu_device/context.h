@@ -4,6 +4,8 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +25,13 @@ struct Environment;
 
 namespace tuneonce::cpu_device {
 
+/// Another process's block, mapped into a device's arena.
+struct Import {
+  void* memory;
+  std::uint64_t context;  ///< The id of the one that opened it: no other may, until it is closed.
+  int references = 0;
+};
+
 /// One device: this machine's CPU and an arena of its memory. Several of them share the cores.
 struct CpuDevice {
   explicit CpuDevice(std::size_t memory_bytes) : arena(memory_bytes) {}
@@ -31,6 +40,7 @@ struct CpuDevice {
   Mutex mutex;
   std::shared_ptr<Context> primary TUNEONCE_GUARDED_BY(mutex);  ///< Null while nobody retains it.
   int primary_references TUNEONCE_GUARDED_BY(mutex) = 0;
+  std::map<std::uint64_t, Import> imports TUNEONCE_GUARDED_BY(mutex);  ///< By their files' inodes.
 };
 
 /// A context. Its streams are known to it, so that it can wait for all of them.

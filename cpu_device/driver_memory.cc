@@ -103,10 +103,10 @@ CUresult MemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
   TUNEONCE_CPU_RETURN_IF_ERROR(CheckUnsafeCall());
   if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Arena& arena = stream->context()->device.arena;
-  void* memory = arena.Allocate(bytes);
+  void* memory = arena.Allocate(bytes, Arena::Kind::kOfStream);
   if (memory == nullptr) {
     stream->WaitIdle();  // Frees already in this stream come before this allocation.
-    memory = arena.Allocate(bytes);
+    memory = arena.Allocate(bytes, Arena::Kind::kOfStream);
   }
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   bool capturing;

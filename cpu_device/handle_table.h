@@ -39,6 +39,13 @@ class HandleTable {
     return object;
   }
 
+  std::vector<std::shared_ptr<T>> All() const {
+    std::vector<std::shared_ptr<T>> all;
+    MutexLock lock(mutex_);
+    for (const auto& entry : objects_) all.push_back(entry.second);
+    return all;
+  }
+
   template <typename Predicate>
   void RemoveIf(Predicate matches) {
     std::vector<std::shared_ptr<T>> removed;  // Destroyed after the lock is gone.

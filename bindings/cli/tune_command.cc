@@ -45,6 +45,8 @@ struct TuneArguments {
   bool dry_run = false;
   std::string budget;
   std::string trace;
+  std::string isolation = "preferred";
+  std::string candidate_deadline;
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
@@ -109,6 +111,11 @@ void Print(const std::string& name, const BundleReport& report, bool json) {
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
+Isolation IsolationNamed(const std::string& name) {
+  if (name == "off") return Isolation::kOff;
+  return name == "required" ? Isolation::kRequired : Isolation::kPreferred;
+}
+
 /// What the command was asked for, as a policy; `*kept` is the store that it names.
 Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomic<bool>& interrupted,
                                 std::shared_ptr<TuneStore>* kept) {
@@ -120,6 +127,12 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
   policy.search.quiet = arguments.quiet || arguments.json;
   policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   policy.search.cancelled = &interrupted;
+  policy.search.isolation = IsolationNamed(arguments.isolation);
+  if (!arguments.candidate_deadline.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t deadline_ms,
+                              ParseDurationMs("--candidate-deadline", arguments.candidate_deadline));
+    policy.search.candidate_deadline_ms = static_cast<double>(deadline_ms);
+  }
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
   SqliteStoreOptions where;
@@ -222,6 +235,12 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only say what would be searched, and about how much time and memory that takes");
   tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
+  tune->add_option("--isolation", arguments->isolation,
+                   "Try candidates in a worker process, which may crash: off, preferred (in this one where that cannot "
+                   "be) or required (default: preferred)")
+      ->check(CLI::IsMember({"off", "preferred", "required"}));
+  tune->add_option("--candidate-deadline", arguments->candidate_deadline,
+                   "In a worker: end a candidate that takes longer than this, as 2s, 1m (default: 10s)");
   tune->add_flag("--warm", arguments->warm,
                  "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   tune->add_flag("--json", arguments->json, "JSON instead of text");

@@ -27,9 +27,9 @@ struct TUNEONCE_API Geometry {
   /// True for what Check accepts. For the hot path.
   bool IsLaunchable() const {
     auto in = [](std::int64_t v, std::int64_t most) { return v >= 1 && v <= most; };
-    return in(grid.x, 0x7fffffff) && in(grid.y, 65535) && in(grid.z, 65535) && in(block.x, 1024) && in(block.y, 1024) &&
-           in(block.z, 1024) && in(cluster.x, 16) && in(cluster.y, 16) && in(cluster.z, 16) &&
-           shared_memory_bytes >= 0 && shared_memory_bytes <= 0x7fffffff;
+    return grid.IsLaunchableGrid() && in(block.x, 1024) && in(block.y, 1024) && in(block.z, 1024) &&
+           in(cluster.x, 16) && in(cluster.y, 16) && in(cluster.z, 16) && shared_memory_bytes >= 0 &&
+           shared_memory_bytes <= 0x7fffffff;
   }
   /// "grid (8, 4, 1), block (256, 1, 1)".
   std::string ToString() const;
@@ -37,6 +37,14 @@ struct TUNEONCE_API Geometry {
     return a.grid == b.grid && a.block == b.block && a.cluster == b.cluster &&
            a.shared_memory_bytes == b.shared_memory_bytes && a.programmatic_launch == b.programmatic_launch;
   }
+};
+
+/// What a config's code was compiled for, and its launches must have, in place of what terms say.
+struct CodeGeometry {
+  std::optional<std::int64_t> block;                ///< Threads along x.
+  std::optional<std::int64_t> shared_memory_bytes;  ///< Dynamic.
+  /// Blocks along x that run each block of the grid together: the grid has that many times as many.
+  std::optional<std::int64_t> cluster;
 };
 
 /// Geometry as a function of config and problem: a grid pattern with terms for the rest, which a bundle can carry, or a
@@ -56,8 +64,8 @@ class TUNEONCE_API GeometryFn {
   GeometryFn& Cluster(Term x, Term y = 1, Term z = 1);
   GeometryFn& SharedMemory(Term bytes);
   GeometryFn& ProgrammaticLaunch();
-  /// `adjust` is called last, and may change what the terms gave.
-  GeometryFn& Adjust(std::function<void(const Config&, Geometry*)> adjust);
+  /// `of_code`: for each config, what its code alone decides.
+  GeometryFn& ByCode(std::function<CodeGeometry(const Config&)> of_code);
 
   /// Takes from `other` what was not said here: the grid or function, the block, the cluster, and so on. One whose
   /// function says it all takes nothing.
@@ -68,20 +76,34 @@ class TUNEONCE_API GeometryFn {
   Status Resolve(const TermNames& names);
   Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
   Geometry operator()(const Config& config, const Problem& problem) const;
-  /// As Geometry::Check of what the call above gives, with the terms that the grid is made of.
+  /// The same for one config, with all that the config alone decides computed once. REQUIRES: Resolve.
+  GeometryFn For(const Config& config) const;
+  /// All but the grid, which is (1, 1, 1) here, if neither a function of the caller's nor a dim has a say in a launch:
+  /// then GridOf is the rest. REQUIRES: Resolve.
+  std::optional<Geometry> AllButGrid() const;
+  /// REQUIRES: AllButGrid is there.
+  Dim3 GridOf(const Config& config, const Problem& problem) const {
+    Dim3 grid = (*grid_)(config, problem);
+    grid.x *= blocks_per_cluster_;
+    return grid;
+  }
+  /// As Geometry::Check of what the call operator gives, with the terms that the grid is made of.
   Status Check(const Config& config, const Problem& problem) const;
 
  private:
   void SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const;
+  /// Sees to `prototype_` and `is_constant_`.
+  void ComputeConstants();
 
   std::optional<Grid> grid_;
   std::vector<Term> block_;    // Empty: not said, (1, 1, 1).
   std::vector<Term> cluster_;  // Likewise.
   std::optional<Term> shared_memory_;
   bool programmatic_launch_ = false;
-  Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case); set by Resolve.
+  Geometry prototype_;  // Everything but the grid, if all of that is constant (the common case).
   bool is_constant_ = false;
-  std::function<void(const Config&, Geometry*)> adjust_;
+  std::int64_t blocks_per_cluster_ = 1;  // By code; set by For.
+  std::function<CodeGeometry(const Config&)> of_code_;
   bool is_function_ = false;
   std::function<Geometry(const Config&, const Problem&)> function_;
 };

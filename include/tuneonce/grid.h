@@ -26,6 +26,8 @@ struct Dim3 {
   std::int64_t y = 1;
   std::int64_t z = 1;
 
+  /// Whether a launch can have so many blocks.
+  bool IsLaunchableGrid() const { return x >= 1 && x <= 0x7fffffff && y >= 1 && y <= 65535 && z >= 1 && z <= 65535; }
   friend bool operator==(const Dim3& a, const Dim3& b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 };
 
@@ -61,8 +63,8 @@ class TUNEONCE_API Term {
   Term(const IntAxis& axis) : kind_(Kind::kAxis), axis_(axis) {}                // NOLINT
   /// `name`: of the axis, for messages.
   Term(const IntAxis& axis, std::string name) : Term(axis) { name_ = std::move(name); }
-  Term(const char* name) : kind_(Kind::kNamed), name_(name) {}                  // NOLINT: a dim, or else a scalar.
-  Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}                               // NOLINT
+  Term(const char* name) : kind_(Kind::kNamed), name_(name) {}  // NOLINT: a dim, or else a scalar.
+  Term(Dim dim) : kind_(Kind::kDim), dim_(dim) {}               // NOLINT
 
   friend Term operator+(Term a, Term b);
   friend Term operator*(Term a, Term b);
@@ -81,6 +83,8 @@ class TUNEONCE_API Term {
   bool IsConstant() const { return kind_ == Kind::kConstant; }
   /// Whether it is made of what `config` alone decides: constants and axes.
   bool IsOfConfig() const;
+  /// For one config: a constant if the term IsOfConfig, else the same.
+  Term For(const Config& config) const;
   /// Whether it is made of what dims and scalars decide: no axis, nothing of the device.
   bool IsOfArguments() const;
 
@@ -120,8 +124,8 @@ class TUNEONCE_API Term {
   IntAxis axis_;
   std::string name_;  // Of an axis, a dim or a scalar.
   Dim dim_;
-  int parameter_ = 0;           // kScalar: its index,
-  DType dtype_ = DType::kAny;   // and its dtype.
+  int parameter_ = 0;          // kScalar: its index,
+  DType dtype_ = DType::kAny;  // and its dtype.
   std::shared_ptr<const Operands> operands_;
 };
 
@@ -174,6 +178,8 @@ class TUNEONCE_API Grid {
   Status Resolve(const TermNames& names);
   Status Resolve(const std::vector<std::string>& dim_names) { return Resolve(TermNames{dim_names, {}}); }
   Dim3 operator()(const Config& config, const Problem& problem) const;
+  /// The same for one config: what it alone decides is computed. REQUIRES: Resolve.
+  Grid For(const Config& config) const;
   /// What the grid is made of, with values: "tile_coverage of M=4096 by TILE_M=64, N=8 by 8". REQUIRES: Resolve.
   std::string ToString(const Config& config, const Problem& problem) const;
   /// OK if each of its terms has a value. Errors: as Term::Evaluate. REQUIRES: Resolve.

@@ -25,6 +25,8 @@ struct SearchProgress {
   std::string kernel;
   std::string key;     ///< For which shape: "M<=64, x:float16"; empty for a search without dims.
   std::string config;  ///< The candidate just finished; empty in kRace.
+  /// Worker processes that candidates ended so far (TuningCost::workers_replaced).
+  int workers_replaced = 0;
   /// Of this stage, as its candidates took that are done; of kRace what its budgets leave it at most, since it ends
   /// when it is sure. Never beyond SearchOptions::wall_budget_ms. Nothing: not known.
   std::optional<double> seconds_left;

@@ -14,9 +14,10 @@ namespace tuneonce {
 inline namespace v0 {
 
 class ArtifactCache;
-class CompileSlots;  // Opaque to hosts, as Cupti, Environment and ShapeLog.
+class CompileSlots;  // Opaque to hosts, as Cupti, Environment, IdleWorkers and ShapeLog.
 class Cupti;
 class Device;
+class IdleWorkers;
 struct Environment;
 class RecordStore;
 class ShapeLog;
@@ -109,6 +110,7 @@ class TUNEONCE_API Runtime {
   CompileSlots& compile_slots() const;
   const Cupti& cupti() const;
   Trace& trace() const;
+  IdleWorkers& idle_workers() const;
   ShapeLog* shape_log() const;  ///< Null: launches are not recorded.
 
  private:

@@ -28,6 +28,15 @@ enum class Verify {
   kOff,  ///< Only that nothing but outputs was written, and these within their bounds.
 };
 
+/// Where candidates are run.
+enum class Isolation {
+  kOff,  ///< In this process and context, which a candidate that faults takes with it.
+  /// In a worker process with a context of its own, which is replaced when a candidate ends or hangs it. Where that
+  /// cannot be (docs/isolation.md) in this process, which TuningResult::notes then says.
+  kPreferred,
+  kRequired,  ///< In a worker process; where that cannot be the search fails (FailedPrecondition, ResourceExhausted).
+};
+
 struct SearchOptions {
   /// Compilers, the limit of compiles at a time, CUPTI, and the environment. Null (default): Runtime::Default().
   std::shared_ptr<Runtime> runtime;
@@ -60,6 +69,13 @@ struct SearchOptions {
   /// not copied; where that does not either, candidates fail (FailureKind::kResources). Default 0: half of what is free
   /// when the search begins. Set it lower where the host allocates while others tune.
   std::size_t memory_budget_bytes = 0;
+  /// Where candidates are run. A worker's context takes device memory of its own while searches follow each other.
+  /// Default kOff; the command and Python have kPreferred.
+  Isolation isolation = Isolation::kOff;
+  /// In a worker: how long a candidate may take to be loaded, run and checked, and each round of the race beyond what
+  /// its candidates took before; then the worker is ended, and the candidate has failed (FailureKind::kTimeout).
+  /// No longer than `wall_budget_ms`, but a second at least. 0: no limit. Default 10 s.
+  double candidate_deadline_ms = 10000;
   /// Decides the order of candidates within rounds. Default 1.
   std::uint64_t seed = 1;
   /// How many candidates are compiled at a time, deadlines, and where artifacts are kept.

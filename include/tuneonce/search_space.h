@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -226,8 +227,9 @@ class TUNEONCE_API SearchSpace {
   std::vector<Filter> filters_;
   std::vector<Guard> guards_;
   bool guards_read_problem_ = false;
-  std::vector<std::vector<AxisValue>> listed_;  // Empty: all combinations.
-  std::vector<TargetBaseline> baselines_;       // By preference.
+  std::vector<std::vector<AxisValue>> listed_;                        // Empty: all combinations.
+  std::set<std::vector<AxisValue>, AxisValueOrder> listed_by_value_;  // The same.
+  std::vector<TargetBaseline> baselines_;                             // By preference.
   std::optional<Config> stand_in_;
   int max_configs_ = kDefaultMaxConfigs;
   Status status_;

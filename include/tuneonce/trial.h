@@ -57,7 +57,14 @@ enum class FailureKind {
   kNotWritten,   ///< It left elements of an output unwritten.
   kWroteInput,   ///< It wrote a tensor that it only reads, by its declaration.
   kNotVerified,  ///< There is no reference to compare its outputs with: the baseline failed.
+  // In a worker process (SearchOptions::isolation), which the candidate ended:
+  kCrash,     ///< By a fault, a trap, a signal, exit or abort.
+  kTimeout,   ///< It did not end within SearchOptions::candidate_deadline_ms.
+  kProtocol,  ///< What came back was no answer: it overwrote the worker's memory or its socket.
 };
+
+/// True for the kinds of candidates that ended the worker process they were tried in.
+constexpr bool EndsItsProcess(FailureKind kind) { return kind >= FailureKind::kCrash; }
 
 /// "compile", "load", ...
 TUNEONCE_API std::string_view FailureKindName(FailureKind kind);

@@ -57,6 +57,7 @@ struct Counters {
   std::int64_t misses_other_source = 0;
   std::int64_t misses_incomplete = 0;
   std::int64_t misses_refused = 0;
+  std::int64_t workers_replaced = 0;  ///< Worker processes that candidates of searches ended.
 };
 
 /// What a launch would run, and why: TunedKernel::ChoiceOf. Plain data.

@@ -75,6 +75,9 @@ struct CandidateOutcome {
     kNotWritten,
     kWroteInput,
     kNotVerified,
+    kCrash,
+    kTimeout,
+    kProtocol,
   };
 
   Config config;

@@ -71,6 +71,8 @@ struct TuningCost {
   /// Device memory that the search held at most, beside what the caller passed: copies of inputs, scratch, guard zones,
   /// workspaces, the reference, loaded code, the buffer that flushes the cache; a bucket's tensors too.
   std::size_t peak_bytes = 0;
+  /// Worker processes that candidates ended, each of which was replaced (SearchOptions::isolation).
+  int workers_replaced = 0;
 };
 
 /// The result of a search: plain data, which outlives every context; CompiledKernel launches what it names. successes +
@@ -92,6 +94,8 @@ struct TuningResult {
   bool is_certain = true;
   /// How candidates were timed: "cupti", "events".
   std::string timer;
+  /// True if candidates ran in a worker process (SearchOptions::isolation).
+  bool is_isolated = false;
   /// How much slower the best ran in the second half of its rounds than in the first: what the device's clock did.
   /// Candidates are compared within rounds, so this does not decide anything. 0 for less than 8 rounds.
   double drift = 0;

@@ -1,5 +1,7 @@
 #include "base/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -7,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -61,6 +65,25 @@ class Variables {
     return words.front();
   }
 
+  /// "NAME=value" of all whose name `is_wanted`, by name.
+  template <typename Predicate>
+  std::vector<std::string> All(const Predicate& is_wanted) const {
+    std::map<std::string, std::string> wanted;
+    auto add = [&](const std::string& name, const std::string& value) {
+      if (is_wanted(name)) wanted.emplace(name, value);  // The first stays.
+    };
+    for (const auto& [name, value] : instead_) add(name, value);
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+      std::pair<std::string, std::string> split = absl::StrSplit(*variable, absl::MaxSplits('=', 1));
+      add(split.first, split.second);
+    }
+    std::vector<std::string> all;
+    for (const auto& [name, value] : wanted) {
+      if (!value.empty()) all.push_back(absl::StrCat(name, "=", value));
+    }
+    return all;
+  }
+
   Status Check() const {
     for (const auto& [name, value] : instead_) {
       if (asked_.count(name) > 0) continue;
@@ -75,6 +98,25 @@ class Variables {
   std::set<std::string> asked_;
   Status error_;
 };
+
+bool IsOfWorker(const std::string& name) {
+  static const auto* const names = new std::set<std::string>{"ASAN_OPTIONS",
+                                                             "HOME",
+                                                             "LD_LIBRARY_PATH",
+                                                             "LSAN_OPTIONS",
+                                                             "PATH",
+                                                             "TMPDIR",
+                                                             "TSAN_OPTIONS",
+                                                             "TUNEONCE_CPU_DEVICES",
+                                                             "TUNEONCE_CPU_DRIVER",
+                                                             "TUNEONCE_CPU_MEMORY_MIB",
+                                                             "TUNEONCE_CUDA_DRIVER",
+                                                             "TUNEONCE_CUPTI",
+                                                             "UBSAN_OPTIONS"};
+  // A profiler that is injected into CUDA programs is the host's; it would claim CUPTI in the worker.
+  bool is_of_cuda = absl::StartsWith(name, "CUDA_") || absl::StartsWith(name, "NVIDIA_");
+  return names->count(name) > 0 || (is_of_cuda && !absl::StartsWith(name, "CUDA_INJECTION"));
+}
 
 Environment ReadAll(Variables* variables) {
   Environment environment;
@@ -103,6 +145,9 @@ Environment ReadAll(Variables* variables) {
   environment.cuda_home = variables->GetEither("CUDA_HOME", "CUDA_PATH");
   environment.path = variables->Get("PATH");
   if (std::string folder = variables->Get("TMPDIR"); !folder.empty()) environment.temporary_folder = folder;
+  if (std::string folder = variables->Get("CUDA_MPS_PIPE_DIRECTORY"); !folder.empty()) environment.mps_folder = folder;
+  environment.worker = variables->Get("TUNEONCE_WORKER");
+  environment.of_worker = variables->All(IsOfWorker);
   constexpr std::int64_t kMostDevices = 8;
   std::int64_t devices = environment.cpu_devices;
   variables->GetNumber("TUNEONCE_CPU_DEVICES", 1, kMostDevices, &devices);

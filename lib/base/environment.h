@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tuneonce/api.h"
 #include "tuneonce/result.h"
@@ -62,6 +63,16 @@ struct TUNEONCE_API Environment {
   std::string path;
   /// `TMPDIR`, else "/tmp": folder for short-lived files.
   std::string temporary_folder = "/tmp";
+  /// `CUDA_MPS_PIPE_DIRECTORY`: where an MPS daemon has its pipes. Default "/tmp/nvidia-mps", as MPS has it.
+  std::string mps_folder = "/tmp/nvidia-mps";
+  /// `TUNEONCE_WORKER`: the program in which isolated trials run. Default empty: see FindWorker for the places
+  /// searched.
+  std::string worker;
+  /// What of it all a worker gets, "NAME=value": `PATH`, `HOME` (the driver's cache), `TMPDIR`, `LD_LIBRARY_PATH`, all
+  /// of `CUDA_*` and `NVIDIA_*` but a profiler, which drivers and devices are used (`TUNEONCE_CUDA_DRIVER`,
+  /// `TUNEONCE_CPU_DRIVER`, `TUNEONCE_CPU_DEVICES`, `TUNEONCE_CPU_MEMORY_MIB`, `TUNEONCE_CUPTI`), and sanitizers'
+  /// options.
+  std::vector<std::string> of_worker;
   /// `TUNEONCE_CPU_DEVICES`: how many devices the CPU driver offers, 1 to 8. Default 1.
   int cpu_devices = 1;
   /// `TUNEONCE_CPU_MEMORY_MIB`: memory of each CPU device in MiB. Default 0: half of the machine's memory.

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -21,6 +20,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/file_descriptor.h"
+#include "base/spawn.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -37,18 +37,6 @@ constexpr std::size_t kPipeBytes = 65536;
 
 /// An exit status has three digits.
 constexpr std::size_t kMaxStatusBytes = 16;
-
-std::vector<char*> Pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// Where this process's ends of pipes lie: above what the tool's own descriptors (0 to 4) replace, also in a host that
-/// has closed some of these.
-constexpr int kFirstDescriptor = 10;
 
 /// Arguments: $1 = folder or "", $2 = file size limit in 512-byte blocks or "", then the tool. FileDescriptor 3 is the
 /// pipe whose other end this process holds; into 4 goes the tool's exit status, since nobody can rely on waitpid in a
@@ -103,45 +91,21 @@ struct Supervised {
   FileDescriptor life;    ///< The group is killed when this closes.
 };
 
-/// Signals as a process of its own expects them: none blocked, none ignored (a host may ignore SIGCHLD, and Python
-/// ignores SIGPIPE and SIGXFSZ; a program inherits both).
-void ResetSignals(posix_spawnattr_t* attributes) {
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(attributes, &none);
-  posix_spawnattr_setsigdefault(attributes, &all);
-  posix_spawnattr_setpgroup(attributes, 0);
-  posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
 /// Starts the supervised tool with stdin from /dev/null.
 Result<Supervised> Start(const std::string& program, const ProcessOptions& options) {
   TUNEONCE_ASSIGN_OR_RETURN(Pipe output, MakePipe());
   TUNEONCE_ASSIGN_OR_RETURN(Pipe status, MakePipe());
   TUNEONCE_ASSIGN_OR_RETURN(Pipe life, MakePipe());
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  absl::Cleanup destroy = [&] {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  };
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output.write_end.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output.write_end.get(), STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, life.read_end.get(), 3);
-  posix_spawn_file_actions_adddup2(&actions, status.write_end.get(), 4);
-  ResetSignals(&attributes);
+  Spawn spawn;
+  spawn.Duplicate(output.write_end.get(), STDOUT_FILENO);
+  spawn.Duplicate(output.write_end.get(), STDERR_FILENO);
+  spawn.Duplicate(life.read_end.get(), 3);
+  spawn.Duplicate(status.write_end.get(), 4);
   std::vector<std::string> arguments = {
       "sh", "-c", kSupervisor, "sh", options.folder, FileBlocks(options.max_file_bytes), program};
   arguments.insert(arguments.end(), options.arguments.begin() + 1, options.arguments.end());
-  std::vector<char*> argv = Pointers(arguments);
-  std::vector<char*> envp = Pointers(options.environment);
   Supervised started;
-  int error = posix_spawn(&started.shell, "/bin/sh", &actions, &attributes, argv.data(), envp.data());
+  int error = spawn.Start("/bin/sh", arguments, options.environment, Spawn::Apart::kInGroup, &started.shell);
   if (error != 0) {
     return UnavailableError(absl::StrCat("cannot start /bin/sh for ", program, ": ", std::strerror(error)));
   }

@@ -51,8 +51,10 @@ std::size_t BundleArtifacts::Count(const Config& config) const {
 }
 
 bool BundleArtifacts::HasLaunchFields() const {
-  return std::any_of(list_.begin(), list_.end(),
-                     [](const BundleArtifact& a) { return a.block || a.shared_memory || a.cluster; });
+  return std::any_of(list_.begin(), list_.end(), [](const BundleArtifact& artifact) {
+    const CodeGeometry& launch = artifact.launch;
+    return launch.block || launch.shared_memory_bytes || launch.cluster;
+  });
 }
 
 KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {

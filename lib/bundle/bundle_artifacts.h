@@ -20,22 +20,11 @@ inline namespace v0 {
 struct BundleArtifact {
   ConfigPattern pattern;
   std::string symbol;
-  std::string file;                           ///< As the manifest names it: messages say it.
-  std::optional<std::int64_t> block;          ///< Threads, instead of the variant's.
-  std::optional<std::int64_t> shared_memory;  ///< Dynamic, in bytes, instead of the variant's.
-  std::optional<std::int64_t> cluster;        ///< Blocks, along x, that run each block of the grid together.
+  std::string file;     ///< As the manifest names it: messages say it.
+  CodeGeometry launch;  ///< Instead of the variant's.
   std::shared_ptr<const std::string> content;
   std::shared_ptr<const Fingerprint> withheld;  ///< KernelSource::withheld: `content` is empty then.
-  const ManifestNode* node = nullptr;  ///< While the bundle is read.
-
-  void Apply(Geometry* geometry) const {
-    if (block) geometry->block = Dim3{*block, 1, 1};
-    if (shared_memory) geometry->shared_memory_bytes = *shared_memory;
-    if (cluster) {
-      geometry->cluster = Dim3{*cluster, 1, 1};
-      geometry->grid.x *= *cluster;
-    }
-  }
+  const ManifestNode* node = nullptr;           ///< While the bundle is read.
 };
 
 /// The files of one variant: what its source function looks into.

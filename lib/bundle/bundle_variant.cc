@@ -158,10 +158,10 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
     TUNEONCE_ASSIGN_OR_RETURN(*value, given->Int());
     return **value >= least ? Status() : given->Error(absl::StrCat("at least ", least, " is possible"));
   };
-  TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.block));
-  TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.shared_memory));
-  TUNEONCE_RETURN_IF_ERROR(read_size("cluster", 1, &artifact.cluster));
-  if (artifact.cluster > kMostClusterBlocks) {
+  TUNEONCE_RETURN_IF_ERROR(read_size("block", 1, &artifact.launch.block));
+  TUNEONCE_RETURN_IF_ERROR(read_size("shared_memory", 0, &artifact.launch.shared_memory_bytes));
+  TUNEONCE_RETURN_IF_ERROR(read_size("cluster", 1, &artifact.launch.cluster));
+  if (artifact.launch.cluster > kMostClusterBlocks) {
     return node.Find("cluster")->Error(absl::StrCat("at most ", kMostClusterBlocks, " blocks are possible"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
@@ -301,8 +301,9 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   TUNEONCE_RETURN_IF_ERROR(ReadArtifacts(space, node, files, artifacts.get()));
   TUNEONCE_ASSIGN_OR_RETURN(GeometryFn geometry, ReadGeometry(space, node));
   if (artifacts->HasLaunchFields()) {
-    geometry.Adjust([artifacts](const Config& config, Geometry* of_call) {
-      if (const BundleArtifact* artifact = artifacts->Find(config)) artifact->Apply(of_call);
+    geometry.ByCode([artifacts](const Config& config) {
+      const BundleArtifact* artifact = artifacts->Find(config);
+      return artifact == nullptr ? CodeGeometry() : artifact->launch;
     });
   }
   variant.geometry = std::move(geometry);

@@ -47,6 +47,9 @@
   X(MemsetD8Async, 3020, kRequired)                             \
   X(MemsetD32Async, 3020, kRequired)                            \
   X(PointerGetAttribute, 4000, kRequired)                       \
+  X(IpcGetMemHandle, 4010, kRequired)                           \
+  X(IpcOpenMemHandle, 11000, kRequired)                         \
+  X(IpcCloseMemHandle, 4010, kRequired)                         \
   /* streams and capture */                                     \
   X(StreamCreate, 2000, kRequired)                              \
   X(StreamDestroy, 4000, kRequired)                             \

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct AxisDefinition {
   std::string name;
   AxisKind kind;
   std::vector<AxisValue> values;
+  std::set<AxisValue, AxisValueOrder> set = {values.begin(), values.end()};  ///< The same values.
 };
 
 struct AxisTable {

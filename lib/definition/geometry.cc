@@ -47,8 +47,8 @@ GeometryFn& GeometryFn::ProgrammaticLaunch() {
   return *this;
 }
 
-GeometryFn& GeometryFn::Adjust(std::function<void(const Config&, Geometry*)> adjust) {
-  adjust_ = std::move(adjust);
+GeometryFn& GeometryFn::ByCode(std::function<CodeGeometry(const Config&)> of_code) {
+  of_code_ = std::move(of_code);
   return *this;
 }
 
@@ -62,17 +62,17 @@ void GeometryFn::Default(const GeometryFn& other) {
   if (block_.empty()) block_ = other.block_;
   if (cluster_.empty()) cluster_ = other.cluster_;
   if (!shared_memory_) shared_memory_ = other.shared_memory_;
-  if (!adjust_) adjust_ = other.adjust_;
+  if (!of_code_) of_code_ = other.of_code_;
   programmatic_launch_ = programmatic_launch_ || other.programmatic_launch_;
 }
 
 Status GeometryFn::Resolve(const TermNames& names) {
   if (is_function_) {
     if (!function_) return InvalidArgumentError("the geometry's function is null");
-    if (block_.empty() && cluster_.empty() && !shared_memory_ && !adjust_ && !programmatic_launch_) return Status();
+    if (block_.empty() && cluster_.empty() && !shared_memory_ && !of_code_ && !programmatic_launch_) return Status();
     return InvalidArgumentError(
         "the geometry is a function, which says all of it: a block, cluster, shared memory, "
-        "attribute or adjustment beside it would be dropped");
+        "attribute or what code was compiled for beside it would be dropped");
   }
   if (!grid_) grid_ = Grid::Fixed(1);
   for (std::vector<Term>* terms : {&block_, &cluster_}) {
@@ -83,12 +83,43 @@ Status GeometryFn::Resolve(const TermNames& names) {
   for (Term& term : block_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix("block"));
   for (Term& term : cluster_) TUNEONCE_RETURN_IF_ERROR(term.Resolve(names, /*least=*/1).WithPrefix("cluster"));
   TUNEONCE_RETURN_IF_ERROR(shared_memory_->Resolve(names, /*least=*/0).WithPrefix("shared memory"));
+  ComputeConstants();
+  return Status();
+}
+
+void GeometryFn::ComputeConstants() {
   auto constant = [](const Term& term) { return term.IsConstant(); };
   is_constant_ = std::all_of(block_.begin(), block_.end(), constant) &&
                  std::all_of(cluster_.begin(), cluster_.end(), constant) && shared_memory_->IsConstant();
   prototype_.programmatic_launch = programmatic_launch_;
   if (is_constant_) SetTerms(Config(), Problem(), &prototype_);
-  return Status();
+}
+
+GeometryFn GeometryFn::For(const Config& config) const {
+  GeometryFn one = *this;
+  if (!grid_) return one;
+  one.grid_ = grid_->For(config);
+  for (std::vector<Term>* terms : {&one.block_, &one.cluster_}) {
+    for (Term& term : *terms) term = term.For(config);
+  }
+  one.shared_memory_ = shared_memory_->For(config);
+  if (of_code_) {
+    const CodeGeometry code = of_code_(config);
+    if (code.block) one.block_ = {*code.block, 1, 1};
+    if (code.shared_memory_bytes) one.shared_memory_ = *code.shared_memory_bytes;
+    if (code.cluster) {
+      one.cluster_ = {*code.cluster, 1, 1};
+      one.blocks_per_cluster_ = *code.cluster;
+    }
+    one.of_code_ = nullptr;
+  }
+  one.ComputeConstants();
+  return one;
+}
+
+std::optional<Geometry> GeometryFn::AllButGrid() const {
+  bool is_known = grid_ && grid_->pattern() != Grid::Pattern::kCustom && is_constant_ && !of_code_;
+  return is_known && prototype_.IsLaunchable() ? std::optional<Geometry>(prototype_) : std::nullopt;
 }
 
 void GeometryFn::SetTerms(const Config& config, const Problem& problem, Geometry* geometry) const {
@@ -102,10 +133,10 @@ void GeometryFn::SetTerms(const Config& config, const Problem& problem, Geometry
 
 Geometry GeometryFn::operator()(const Config& config, const Problem& problem) const {
   if (!grid_) return function_(config, problem);
+  if (of_code_) return For(config)(config, problem);
   Geometry geometry = prototype_;
-  geometry.grid = (*grid_)(config, problem);
+  geometry.grid = GridOf(config, problem);
   if (!is_constant_) SetTerms(config, problem, &geometry);
-  if (adjust_) adjust_(config, &geometry);
   return geometry;
 }
 

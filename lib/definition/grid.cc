@@ -146,6 +146,13 @@ std::string Grid::ToString(const Config& config, const Problem& problem) const {
   return absl::StrCat(Text(fields->name), " of ", absl::StrJoin(parts, ", "));
 }
 
+Grid Grid::For(const Config& config) const {
+  Grid grid = *this;
+  for (Tiles& tiles : grid.tiles_) tiles = {tiles.extent.For(config), tiles.tile.For(config)};
+  for (Term& term : grid.terms_) term = term.For(config);
+  return grid;
+}
+
 Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
   auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };

@@ -27,11 +27,6 @@ std::vector<AxisValue> ToValues(std::vector<T> values) {
   return std::vector<AxisValue>(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
 }
 
-template <typename Iterator>
-Iterator FindValue(Iterator begin, Iterator end, const AxisValue& value) {
-  return std::find_if(begin, end, [&](const AxisValue& each) { return IsSameValue(each, value); });
-}
-
 bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 }  // namespace
@@ -50,6 +45,7 @@ SearchSpace::SearchSpace(const SearchSpace& other)
       guards_(other.guards_),
       guards_read_problem_(other.guards_read_problem_),
       listed_(other.listed_),
+      listed_by_value_(other.listed_by_value_),
       baselines_(other.baselines_),
       stand_in_(other.stand_in_),
       max_configs_(other.max_configs_),
@@ -65,6 +61,7 @@ SearchSpace& SearchSpace::operator=(SearchSpace other) noexcept {
   guards_.swap(other.guards_);
   guards_read_problem_ = other.guards_read_problem_;
   listed_.swap(other.listed_);
+  listed_by_value_.swap(other.listed_by_value_);
   baselines_.swap(other.baselines_);
   stand_in_.swap(other.stand_in_);
   max_configs_ = other.max_configs_;
@@ -102,7 +99,7 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
     NoteError(InvalidArgumentError(
         absl::StrCat("axis '", name, "' was added after the baseline or stand-in, which must name every axis")));
   }
-  axes_->axes.push_back(AxisDefinition{name, kind, std::move(values)});
+  axes_->axes.push_back(AxisDefinition{name, kind, std::move(values), std::move(seen)});
   return static_cast<int>(axes_->axes.size()) - 1;
 }
 
@@ -199,6 +196,7 @@ SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
 
 SearchSpace& SearchSpace::SetConfigs(const std::vector<std::vector<AxisAssignment>>& list) {
   listed_.clear();
+  listed_by_value_.clear();
   if (list.empty()) NoteError(InvalidArgumentError("the list of configs is empty"));
   for (const std::vector<AxisAssignment>& values : list) {
     std::optional<Config> config = MakeConfig("list of configs", values);
@@ -208,6 +206,7 @@ SearchSpace& SearchSpace::SetConfigs(const std::vector<std::vector<AxisAssignmen
       continue;
     }
     listed_.push_back(config->values());
+    listed_by_value_.insert(config->values());
   }
   return *this;
 }
@@ -260,7 +259,7 @@ std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vecto
       return std::nullopt;
     }
     const AxisDefinition& axis = axes_->axes[static_cast<std::size_t>(assignment.index)];
-    if (FindValue(axis.values.begin(), axis.values.end(), assignment.value) == axis.values.end()) {
+    if (axis.set.count(assignment.value) == 0) {
       NoteError(
           InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
                                             ", which is none of {", ValuesString(axis.values), "}")));

@@ -32,8 +32,8 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
     bool is_double_axis = std::holds_alternative<double>(axis->values.front());
     if (whole != nullptr && is_double_axis) slot = static_cast<double>(*whole);
     if (slot->index() == axis->values.front().index()) continue;
-    return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", ValuesString(axis->values), "}, and ",
-                                             AxisValueString(value), " is none of their type"));
+    return InvalidArgumentError(absl::StrCat("the axis ", name, " has values as {", ValuesString(axis->values),
+                                             "}, and ", AxisValueString(value), " is none of their type"));
   }
   std::vector<AxisValue> all;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -46,11 +46,7 @@ Result<Config> SearchSpace::ConfigNamed(const std::vector<std::pair<std::string,
   return InvalidArgumentError(absl::StrCat("{", config.ToString(), "} breaks ", dropped, " on ", target.name()));
 }
 
-bool SearchSpace::IsListed(const Config& config) const {
-  return std::any_of(listed_.begin(), listed_.end(), [&](const std::vector<AxisValue>& values) {
-    return std::equal(values.begin(), values.end(), config.values().begin(), config.values().end(), IsSameValue);
-  });
-}
+bool SearchSpace::IsListed(const Config& config) const { return listed_by_value_.count(config.values()) > 0; }
 
 std::int64_t SearchSpace::NumPoints() const {
   if (!listed_.empty()) return static_cast<std::int64_t>(listed_.size());

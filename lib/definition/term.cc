@@ -82,6 +82,10 @@ bool Term::IsOfConfig() const {
   return AllParts([](const Term& term) { return term.kind_ == Kind::kConstant || term.kind_ == Kind::kAxis; });
 }
 
+Term Term::For(const Config& config) const {
+  return IsOfConfig() && !IsConstant() ? Term(Value(config, Problem())) : *this;
+}
+
 bool Term::IsOfArguments() const {
   return AllParts([](const Term& term) { return term.kind_ != Kind::kAxis && term.kind_ != Kind::kNumSms; });
 }

@@ -130,6 +130,8 @@ class TUNEONCE_API ParameterLayout {
   /// Bytes that each workspace parameter needs, in order; empty if there is none. Errors: InvalidArgument for a term
   /// without a value, or a negative one.
   Result<std::vector<std::size_t>> WorkspaceBytes(const Config& config, const Problem& problem) const;
+  /// The value of a derived parameter. Errors: InvalidArgument for one that does not fit.
+  Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// Of the kernel itself, with those that the convention hides.
   std::size_t num_parameters() const { return sizes_.size() + static_cast<std::size_t>(num_hidden_); }
   bool has_workspace() const { return num_workspaces_ > 0; }
@@ -168,8 +170,6 @@ class TUNEONCE_API ParameterLayout {
   void Add(std::size_t index);
   Status FillDescriptor(const Parameter& parameter, std::size_t nth_map, const BoundCall& call, const Config& config,
                         const TensorMaps* maps, void* bytes) const;
-  /// The value of a derived parameter.
-  Result<std::uint64_t> DerivedWord(const Parameter& parameter, const Config& config, const Problem& problem) const;
   /// What few kernels take: strides by themselves, and hidden null pointers.
   void FillRare(const BoundCall& call, void** pointers) const {
     for (StrideArgument stride : stride_arguments_) {

@@ -25,6 +25,12 @@ std::string_view FailureKindName(FailureKind kind) {
       return "wrote an input";
     case FailureKind::kNotVerified:
       return "not verified";
+    case FailureKind::kCrash:
+      return "crash";
+    case FailureKind::kTimeout:
+      return "timeout";
+    case FailureKind::kProtocol:
+      return "protocol";
   }
   return "unknown";
 }

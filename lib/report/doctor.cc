@@ -16,6 +16,7 @@
 #include "cuda/driver_api.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
+#include "worker/find_worker.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -87,6 +88,13 @@ DoctorFinding CuptiFinding(const Environment& environment) {
   return DoctorFinding{"CUPTI", true, absl::StrCat((*cupti)->library_path, " API ", version), ""};
 }
 
+DoctorFinding WorkerFinding(const Environment& environment) {
+  Result<std::string> worker = FindWorker(environment);
+  if (worker.ok()) return DoctorFinding{"worker", true, *worker, ""};
+  return DoctorFinding{"worker", false, worker.status().message(),
+                       "without it candidates run in the process that searches (docs/isolation.md)"};
+}
+
 DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchain, const std::string& advice) {
   bool found = toolchain.Version().ok();
   return DoctorFinding{name, found, toolchain.Description(), found ? "" : advice};
@@ -125,6 +133,7 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CudaHeadersFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CuptiFinding(environment));
+  report.findings.push_back(WorkerFinding(environment));
   report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
                                             "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
                                             "TUNEONCE_TILEIRAS; without it their PTX variants are used"));

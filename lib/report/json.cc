@@ -1,10 +1,9 @@
-#include "report/doctor.h"
-#include "tuneonce/report.h"
-
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "report/doctor.h"
+#include "tuneonce/report.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -100,13 +99,19 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
   json["is_certain"] = result.is_certain;
+  json["is_isolated"] = result.is_isolated;
   json["timer"] = result.timer;
   json["drift"] = result.drift;
   json["notes"] = result.notes;
-  json["cost"] = {{"compile_s", result.cost.compile_seconds}, {"compile_wall_s", result.cost.compile_wall_seconds},
-                  {"num_compiled", result.cost.num_compiled}, {"gpu_s", result.cost.gpu_seconds},
-                  {"wall_s", result.cost.wall_seconds},       {"num_launches", result.cost.num_launches},
-                  {"num_rounds", result.cost.num_rounds},     {"peak_bytes", result.cost.peak_bytes}};
+  json["cost"] = {{"compile_s", result.cost.compile_seconds},
+                  {"compile_wall_s", result.cost.compile_wall_seconds},
+                  {"num_compiled", result.cost.num_compiled},
+                  {"gpu_s", result.cost.gpu_seconds},
+                  {"wall_s", result.cost.wall_seconds},
+                  {"num_launches", result.cost.num_launches},
+                  {"num_rounds", result.cost.num_rounds},
+                  {"peak_bytes", result.cost.peak_bytes},
+                  {"workers_replaced", result.cost.workers_replaced}};
   // A tool's message may hold bytes that are no UTF-8.
   return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }

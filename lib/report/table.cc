@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -58,6 +60,21 @@ std::string Substitutions(const TuningResult& result) {
   return text;
 }
 
+/// One line for each config that was measured for others, too: the first of these, and how many more.
+std::string SameCode(const TuningResult& result) {
+  std::map<std::string, std::vector<std::string>> others_of;
+  for (const Duplicate& duplicate : result.duplicates) {
+    others_of[duplicate.same_as.ToString()].push_back(duplicate.config.ToString());
+  }
+  std::string text;
+  for (const auto& [measured, others] : others_of) {
+    absl::StrAppend(&text, "  same code: {", Printable(others.front()), "}");
+    if (others.size() > 1) absl::StrAppend(&text, " and ", others.size() - 1, " more");
+    absl::StrAppend(&text, " as {", Printable(measured), "}\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string SummaryTable(const TuningResult& result, const TableOptions& options) {
@@ -82,16 +99,13 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
     absl::StrAppend(&text, "  failed (", std::string(FailureKindName(failure.kind)), "): {",
                     Printable(failure.config.ToString()), "}: ", Printable(reason), "\n");
   }
-  for (const Duplicate& duplicate : result.duplicates) {
-    absl::StrAppend(&text, "  same code: {", Printable(duplicate.config.ToString()), "} as {",
-                    Printable(duplicate.same_as.ToString()), "}\n");
-  }
+  absl::StrAppend(&text, SameCode(result));
   for (const Config& config : result.not_measured) {
     absl::StrAppend(&text, "  not measured, the search was cut short: {", Printable(config.ToString()), "}\n");
   }
   absl::StrAppend(&text, Substitutions(result));
   if (result.speedup_over_baseline) {
-    absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline\n", *result.speedup_over_baseline);
+    absl::StrAppendFormat(&text, "best is %.2fx as fast as the baseline, round by round\n", *result.speedup_over_baseline);
   }
   if (result.best.roofline) absl::StrAppend(&text, RooflineLine(*result.best.roofline));
   if (result.best.largest_difference) absl::StrAppend(&text, DifferenceLine(*result.best.largest_difference));
@@ -106,6 +120,9 @@ std::string SummaryTable(const TuningResult& result, const TableOptions& options
       result.cost.wall_seconds, result.cost.compile_seconds, result.cost.num_compiled, result.cost.gpu_seconds,
       result.cost.num_rounds, Printable(result.timer), result.cost.num_launches,
       static_cast<double>(result.cost.peak_bytes) / (1 << 20));
+  if (result.is_isolated) {
+    absl::StrAppend(&text, "candidates ran in a worker process, workers replaced: ", result.cost.workers_replaced, "\n");
+  }
   return text;
 }
 

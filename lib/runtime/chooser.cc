@@ -158,6 +158,22 @@ Result<TuningLease> Chooser::LeaseToTune(const TuneRequest& request, const Tunin
   }
 }
 
+std::vector<KnownLethal> Chooser::LethalAt(const TuningKey& key) const {
+  std::vector<KnownLethal> lethal;
+  Result<RecordLookup> there = to_.policy.store->Lookup(key);
+  if (!there.ok() || there->match != RecordMatch::kExact) return lethal;
+  for (const LethalCandidate& candidate : there->record->lethal) {
+    FailureKind kind = FailureKind::kCrash;
+    for (const CandidateOutcome& outcome : there->record->candidates) {
+      if (!outcome.config.IsSame(candidate.config)) continue;
+      if (outcome.kind == CandidateOutcome::Kind::kTimeout) kind = FailureKind::kTimeout;
+      if (outcome.kind == CandidateOutcome::Kind::kProtocol) kind = FailureKind::kProtocol;
+    }
+    lethal.push_back({Failure{candidate.config, kind, candidate.reason}, there->record->toolchain});
+  }
+  return lethal;
+}
+
 Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                         const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                         TrialMemory memory) {
@@ -177,7 +193,8 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
   if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
   return SearchCall(to_.definition, StreamView(to_.api, request.stream), call,
-                    SearchScope{in_store.key.key_text, configs, in_store.left_out}, options, std::move(memory));
+                    SearchScope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)}, options,
+                    std::move(memory));
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
@@ -231,6 +248,7 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
   }
   const TuningResult& result = searched->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
+  to_.counters.workers_replaced += result.cost.workers_replaced;
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
   TuningRecord record = RecordOf(result, std::move(in_store.key), measured_on);
   if (Status published = PublishFound(*searched, in_store.device, call, key, place, record); !published.ok()) {

@@ -154,6 +154,8 @@ class Chooser {
   /// `only`: null, or the one config that is tried beside the baseline. `begin`: from when on the budget counts.
   Result<SearchOutcome> Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                MeasuredOn* on);
+  /// What ended its process when it was tried for this key before.
+  std::vector<KnownLethal> LethalAt(const TuningKey& key) const;
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                  TrialMemory memory);

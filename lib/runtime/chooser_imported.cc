@@ -21,6 +21,7 @@ bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_stor
   std::string why = searched.ok() ? "" : searched.status().message();
   if (searched.ok()) {
     const TuningResult& result = searched->result;
+    to_.counters.workers_replaced += result.cost.workers_replaced;
     to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
     auto it = std::find_if(result.successes.begin(), result.successes.end(), is_it);
     // Within the margin by which a choice must beat it, the baseline is no better.

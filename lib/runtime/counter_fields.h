@@ -32,6 +32,7 @@ void VisitFields(Fields& fields, const Counters& counters) {
   fields("misses_other_source", counters.misses_other_source);
   fields("misses_incomplete", counters.misses_incomplete);
   fields("misses_refused", counters.misses_refused);
+  fields("workers_replaced", counters.workers_replaced);
 }
 
 }  // namespace v0

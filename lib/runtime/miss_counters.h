@@ -22,6 +22,7 @@ struct MissCounters {
   std::atomic<std::int64_t> capture_misses{0};
   std::atomic<std::int64_t> busy_elsewhere{0};
   std::atomic<std::int64_t> inputs_not_kept{0};
+  std::atomic<std::int64_t> workers_replaced{0};
   /// By RecordMiss.
   std::array<std::atomic<std::int64_t>, kNumRecordMisses> store_misses{};
 };

@@ -34,6 +34,12 @@ CandidateOutcome::Kind OutcomeOf(FailureKind kind) {
       return CandidateOutcome::Kind::kWroteInput;
     case FailureKind::kNotVerified:
       return CandidateOutcome::Kind::kNotVerified;
+    case FailureKind::kCrash:
+      return CandidateOutcome::Kind::kCrash;
+    case FailureKind::kTimeout:
+      return CandidateOutcome::Kind::kTimeout;
+    case FailureKind::kProtocol:
+      return CandidateOutcome::Kind::kProtocol;
   }
   return CandidateOutcome::Kind::kRun;
 }
@@ -97,6 +103,9 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   }
   if (!result.successes.empty()) record->reason = ReasonOf(result);
   record->candidates = OutcomesOf(result);
+  for (const Failure& failure : result.failures) {
+    if (EndsItsProcess(failure.kind)) record->lethal.push_back(LethalCandidate{failure.config, failure.message});
+  }
   record->is_complete = result.not_measured.empty();
   record->num_not_measured = static_cast<int>(result.not_measured.size());
   record->is_certain = result.is_certain;

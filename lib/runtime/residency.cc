@@ -150,16 +150,12 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->space = &definition_.space();
     resident->api = &api_;
     resident->function = loaded->function;
-    if (loaded->variant->launcher) resident->launch = &ResidentKernel::LaunchCallable;
     resident->definition = &definition_;
     if (std::size_t maps = resident->layout->map_parameters().size(); maps > 0) {
       resident->remembered_maps = std::make_unique<TensorMapCache>(maps);
       resident->tensor_maps = {&api_, resident->remembered_maps.get()};
     }
-    if (geometry) {
-      resident->setup.emplace(*geometry);
-      resident->setup_geometry = geometry;
-    }
+    resident->SetUp(geometry);
     resident->loaded = std::move(loaded);
   }
   HitTable::Entry entry{resident.get(), {}, false, false, place == Place::kAndStays};

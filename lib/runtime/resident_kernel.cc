@@ -13,11 +13,20 @@ Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, B
   CallbackScope scope;  // The definition's functions must not launch.
   call.problem.target = self.target;
   const Variant& variant = *self.variant;
-  Geometry geometry = Naming("the geometry function", [&] { return variant.geometry(self.config, call.problem); });
+  Geometry geometry = Naming("the geometry function", [&] { return self.shape(self.config, call.problem); });
   if (!geometry.IsLaunchable()) return variant.geometry.Check(self.config, call.problem);
   if (!self.layout->has_workspace()) return self.FillAndLaunch(stream, call, geometry, nullptr);
   TUNEONCE_ASSIGN_OR_RETURN(Workspaces workspaces, self.AllocateWorkspaces(stream, call));
   return self.FillAndLaunch(stream, call, geometry, workspaces.addresses.data());
+}
+
+Status ResidentKernel::LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call) {
+  call.problem.target.num_sms = self.target.num_sms;  // All that a grid of terms reads of it.
+  const Dim3 of_call = self.shape.GridOf(self.config, call.problem);
+  if (!of_call.IsLaunchableGrid()) return LaunchCode(self, stream, call);  // Which says what is wrong.
+  const std::uint32_t grid[3] = {static_cast<std::uint32_t>(of_call.x), static_cast<std::uint32_t>(of_call.y),
+                                 static_cast<std::uint32_t>(of_call.z)};
+  return self.LaunchPrepared(grid, stream, call);
 }
 
 Status ResidentKernel::LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call) {
@@ -27,6 +36,18 @@ Status ResidentKernel::LaunchCallable(const ResidentKernel& self, CUstream strea
     TUNEONCE_ASSIGN_OR_RETURN(workspaces, self.AllocateWorkspaces(stream, call));
   }
   return CallLauncher(*self.definition, *self.variant, self.config, stream, call, workspaces.addresses.data());
+}
+
+void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
+  shape = variant->geometry.For(config);
+  std::optional<Geometry> all_but_grid = shape.AllButGrid();
+  if (variant->launcher) {
+    launch = &ResidentKernel::LaunchCallable;
+  } else if (all_but_grid && !layout->is_computed()) {
+    launch = &ResidentKernel::LaunchWithGrid;
+  }
+  setup_geometry = all_but_grid ? all_but_grid : of_key;
+  if (setup_geometry) setup.emplace(*setup_geometry);
 }
 
 bool ResidentKernel::CanPrepare(const Geometry& geometry) const {

@@ -30,9 +30,10 @@ struct ResidentKernel {
   const ParameterLayout* layout = nullptr;
   const AssumptionChecks* assumptions = nullptr;
   const DriverApi* api = nullptr;
-  /// How it is launched but for the grid, if some key's launches are prepared.
+  /// How it is launched but for the grid, if that is the same for all calls, or some key's launches are prepared.
   std::optional<LaunchSetup> setup;
   std::optional<Geometry> setup_geometry;  // What `setup` was made of.
+  GeometryFn shape;                        // The variant's, for this config.
   Config config;
   Target target;
   const Variant* variant = nullptr;
@@ -41,8 +42,8 @@ struct ResidentKernel {
   const KernelDefinition* definition = nullptr;
   TensorMaps tensor_maps;
   std::unique_ptr<TensorMapCache> remembered_maps;  // Of `tensor_maps`; null if the kernel takes none.
-  /// How it is launched where that is not prepared: compiled code, or by the variant's launcher. A pointer, so that a
-  /// hit of compiled code asks for nothing.
+  /// How it is launched where that is not prepared: compiled code, of which the grid alone is to be computed or more,
+  /// or by the variant's launcher. A pointer, so that a hit asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
 
   /// True if the config may run for the call. Sets the call's target, if a guard may ask for it.
@@ -55,8 +56,12 @@ struct ResidentKernel {
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
   static Status LaunchCode(const ResidentKernel& self, CUstream stream, BoundCall& call);
+  static Status LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
+  /// Sees to `shape`, `setup` and `launch`, the variant being known. `of_key`: what a key's launches have, if all
+  /// have the same.
+  void SetUp(const std::optional<Geometry>& of_key);
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.
   bool CanPrepare(const Geometry& geometry) const;

@@ -257,6 +257,7 @@ Counters TunedKernel::counters() const {
   counters.sealed_misses = from.sealed_misses;
   counters.failed_tunes = from.failed_tunes;
   counters.tuning_seconds = static_cast<double>(from.tuning_ns) * 1e-9;
+  counters.workers_replaced = from.workers_replaced;
   counters.tuning_gpu_seconds = static_cast<double>(from.tuning_gpu_ns) * 1e-9;
   counters.capture_misses = from.capture_misses;
   counters.busy_elsewhere = from.busy_elsewhere;

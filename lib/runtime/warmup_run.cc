@@ -6,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/warmup_shape.h"
+#include "search/trial_worker.h"
 #include "tuneonce/autotune_policy.h"
+#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 
@@ -136,6 +138,13 @@ Status WarmupRun::PlanCompiles(Entry& entry) {
   return Status();
 }
 
+void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
+  const SearchOptions& options = first.policy.search;
+  if (options.isolation == Isolation::kOff || options.timer != nullptr) return;
+  Result<Device> device = Device::OfCurrentContext(first.api);
+  if (device.ok()) TrialWorker::Announce(options.runtime, *device);
+}
+
 void WarmupRun::CompileTheRest() {
   const TunedKernel::Impl* first = nullptr;
   const Target* target = nullptr;
@@ -164,6 +173,7 @@ void WarmupRun::CompileTheRest() {
   }
   ahead_.Start(*target, options);
   if (waits) ahead_.Wait(first->policy.search.on_progress);
+  AnnounceSearches(*first);
 }
 
 Status WarmupRun::LoadStandIns(Entry& entry) {

@@ -50,6 +50,8 @@ class WarmupRun {
   Result<TuningCall> CallWithoutMemory(const Entry& entry, const InputShape& shape) const;
   void Serve(Entry& entry);
   void CompileTheRest();
+  /// Has a worker start, if one is going to be needed, while what it will run is compiled and loaded.
+  static void AnnounceSearches(const TunedKernel::Impl& first);
   /// Hands what a key needs to `ahead_`.
   Status PlanCompiles(Entry& entry);
   void Tune(Entry& entry, bool may_wait);

@@ -52,6 +52,18 @@ class TUNEONCE_API CandidateRunner {
   /// Times were lost: true if the runner now times in another way, so that all samples must be taken anew.
   virtual bool TimeInAnotherWay() { return false; }
 
+  /// The code of a trial that is right, to be launched in this context from now on. `prepared`: of `candidate`. Errors:
+  /// as LoadCandidate, where it ran in another process.
+  virtual Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
+                                                             const Candidate& /*candidate*/) {
+    return prepared.kernel;
+  }
+  /// Why Sample failed of this trial alone, where the trial ended its process; else it could not be run or timed.
+  virtual FailureKind LossOf(std::size_t /*trial*/) const { return FailureKind::kRun; }
+  /// TuningResult::is_isolated, TuningCost::workers_replaced.
+  virtual bool is_isolated() const { return false; }
+  virtual int workers_replaced() const { return 0; }
+
   /// "cupti", "events"; empty before the first Prepare.
   virtual std::string timer_name() const { return ""; }
   /// What the user should know about how was measured, one line each.

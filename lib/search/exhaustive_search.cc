@@ -10,12 +10,11 @@
 #include "cuda/event.h"
 #include "definition/compiler_option.h"
 #include "launch/assumption.h"
-#include "measure/guarded_timer.h"
 #include "measure/roofline.h"
 #include "search/candidate.h"
-#include "search/in_process_runner.h"
 #include "search/search_call.h"
 #include "search/search_engine.h"
+#include "search/search_runner.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
@@ -55,6 +54,7 @@ Result<Target> CurrentTarget(const DriverApi& api) {
 struct Subject {
   std::string kernel;
   std::string key;
+  std::vector<KnownLethal> lethal;
 };
 
 Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Config>& baseline, const Target& target,
@@ -69,22 +69,19 @@ Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Conf
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  SearchOptions guarded = options;
-  std::optional<GuardedTimer> timer;
-  if (options.timer != nullptr) guarded.timer = &timer.emplace(*options.timer);
-  InProcessRunner runner(trial_stream.view(), guarded, memory, baseline.has_value());
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
+                            SearchRunner::Create(planned, trial_stream.view(), options, memory, baseline.has_value()));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(subject.kernel, subject.key, target, baseline, guarded, runner,
+  SearchEngine engine(subject.kernel, subject.key, target, baseline, options, runner->get(),
                       stream.api().measuring_lock(device.handle()));
+  engine.LeaveOut(subject.lethal);
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome = CallForeign("kernel '" + subject.kernel + "': the search", StatusCode::kInternal,
                                               [&] { return engine.Run(std::move(planned)); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
   (void)trial_stream.view().Synchronize();
-  // A result has it in its notes.
-  if (!outcome.ok() && !runner.damage().empty()) return outcome.status().WithPrefix(runner.damage());
-  return outcome;
+  return runner->Finish(std::move(outcome));
 }
 
 /// What the definition says a run must move and compute, against what the device can.
@@ -183,7 +180,7 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({kernel, ""}, space.BaselineOn(target), target, stream,
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({kernel, "", {}}, space.BaselineOn(target), target, stream,
                                                              std::move(planned), options, std::move(memory)));
   return std::move(outcome.result);
 }
@@ -213,7 +210,7 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet()};
+  const SearchScope scope{definition->DimsString(call.problem.dims), configs, VariantSet(), {}};
   return SearchCall(std::move(definition), stream, call, scope, options, std::move(memory));
 }
 
@@ -229,8 +226,9 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({definition->name(), scope.key}, baseline, target, stream,
-                                                             std::move(planned), options, std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                            RunSearch({definition->name(), scope.key, scope.lethal}, baseline, target, stream,
+                                      std::move(planned), options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;
 }

@@ -61,6 +61,7 @@ std::string ProgressLine(const SearchProgress& progress) {
   if (progress.seconds_left) {
     absl::StrAppend(&line, ", ", TimeText(*progress.seconds_left), races ? " left at most" : " left");
   }
+  if (progress.workers_replaced > 0) absl::StrAppend(&line, ", workers replaced: ", progress.workers_replaced);
   if (!progress.config.empty()) absl::StrAppend(&line, "  {", progress.config, "}");
   return Printable(line);
 }

@@ -10,6 +10,7 @@
 #include "search/trial_memory.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
+#include "tuneonce/trial.h"
 #include "tuneonce/tuning_result.h"
 
 namespace tuneonce {
@@ -18,7 +19,7 @@ inline namespace v0 {
 /// What a search found, and the code of it that stays loaded. Losers were unloaded when it ended.
 struct SearchOutcome {
   TuningResult result;
-  std::shared_ptr<const LoadedKernel> best;      ///< Null if it ran in another process.
+  std::shared_ptr<const LoadedKernel> best;
   std::shared_ptr<const LoadedKernel> baseline;  ///< The same; null too without TuningResult::baseline.
 };
 
@@ -31,11 +32,17 @@ TUNEONCE_API Result<TuningResult> SearchDefinition(const KernelDefinition& defin
 /// to outlives the call; `call.problem.target` is the current device's.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchOptions& options);
+/// A candidate that ended the process it was tried in, in an earlier search.
+struct KnownLethal {
+  Failure failure;
+  std::string toolchain;  ///< By which its code was made: that of another may be tried.
+};
 /// Over what a search goes.
 struct SearchScope {
   std::string key;                     ///< What it is for, in progress reports.
   const std::vector<Config>& configs;  ///< That the definition's space lists.
   VariantSet left_out;
+  std::vector<KnownLethal> lethal;  ///< Not tried again.
 };
 /// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,

@@ -74,14 +74,20 @@ Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   if (winner_ == nullptr) return AllFailed();
   Choose();
   result_.timer = runner_.timer_name();
-  result_.notes = runner_.notes();
+  const std::vector<std::string> notes = runner_.notes();
+  result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
   result_.cost.num_launches = runner_.num_launches();
   result_.cost.peak_bytes = runner_.peak_bytes();
+  result_.cost.workers_replaced = runner_.workers_replaced();
+  result_.is_isolated = runner_.is_isolated();
   result_.cost.wall_seconds = SecondsSince(start);
   SearchOutcome outcome;
-  outcome.best = winner_->prepared->kernel;
+  TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
   for (const Group* group : racing_) {
-    if (HasBaseline(*group) && result_.baseline) outcome.baseline = group->prepared->kernel;
+    if (!HasBaseline(*group) || !result_.baseline) continue;
+    outcome.baseline = outcome.best;
+    if (group == winner_) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(outcome.baseline, runner_.CodeOf(*group->prepared, group->candidate));
   }
   span.Note("best", result_.best.config.ToString());
   span.Note("gpu_s", result_.cost.gpu_seconds);
@@ -263,7 +269,7 @@ void SearchEngine::LeaveOutUnprepared() {
 }
 
 Status SearchEngine::PrepareFirst(Group& group) {
-  Status prepared = Prepare(group);
+  Status prepared = IsLethal(group) ? Status() : Prepare(group);
   if (prepared.code() == StatusCode::kCancelled) return prepared;
   Report(SearchProgress::Stage::kMeasure, ++num_prepared_, planned_.size(), &group.candidate.config);
   return prepared;

@@ -37,6 +37,8 @@ class SearchEngine {
   SearchEngine(std::string kernel, std::string key, const Target& target, std::optional<Config> baseline,
                const SearchOptions& options, CandidateRunner& runner, Mutex& measuring_lock);
 
+  /// Those that are not to be tried. Before Run.
+  void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
 
@@ -68,6 +70,8 @@ class SearchEngine {
   /// Prepares every group that can be by now: the baseline's first, if the runner wants it so.
   Status PrepareGroups(bool all_compiled);
   Status Prepare(Group& group);
+  /// True if it is not to be tried: its failure is known.
+  bool IsLethal(Group& group);
   /// The same, and reports it.
   Status PrepareFirst(Group& group);
   /// True if the group is not to be tried any more, for the budget has ended; one is in any case.
@@ -123,6 +127,7 @@ class SearchEngine {
   CandidateRunner& runner_;
   Mutex& measuring_lock_;
   ProgressCallback progress_;
+  std::vector<KnownLethal> lethal_;
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
@@ -135,7 +140,11 @@ class SearchEngine {
   std::map<std::size_t, Failure> failures_;
   std::set<std::size_t> not_measured_;
   std::map<std::size_t, std::vector<VariantSubstitution>> substitutions_;
-  std::map<const Group*, std::string> timing_failures_;
+  struct TimingFailure {
+    FailureKind kind;
+    std::string message;
+  };
+  std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
   TuningResult result_;
 };

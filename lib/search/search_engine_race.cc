@@ -79,7 +79,10 @@ Result<std::vector<double>> SearchEngine::SampleRound(const std::vector<std::siz
   for (std::size_t entrant : entrants) {
     Result<std::vector<double>> alone = Sample({entrant});
     if (!alone.ok() && (alone.status().sticky() || alone.status().code() == StatusCode::kUnavailable)) return alone;
-    if (!alone.ok()) timing_failures_[racing_[entrant]] = alone.status().message();
+    if (!alone.ok()) {
+      timing_failures_[racing_[entrant]] = {runner_.LossOf(racing_[entrant]->prepared->trial),
+                                            alone.status().message()};
+    }
     one_by_one.push_back(alone.ok() ? alone->front() : 0);
   }
   return one_by_one;
@@ -141,7 +144,8 @@ Result<bool> SearchEngine::RunRace() {
     TUNEONCE_RETURN_IF_ERROR(samples.status());
     for (std::size_t i = 0; i < round.size(); ++i) {
       if (std::isfinite((*samples)[i]) && (*samples)[i] > 0) continue;
-      timing_failures_.emplace(racing_[round[i]], "the timer gave no time that is a positive number");
+      timing_failures_.emplace(racing_[round[i]],
+                               TimingFailure{FailureKind::kRun, "the timer gave no time that is a positive number"});
     }
     race.Record(*samples);
     UnloadLosers(race);

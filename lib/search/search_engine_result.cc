@@ -24,6 +24,21 @@ Success SearchEngine::SuccessOf(const Group& group) const {
   return success;
 }
 
+bool SearchEngine::IsLethal(Group& group) {
+  for (const KnownLethal& known : lethal_) {
+    if (group.candidate.artifact.toolchain != known.toolchain || group.candidate.is_callable()) continue;
+    for (std::size_t member : group.members) {
+      const Config& config = planned_[member].config;
+      if (!config.IsSame(known.failure.config)) continue;
+      group.prepared.emplace();
+      group.prepared->failure = known.failure;
+      result_.notes.push_back("not tried again, since it ended its process before: {" + config.ToString() + "}");
+      return true;
+    }
+  }
+  return false;
+}
+
 void SearchEngine::Collect() {
   std::map<std::size_t, Duplicate> duplicates;
   for (Group& group : groups_) {
@@ -36,7 +51,10 @@ void SearchEngine::Collect() {
       const Failure& failure = *group.prepared->failure;
       Fail(representative, failure.kind, failure.message, failure.is_transient);
     } else if (group.samples_us.empty() || timing_failures_.count(&group) > 0) {
-      Fail(representative, FailureKind::kRun, timing_failures_[&group]);
+      const auto found = timing_failures_.find(&group);
+      const bool is_known = found != timing_failures_.end();
+      Fail(representative, is_known ? found->second.kind : FailureKind::kRun,
+           is_known ? found->second.message : std::string());
     } else {
       result_.successes.push_back(SuccessOf(group));
     }

@@ -49,9 +49,13 @@ Result<TrialMemory::Charge> TrialMemory::Count(std::size_t bytes) {
 Result<TrialMemory::Block> TrialMemory::Allocate(StreamView stream, std::size_t bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(Charge charge, Count(bytes));
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, bytes));
-  charge.address_ = buffer.get();
-  if (bytes > 0) account_->blocks[buffer.get()] = bytes;
+  if (bytes > 0) Place(charge, buffer.get());
   return Block{std::move(charge), std::move(buffer)};
+}
+
+void TrialMemory::Place(Charge& charge, CUdeviceptr address) {
+  charge.address_ = address;
+  account_->blocks[address] = charge.bytes_;
 }
 
 bool TrialMemory::Holds(CUdeviceptr address) const {

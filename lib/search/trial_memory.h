@@ -57,10 +57,15 @@ class TrialMemory {
   /// Counts memory that was allocated elsewhere: code, the buffer that flushes the cache. Errors: ResourceExhausted.
   Result<Charge> Count(std::size_t bytes);
 
+  /// Says where the memory lies that was counted.
+  void Place(Charge& charge, CUdeviceptr address);
+
   /// True if the address lies in a block of this memory: it is not the caller's then.
   bool Holds(CUdeviceptr address) const;
   /// Of the last refusal: what more the budget would have had to be; 0 if it was the device that had no memory.
   std::size_t missing_bytes() const { return account_->missing; }
+  /// What more could be held now.
+  std::size_t left_bytes() const { return account_->used < account_->budget ? account_->budget - account_->used : 0; }
   /// Held at most, so far.
   std::size_t peak_bytes() const { return account_->peak; }
 

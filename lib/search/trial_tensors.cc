@@ -8,14 +8,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// A range of the caller's memory, and who uses it.
-struct Range {
-  CUdeviceptr begin;
-  CUdeviceptr end;
-  bool written;
-  bool read;
-  std::vector<std::size_t> parameters;
-};
+using Range = TensorRange;
 
 /// Ranges that overlap become one.
 std::vector<Range> Merge(std::vector<Range> ranges) {
@@ -36,18 +29,6 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
   return merged;
 }
 
-std::vector<Range> RangesOf(const KernelDefinition& definition, const BoundCall& call) {
-  std::vector<Range> ranges;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
-    if (tensor == nullptr || tensor->bytes == 0) continue;
-    Access access = definition.parameters()[i].access;
-    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
-    ranges.push_back(Range{begin, begin + tensor->bytes, access != Access::kIn, access != Access::kOut, {i}});
-  }
-  return Merge(std::move(ranges));
-}
-
 /// "'x', 'w'".
 std::string NamesOf(const KernelDefinition& definition, const std::vector<std::size_t>& parameters) {
   std::string names;
@@ -58,6 +39,18 @@ std::string NamesOf(const KernelDefinition& definition, const std::vector<std::s
 }
 
 }  // namespace
+
+std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call) {
+  std::vector<Range> ranges;
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
+    if (tensor == nullptr || tensor->bytes == 0) continue;
+    Access access = definition.parameters()[i].access;
+    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
+    ranges.push_back(Range{begin, begin + tensor->bytes, access != Access::kIn, access != Access::kOut, {i}});
+  }
+  return Merge(std::move(ranges));
+}
 
 Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundCall& call) {
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
@@ -84,7 +77,7 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
   tensors.copies_ = &inputs;
   tensors.comparer_ = &comparer;
   tensors.moved_.reserve(static_cast<std::size_t>(kMaxParameters));
-  std::vector<Range> ranges = RangesOf(definition, call);
+  std::vector<Range> ranges = TensorRangesOf(definition, call);
   std::vector<GuardedMemory::Piece> pieces;
   for (const Range& range : ranges) {
     if (range.written) pieces.push_back({range.end - range.begin, range.begin, NamesOf(definition, range.parameters)});

@@ -14,6 +14,17 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// A range of the caller's memory, and who uses it.
+struct TensorRange {
+  CUdeviceptr begin;
+  CUdeviceptr end;
+  bool written;
+  bool read;                            ///< What is there before a launch matters.
+  std::vector<std::size_t> parameters;  ///< Whose tensors lie in it.
+};
+/// The memory of a call's tensors: ranges that overlap are one.
+std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call);
+
 /// The tensors that trials of one call run on, in place of the caller's: scratch for outputs, in which an InOut starts
 /// each trial from its original bytes, and copies of inputs. The caller's data stays untouched whatever a candidate
 /// does.

@@ -21,6 +21,7 @@
 #include "tuneonce/record_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
+#include "worker/idle_workers.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -59,6 +60,7 @@ struct Runtime::Impl {
   const Cupti cupti;
   tuneonce::Log log;
   Trace trace;
+  IdleWorkers idle_workers;
   const std::unique_ptr<ShapeLog> shape_log;
   const std::shared_ptr<RecordStore> memory_store = std::make_shared<MemoryStore>();
   Mutex store_mutex;
@@ -122,6 +124,8 @@ void Runtime::BeginTrace(std::size_t max_events) const { impl_->trace.Begin(max_
 std::string Runtime::EndTrace() const { return impl_->trace.End(); }
 
 Trace& Runtime::trace() const { return impl_->trace; }
+
+IdleWorkers& Runtime::idle_workers() const { return impl_->idle_workers; }
 
 const Environment& Runtime::environment() const { return impl_->environment; }
 

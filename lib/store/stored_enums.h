@@ -58,6 +58,9 @@ inline constexpr StoredValue<CandidateOutcome::Kind> kStoredOutcomes[] = {
     {CandidateOutcome::Kind::kNotWritten, 23, "not_written"},
     {CandidateOutcome::Kind::kWroteInput, 24, "wrote_input"},
     {CandidateOutcome::Kind::kNotVerified, 25, "not_verified"},
+    {CandidateOutcome::Kind::kCrash, 26, "crash"},
+    {CandidateOutcome::Kind::kTimeout, 27, "timeout"},
+    {CandidateOutcome::Kind::kProtocol, 28, "protocol"},
 };
 
 constexpr const auto& StoredValues(AxisKind) { return kStoredAxisKinds; }

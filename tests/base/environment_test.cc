@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tuneonce {
 namespace {
@@ -25,19 +27,27 @@ TEST(EnvironmentTest, TheProjectsOwnNameWorksToo) {
   EXPECT_TRUE(Environment::Read().disable_autotune);
 }
 
-const std::map<std::string, std::string> kVariables = {
-    {"TUNEONCE_TILEIRAS", "/t/tileiras"}, {"TUNEONCE_PTXAS", "/t/ptxas"},
-    {"TUNEONCE_CUPTI", "/t/cupti.so"},    {"TUNEONCE_STORE", "/t/store.db"},
-    {"XDG_CACHE_HOME", "/t/cache"},       {"ENABLE_TILE", "0"},
-    {"TUNEONCE_BUNDLES", "/t/a:/t/b"},    {"TUNEONCE_RECORD_SHAPES", "/t/shapes"},
-    {"VIRTUAL_ENV", "/t/venv"},           {"HOME", "/t/home"},
-    {"TUNEONCE_COMPILE_WORKERS", "3"},    {"TUNEONCE_CPU_DEVICES", "2"},
-    {"TUNEONCE_CPU_MEMORY_MIB", "64"},    {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}};
+const std::map<std::string, std::string> kVariables = {{"TUNEONCE_TILEIRAS", "/t/tileiras"},
+                                                       {"TUNEONCE_PTXAS", "/t/ptxas"},
+                                                       {"TUNEONCE_CUPTI", "/t/cupti.so"},
+                                                       {"TUNEONCE_STORE", "/t/store.db"},
+                                                       {"XDG_CACHE_HOME", "/t/cache"},
+                                                       {"ENABLE_TILE", "0"},
+                                                       {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
+                                                       {"TUNEONCE_RECORD_SHAPES", "/t/shapes"},
+                                                       {"VIRTUAL_ENV", "/t/venv"},
+                                                       {"HOME", "/t/home"},
+                                                       {"TUNEONCE_COMPILE_WORKERS", "3"},
+                                                       {"TUNEONCE_CPU_DEVICES", "2"},
+                                                       {"TUNEONCE_CPU_MEMORY_MIB", "64"},
+                                                       {"TUNEONCE_WORKER", "/t/worker"},
+                                                       {"NVTX_INJECTION64_PATH", "/t/nvtx.so"}};
 
 void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.tileiras, "/t/tileiras");
   EXPECT_EQ(environment.record_shapes, "/t/shapes");
   EXPECT_EQ(environment.ptxas, "/t/ptxas");
+  EXPECT_EQ(environment.worker, "/t/worker");
   EXPECT_EQ(environment.cupti, "/t/cupti.so");
   EXPECT_EQ(environment.store, "/t/store.db");
   EXPECT_EQ(environment.cache_folder, "/t/cache");
@@ -69,6 +79,29 @@ TEST(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
   EXPECT_EQ(environment->nvrtc, "/process/nvrtc.so");
   EXPECT_EQ(Environment::Read({{"TUNEONCE_NVRTC", ""}})->nvrtc, "") << "an empty value is as good as none";
   EXPECT_EQ(Environment::Read({{"TUNEONCE_CPU_DEVICES", ""}})->cpu_devices, 1);
+}
+
+TEST(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "TUNEONCE_CPU_DEVICES", "TMPDIR"}) {
+    setenv(name, "1", 1);
+  }
+  for (const char* name : {"LD_PRELOAD", "CUDA_INJECTION64_PATH", "AWS_SECRET_ACCESS_KEY", "TUNEONCE_STORE"}) {
+    setenv(name, "/not/for/it", 1);
+  }
+  unsetenv("TUNEONCE_CUPTI");
+  setenv("PATH", "/a=b:/c", 1);
+  std::map<std::string, std::string> given = {
+      {"TUNEONCE_CPU_DEVICES", "2"}, {"TUNEONCE_CUPTI", "/t/cupti.so"}, {"TMPDIR", ""}, {"TUNEONCE_STORE", "memory"}};
+  std::vector<std::string> all = Environment::Read(given)->of_worker;
+  for (const char* there : {"CUDA_VISIBLE_DEVICES=1", "NVIDIA_TF32_OVERRIDE=1", "PATH=/a=b:/c",
+                            "TUNEONCE_CPU_DEVICES=2", "TUNEONCE_CUPTI=/t/cupti.so"}) {
+    EXPECT_EQ(std::count(all.begin(), all.end(), there), 1) << there;
+  }
+  for (const std::string& variable : all) {
+    for (const char* absent : {"TMPDIR", "LD_PRELOAD", "CUDA_INJECTION", "AWS", "TUNEONCE_STORE"}) {
+      EXPECT_NE(variable.rfind(absent, 0), 0u) << variable;
+    }
+  }
 }
 
 TEST(EnvironmentTest, WhatCannotBeUsedIsNamed) {

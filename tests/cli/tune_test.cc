@@ -187,6 +187,18 @@ TEST_F(TuneCliTest, WhatAProcessRecordedIsTunedAndTuningRecordsNothing) {
   EXPECT_EQ(NumRecords(), 1u);
 }
 
+TEST_F(TuneCliTest, CandidatesAreTriedInAWorkerUnlessThatIsSwitchedOff) {
+  nlohmann::json isolated = Json({"vector_add", "--shape", "N=4096"});
+  EXPECT_EQ(isolated["is_isolated"], true);
+  EXPECT_EQ(isolated["cost"]["workers_replaced"], 0);
+  nlohmann::json here = Json({"vector_add", "--shape", "N=4096", "--isolation", "off"});
+  EXPECT_EQ(here["is_isolated"], false);
+  EXPECT_EQ(here["notes"], nlohmann::json::array());
+  ExpectOneLineError(Tune({"vector_add", "--shape", "N=4096", "--isolation", "required"}), "/no/worker",
+                     "TUNEONCE_WORKER=/no/worker");
+  ExpectOneLineError(Tune({"vector_add", "--candidate-deadline", "soon"}), "--candidate-deadline soon");
+}
+
 TEST_F(TuneCliTest, DeviceAutoSaysWhatItTook) {
   ProcessResult result = RunCli({"tune", "vector_add", "--device", "auto", "--shape", "N=100", "--quiet"},
                                 "TUNEONCE_CUDA_DRIVER=/none/libcuda.so.1");

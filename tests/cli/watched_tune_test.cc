@@ -51,7 +51,7 @@ TEST(WatchedTuneTest, ItsTraceIsAFileOfEventsAlsoWhereTheTuneFails) {
   TemporaryFolder folder = *testing::MakeFolder();
   const std::string file = folder.path() + "/trace.json";
   std::vector<std::string> arguments = Tune();
-  arguments.insert(arguments.end(), {"--trace", file});
+  arguments.insert(arguments.end(), {"--isolation", "off", "--trace", file});
   ProcessResult result = RunCli(arguments);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::map<std::string, int> categories;

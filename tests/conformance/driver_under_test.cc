@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "cuda/driver_api.h"
+#include "ipc_exporter.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/toolchain.h"
@@ -162,6 +163,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument.rfind("--driver=", 0) == 0) tuneonce::conformance::driver_name = argument.substr(9);
+    if (argument == "--export") return tuneonce::conformance::RunIpcExporter();
   }
   return RUN_ALL_TESTS();
 }

@@ -15,6 +15,7 @@
 #include "base/temporary_folder.h"
 #include "compile/host_toolchain.h"
 #include "cuda/driver_api.h"
+#include "cuda/ipc_memory.h"
 #include "cuda/library.h"
 #include "launch/launch.h"
 #include "testing/device_test.h"
@@ -149,6 +150,35 @@ void UseNoexecTmpdir(const std::string& folder) {
     _exit(kCannotBeTested);
   }
   setenv("TMPDIR", folder.c_str(), 1);
+}
+
+/// Memory cannot be shared, and that is all that is wrong.
+void ExpectAnExportIsAnError(const Host& host) {
+  std::size_t before = 0;
+  std::size_t after = 0;
+  std::size_t total = 0;
+  UnguardedTable(host.device.api()).MemGetInfo(&before, &total);
+  EXPECT_ERROR(ExportedBlock::Allocate(host.device.api(), 1 << 20), StatusCode::kResourceExhausted,
+               "cuIpcGetMemHandle");
+  UnguardedTable(host.device.api()).MemGetInfo(&after, &total);
+  EXPECT_EQ(before, after);
+}
+
+TEST_F(ScarceSystemTest, MemoryThatCannotBeSharedIsAnErrorAndTheRestWorks) {
+  int result = InChild([] {
+    Host host;
+    ForbidMemoryFiles();
+    ExpectAnExportIsAnError(host);
+    RunTheKernel(host, *Stream::Create(host.device.api()));
+  });
+  EXPECT_TRUE(result == 0 || result == kCannotBeTested) << result;
+  EXPECT_EQ(InChild([] {
+              Host host;
+              const rlimit limit{1 << 20, 1 << 20};  // Beyond it the system would end the process.
+              ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+              ExpectAnExportIsAnError(host);
+            }),
+            0);
 }
 
 TEST_F(ScarceSystemTest, CodeRunsWhateverTmpdirIs) {

@@ -6,6 +6,7 @@
 #include "cuda/event.h"
 #include "cuda/fault_injection.h"
 #include "cuda/graph.h"
+#include "cuda/ipc_memory.h"
 #include "cuda/library.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
@@ -161,6 +162,33 @@ TEST_F(HandlesTest, PlannedFaultsHappenAndAreCounted) {
   EXPECT_EQ((*faults)->CallCount("EventCreate"), 3);
   (*faults)->Clear();
   EXPECT_EQ((*faults)->CallCount("EventCreate"), 0);
+}
+
+TEST_F(HandlesTest, ABlockForOtherProcessesIsFreedAlsoWhereItHasNoHandle) {
+  std::size_t before = 0;
+  std::size_t now = 0;
+  std::size_t total = 0;
+  RelaxedDriver driver(api());
+  driver->MemGetInfo(&before, &total);
+  {
+    Result<ExportedBlock> block = ExportedBlock::Allocate(api(), 3);
+    ASSERT_OK(block);
+    EXPECT_EQ(block->bytes(), 3u);
+    ExportedBlock moved = *std::move(block);
+    EXPECT_NE(moved.address(), 0u);
+    EXPECT_ERROR(ImportedBlock::Open(api(), moved.handle()), StatusCode::kFailedPrecondition, "cuIpcOpenMemHandle");
+    driver->MemGetInfo(&now, &total);
+    EXPECT_EQ(before - now, std::size_t{2} << 20);
+  }
+  Result<std::unique_ptr<FaultInjection>> faults = FaultInjection::Create(api());
+  ASSERT_OK(faults);
+  EXPECT_OK((*faults)->Plan({"IpcGetMemHandle", 1, CUDA_ERROR_NOT_SUPPORTED, 0}));
+  EXPECT_ERROR(ExportedBlock::Allocate((*faults)->api(), 3), StatusCode::kUnimplemented, "cuIpcGetMemHandle");
+  driver->MemGetInfo(&now, &total);
+  EXPECT_EQ(before, now);
+  EXPECT_ERROR(ExportedBlock::Allocate(api(), total * 2), StatusCode::kResourceExhausted, "cuMemAlloc");
+  EXPECT_ERROR(ExportedBlock::Allocate(api(), 0), StatusCode::kInvalidArgument, "0 bytes");
+  EXPECT_ERROR(ImportedBlock::Open(api(), "handle"), StatusCode::kInvalidArgument, "of 6 bytes");
 }
 
 TEST_F(HandlesTest, AnOlderDriverCannotListParameters) {

@@ -1,4 +1,5 @@
 // make_seeds FOLDER: valid inputs for the fuzzers of what is kept on disk, one folder each.
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cstdio>
@@ -8,10 +9,13 @@
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
 #include "report/records_json.h"
+#include "search/trial_messages.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
+#include "worker/channel.h"
+#include "worker/message.h"
 
 namespace tuneonce {
 namespace {
@@ -42,10 +46,70 @@ Status MakeStore(const std::string& path, const Artifact& artifact) {
   return store->Put(Fingerprint{1, 2}, artifact);
 }
 
+/// What a worker's message is on the socket, behind the fuzzer's own first byte.
+Result<std::string> BytesOnTheSocket(std::uint32_t kind, const std::string& body) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto ends, Channel::MakePair());
+  TUNEONCE_RETURN_IF_ERROR(ends.first.Send(kind, body, kNoDeadline));
+  std::string bytes(body.size() + 64, '\0');
+  ssize_t count = recv(ends.second.descriptor(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  return bytes.substr(0, count < 0 ? 0 : static_cast<std::size_t>(count));
+}
+
+/// Messages with each kind of field, and as they are on a socket.
+Status MakeMessages(const std::string& folder) {
+  const std::string list("\0\1\2\3\4\5\6\7\x8\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);  // 24 fields.
+  MessageWriter writer;
+  writer.U32(1).U64(2).I64(-3).F64(4.5).Bool(true).U32(2).Text("text").Bytes("bytes").Count(2).U32(8).U32(9);
+  for (std::uint32_t i = 9; i < list.size(); ++i) writer.U32(i);
+  const std::string body = writer.Take();
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/message/all", list + body));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string first, BytesOnTheSocket(1, body));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string second, BytesOnTheSocket(2, ""));
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/channel/two", "\x1e" + first + second));
+  return WriteFile(folder + "/channel/one", "\x3" + second);
+}
+
+/// An answer of a worker's and a candidate, each with a value in every field.
+Status MakeTrials(const std::string& folder) {
+  TrialReply reply;
+  reply.status = Status::FromDriver(StatusCode::kInternal, "illegal address", 700, /*sticky=*/true);
+  reply.handle = std::string(64, 'h');
+  reply.failure = Failure{Config(), FailureKind::kRun, "it failed", true};
+  reply.largest_difference = OutputDifference{"y", 1, 0.5};
+  reply.times_us = {1.5, 2.5};
+  reply.timer = "events";
+  reply.notes = {"a note"};
+  TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/trial/reply", std::string(1, '\0') + EncodeMessage(reply)));
+  PrepareRequest request;
+  TrialDescription& trial = request.trial;
+  trial.kernel = "k";
+  trial.config = Config::Of({{"TILE", AxisKind::kStructural, std::int64_t{64}}}).Canonical();
+  trial.geometry = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+  trial.image = "image";
+  trial.symbol = "k";
+  trial.dims = {"N"};
+  trial.dim_values = {8};
+  trial.parameters.resize(3);
+  trial.parameters[0].name = "x";
+  trial.parameters[0].dims = {"N"};
+  trial.parameters[0].dtype = DType::kFloat32;
+  trial.parameters[0].argument = TrialDescription::Tensor{256, DType::kFloat32, {8}, {1}, 32};
+  trial.parameters[1].name = "map";
+  trial.parameters[1].kind = ParameterKind::kDescriptor;
+  trial.parameters[1].tensor = "x";
+  trial.parameters[1].map = TrialDescription::Map{{8}, {1}};
+  trial.parameters[2].name = "n";
+  trial.parameters[2].kind = ParameterKind::kDerived;
+  trial.parameters[2].dtype = DType::kInt32;
+  return WriteFile(folder + "/trial/prepare", "\1" + EncodeMessage(request));
+}
+
 Status MakeAll(const std::string& folder) {
-  for (const char* name : {"", "/record", "/artifact", "/records_json", "/store"}) {
+  for (const char* name : {"", "/record", "/artifact", "/records_json", "/store", "/message", "/channel", "/trial"}) {
     mkdir((folder + name).c_str(), 0700);
   }
+  TUNEONCE_RETURN_IF_ERROR(MakeMessages(folder));
+  TUNEONCE_RETURN_IF_ERROR(MakeTrials(folder));
   std::vector<TuningRecord> records = Records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     std::string name = std::to_string(i);

@@ -99,6 +99,10 @@ else
 fi
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "CUDA C++ with CUB and compiler options" "$bin/cuda_cpp_gpu_test" --gtest_brief=1
+step "isolated searches" "$bin/isolation_gpu_test"
+if [ -e "$bin/isolation_benchmark" ]; then
+  step "cost of isolation" "$bin/isolation_benchmark" --device=cuda
+fi
 step "timers" "$bin/timer_gpu_test" --gtest_brief=1
 # Tile IR kernels, where their bytecode is: TUNEONCE_TILE_KERNELS is a folder that tests/cutile/export.py wrote.
 if [ -n "${TUNEONCE_TILE_KERNELS:-}" ]; then

@@ -14,7 +14,7 @@ minimal=(-DBUILD_SHARED_LIBS=ON -DTUNEONCE_WITH_JSON=OFF -DTUNEONCE_WITH_SQLITE=
 arguments=()
 case $mode in
   minimal) options+=("${minimal[@]}") ;;
-  default) options+=(-DTUNEONCE_FETCH=ON)
+  default) options+=(-DTUNEONCE_FETCH=ON -DCMAKE_CXX_FLAGS_DEBUG=-O0)  # Nobody debugs it: faster.
            arguments=("$work/store/store.db" softmax) ;;
   absl) options+=("${minimal[@]}" -DCMAKE_DISABLE_FIND_PACKAGE_absl=ON)
         [ -z "${TUNEONCE_ABSL_SOURCE:-}" ] || options+=(-DFETCHCONTENT_SOURCE_DIR_TUNEONCE_ABSL="$TUNEONCE_ABSL_SOURCE") ;;

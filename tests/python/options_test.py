@@ -87,6 +87,52 @@ def test_what_is_returned_as_a_dict_has_the_fields_that_its_type_says():
         assert all(set(f) == {"name", "found", "detail", "advice"} for f in doctor["findings"]), doctor
 
 
+def killer_bundle(path):
+    """A vector_add whose config KIND=1 ends its process."""
+    manifest = {
+        "tuneonce_bundle": 1, "name": "killer", "version": "1", "dims": ["N"],
+        "parameters": [{"name": "x", "kind": "tensor", "dtype": "float32", "dims": ["N"], "access": "in"},
+                       {"name": "y", "kind": "tensor", "dtype": "float32", "dims": ["N"], "access": "out"},
+                       {"kind": "dim", "dim": "N", "dtype": "int64"}],
+        "axes": [{"name": "KIND", "values": [0, 1, 2]}], "baseline": {"KIND": 0},
+        "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "killer", "grid": {"pattern": "fixed", "blocks": [1]},
+                      "defines": ["KIND"], "artifacts": [{"file": "k.cc"}]}]}
+    pathlib.Path(path, "manifest.json").write_text(json.dumps(manifest))
+    pathlib.Path(path, "k.cc").write_text("""
+extern "C" void abort();
+static void killer(const tuneonce_block&, const float* x, float* y, long n) {
+  if (KIND == 1) abort();
+  for (volatile int i = 0; i < (KIND == 0 ? 1000000 : 0); i = i + 1) {}
+  for (long i = 0; i < n; ++i) y[i] = x[i] + 1;
+}
+TUNEONCE_CPU_KERNEL(killer);
+""")
+    return pathlib.Path(path)
+
+
+def test_a_candidate_that_ends_its_process_ends_a_worker():
+    results = []
+
+    class Keep(tuneonce.Observer):
+        def on_tuned(self, kernel, key, result):
+            results.append(result)
+
+    with tempfile.TemporaryDirectory() as path:
+        kernel = tuneonce.load(killer_bundle(path), "cpu", store="memory", observer=Keep())
+        x, y = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+        kernel(x, y)
+        assert (y == 2).all()
+        assert kernel.counters()["workers_replaced"] == 1, kernel.counters()
+        result, = results
+        assert result.is_isolated and result.cost.workers_replaced == 1, result
+        failure, = result.failures
+        assert (failure.kind, failure.config) == ("crash", {"KIND": 1}), failure
+    expect(ValueError, "isolation is 'off', 'preferred' or 'required', not 'on'", lambda: load(isolation="on"))
+    here = load(store="memory", isolation="off", observer=Keep())
+    here(*arguments())
+    assert not results[1].is_isolated
+
+
 def test_a_shipped_store_lies_under_the_one_that_is_written():
     with tempfile.TemporaryDirectory() as path:
         shipped, user = pathlib.Path(path, "shipped.db"), os.path.join(path, "user.db")

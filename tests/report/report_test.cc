@@ -53,6 +53,9 @@ TEST(TableTest, ShowsTopAndBottomAndMarksTheBest) {
             std::string::npos)
       << table;
   EXPECT_NE(table.find("42 launches, 3.0 MiB of device memory at most\n"), std::string::npos) << table;
+  TuningResult with_more = SampleResult();
+  with_more.duplicates.push_back(Duplicate{with_more.failures[0].config, with_more.duplicates[0].same_as});
+  EXPECT_NE(SummaryTable(with_more).find("same code: {TILE=12} and 1 more as {TILE=1}\n"), std::string::npos);
   EXPECT_EQ(table.find("TILE=6"), std::string::npos) << table;
   EXPECT_EQ(SummaryTable(SampleResult(), {20, 0}).find("more"), std::string::npos);
 }

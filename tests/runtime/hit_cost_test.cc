@@ -107,6 +107,16 @@ class HitCostTest : public testing::CpuDeviceTest {
     scale.space.AddGuard("any", [](const Config&, const Dims& dims) { return dims[Dim{0}] > 0; });
     KernelDefinition bucketed = scale.Definition();
     bucketed.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
+    testing::ScaleKernel compiled;  // As a bundle's artifacts: for each config, what its code was compiled for.
+    KernelDefinition by_code("by_code");
+    GeometryFn geometry(Grid::OneD({"N", compiled.tile}));
+    geometry.ByCode([](const Config& config) {
+      const std::string looked_up = config.ToString() + ": longer than what a string keeps within itself";
+      return CodeGeometry{1, static_cast<std::int64_t>(looked_up.size()), {}};
+    });
+    by_code.Parameters(prepared.parameters()).Space(compiled.space);
+    by_code.AddVariant(Variant(compiled.Source()).Grid(geometry));
+    by_code.Key(KeyOf("N").NextPow2(), DTypeOf("x"));
     KernelDefinition computed("computed");
     constexpr char kCode[] =
         "static void computed(const tuneonce_block&, const float*, float* y, float factor, tuneonce_tensor_map, int, "
@@ -117,7 +127,7 @@ class HitCostTest : public testing::CpuDeviceTest {
                      Descriptor("map", "x", TensorMap{{16}}), Derived("tiles", CeilDiv("N", 16)), DimValue("N")})
         .Grid(Grid::Fixed(1))
         .AddVariant(HostCpp(kCode, "computed").Assuming({ScalarIs("factor", 2.0f)}));
-    return {prepared, bucketed, computed};
+    return {prepared, bucketed, by_code, computed};
   }
 
   std::optional<DriverApi> counted_;

@@ -1,9 +1,13 @@
 // Hits to count the instructions of, with the driver's launch replaced by nothing: `hit_instructions FEATURE`. What
 // hit_instructions.sh runs under callgrind, which collects inside CountHits alone. Without FEATURE: their names.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/driver_api.h"
@@ -96,13 +100,14 @@ class Bench {
   std::unique_ptr<DriverApi> counted_;
 };
 
-/// The definition with this variant alone, its baseline alone, and code that does nothing: valgrind does not know all
-/// instructions that a compiler may use for this machine.
+/// The definition with this variant alone, its baseline alone, a key of exact extents, and code that does nothing:
+/// valgrind does not know all instructions that a compiler may use for this machine.
 KernelDefinition Reduced(const KernelDefinition& from, Variant variant, const std::string& types) {
   SearchSpace space = from.space();
   Config baseline = *space.baseline();
   space.AddConstraint("the baseline", [=](const Config& config) { return config == baseline; });
   variant.runs_on = OnCpuDevice();
+  if (const AxisValue* backend = baseline.Find("backend")) variant.backend = std::get<std::string>(*backend);
   std::string text = "static void nothing(const tuneonce_block&, " + types + ") {}\nTUNEONCE_CPU_KERNEL(nothing);";
   variant.source = [=](const Config&, const Problem&) { return KernelSource::HostCpp(text, "nothing"); };
   variant.hints = [](const Config&) { return Hints(); };
@@ -120,13 +125,24 @@ void VectorAdd(Bench& bench) {
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, z); });
 }
 
-/// The matmul bundle: as it is on the CPU device, or with the kernel parameters and assumptions of its Tile IR.
-void Matmul(Bench& bench, bool as_on_gpu) {
+enum class MatmulVariant { kTileIr, kTriton, kCpu };
+
+/// The matmul bundle's kernel parameters and assumptions: those of its Tile IR, its cubins by Triton, or the CPU
+/// device's. `by_its_key`: with the bundle's own key, which rounds M, in place of an exact one.
+void Matmul(Bench& bench, MatmulVariant which, bool by_its_key) {
   KernelDefinition bundle = Check(Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul")).definition();
   const std::string matrix = "void*, int, int, int, int";
-  TunedKernel kernel =
-      bench.Create(as_on_gpu ? Reduced(bundle, bundle.variants().front(), matrix + ", " + matrix + ", " + matrix)
-                             : Reduced(bundle, bundle.variants().back(), "void*, void*, void*, int, int, int"));
+  const std::map<MatmulVariant, std::pair<std::string, std::string>> variants = {
+      {MatmulVariant::kTileIr, {"tile", matrix + ", " + matrix + ", " + matrix}},
+      {MatmulVariant::kTriton, {"triton_sm90", "void*, void*, void*, int, int, int, void*, void*"}},
+      {MatmulVariant::kCpu, {"cpu", "void*, void*, void*, int, int, int"}},
+  };
+  const auto& [name, types] = variants.at(which);
+  auto variant = std::find_if(bundle.variants().begin(), bundle.variants().end(),
+                              [&, &its_name = name](const Variant& each) { return each.name == its_name; });
+  KernelDefinition definition = Reduced(bundle, *variant, types);
+  if (by_its_key) definition.Key(bundle.key());
+  TunedKernel kernel = bench.Create(definition);
   TensorView a = bench.Tensor(0, DType::kFloat16, {64, 64}), b = bench.Tensor(1, DType::kFloat16, {64, 64});
   TensorView c = bench.Tensor(2, DType::kFloat16, {64, 64});
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), a, b, c); });
@@ -286,8 +302,11 @@ struct Feature {
 };
 constexpr Feature kFeatures[] = {
     {"vector_add", VectorAdd},
-    {"matmul", [](Bench& bench) { Matmul(bench, true); }},
-    {"matmul_cpu", [](Bench& bench) { Matmul(bench, false); }},
+    {"matmul", [](Bench& bench) { Matmul(bench, MatmulVariant::kTileIr, false); }},
+    {"matmul_cpu", [](Bench& bench) { Matmul(bench, MatmulVariant::kCpu, false); }},
+    // As the bundle is now: with a key that rounds M.
+    {"matmul_pow2", [](Bench& bench) { Matmul(bench, MatmulVariant::kTileIr, true); }},
+    {"matmul_triton", [](Bench& bench) { Matmul(bench, MatmulVariant::kTriton, true); }},
     // A kernel of two vectors, a scalar and a dim; and what each feature of a definition adds to it.
     {"plain", [](Bench& bench) { RunScale(bench, Scale()); }},
     {"disabled", [](Bench& bench) { RunScale(bench, Scale(), /*disabled=*/true); }},

@@ -14,6 +14,10 @@ COVERED = {
     "records_json": ["lib/report/records_json.cc"],
     "cubin": ["lib/compile/cubin.cc", "lib/base/elf_image.cc"],
     "artifact": ["lib/compile/artifact.cc", "lib/base/encoding.h"],
+    "precompiled": ["lib/bundle/precompiled_bundle.cc"],
+    "trial": ["lib/search/trial_description.cc", "lib/search/trial_messages.cc"],
+    "message": ["lib/worker/message.cc", "lib/worker/message.h"],
+    "channel": ["lib/worker/channel.cc"],
     "store": ["lib/store/sqlite_store.cc", "lib/store/sqlite.h"],
 }
 

@@ -1,6 +1,11 @@
 """Processes that tune and store, killed at random points: nothing acknowledged is lost, and nothing is left behind."""
+import os
+import pathlib
 import random
+import signal
 import time
+
+from trial import judge
 
 
 def kill_loop(report, make_trial, seconds, seed):
@@ -37,3 +42,47 @@ def look(check, trial, acknowledged, when):
     wrong, code, out = trial.run(trial.tune(999))
     check.add(f"a tune {when}", wrong or (None if code == 0 else f"exit code {code}: {out}"))
     check.add(f"the store {when}", trial.check_store([*acknowledged, 999]))
+
+
+def worker_of(process):
+    """The worker that a command has now, or None."""
+    try:
+        pids = [int(pid) for task in pathlib.Path(f"/proc/{process.pid}/task").iterdir() for pid in (task / "children").read_text().split()]
+        return next((pid for pid in pids if os.readlink(f"/proc/{pid}/exe").endswith("/tuneonce_worker")), None)
+    except OSError:
+        return None
+
+
+def worker_kills(report, make_trial, points, seed):
+    """The code is compiled once: what is killed is a search that tries candidates, or the worker in which it does."""
+    check = report.check("kill -9 of isolated searches and of their workers")
+    trial = make_trial("workers")
+    chance = random.Random(seed)
+    tune = trial.tune(1000)
+    wrong, code, out = trial.run(tune)
+    check.add("the first tune", wrong or (None if code == 0 else f"exit code {code}: {out}"))
+    began = time.monotonic()
+    trial.run([*tune, "--retune"])
+    tune_s = time.monotonic() - began
+    workers = 0
+    for point in range(points):
+        process = trial.start([*tune, "--retune"])
+        victim = chance.choice(["command", "worker"])
+        worker = None
+        while victim == "worker" and worker is None and process.poll() is None:
+            worker = worker_of(process)
+        time.sleep(chance.uniform(0, tune_s))
+        try:
+            os.kill(worker or process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # It was faster.
+        err = process.communicate(timeout=60)[1].decode(errors="replace")
+        # The search goes on with another worker, or here; a baseline that is killed with its worker is one clear line.
+        wrong = judge(process.returncode, err) if worker or process.returncode != -9 else None
+        workers += worker is not None
+        check.add(f"point {point}, {victim}", wrong, f"{'worker' if worker else 'command'} killed, exit code {process.returncode}")
+        wrong = trial.left_behind(with_folders=False)
+        if wrong:
+            check.add(f"after point {point}", wrong)
+    check.add("workers", None if workers > points // 4 else f"only {workers} were found, and killed")
+    check.add("the store", trial.check_store([1000]))

@@ -84,7 +84,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000, help="of each fuzzer (default 10^6)")
     parser.add_argument("--short", action="store_true", help="a minute in all, without fuzzers")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, fuzz")
+    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, fuzz")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     become_reaper()
@@ -97,7 +97,7 @@ def main():
     # A copy, since other users may not reach the build's folder, and nobody builds over it.
     program = scratch / "bin"
     program.mkdir()
-    for name in ("tuneonce", "libtuneonce_cpu_driver.so"):
+    for name in ("tuneonce", "tuneonce_worker", "libtuneonce_cpu_driver.so"):
         shutil.copy2(options.bin / name, program / name)
     shutil.copytree(files.BUNDLE.parent, scratch / "share/tuneonce/bundles")  # Where the command looks for vector_add.
     manifest = scratch / "share/tuneonce/bundles/vector_add/manifest.json"
@@ -114,6 +114,7 @@ def main():
         "disk": lambda: files.full_disk(report, make_trial),
         "limits": lambda: limits.sweep(report, make_trial, options.short),
         "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
+        "workers": lambda: kills.worker_kills(report, make_trial, 50 if options.short else 1000, options.seed),
         "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers.resolve(), scratch, options.runs, options.seed),
     }
     for name, part in parts.items():

@@ -114,7 +114,7 @@ inline std::vector<RecordChange> RecordChanges() {
   of_candidate("num_samples", [](CandidateOutcome& c) { c.num_samples = 9; });
   of_candidate("message", [](CandidateOutcome& c) { c.message = "ptxas: \xe2 no\n"; });
   of_candidate("same_as", [](CandidateOutcome& c) { c.same_as = ConfigOfAllTypes(); });
-  for (int i = 0; i <= static_cast<int>(CandidateOutcome::Kind::kNotVerified); ++i) {
+  for (int i = 0; i <= static_cast<int>(CandidateOutcome::Kind::kProtocol); ++i) {
     of_candidate("kind", [=](CandidateOutcome& c) { c.kind = static_cast<CandidateOutcome::Kind>(i); });
   }
   for (int i = 0; i <= static_cast<int>(TunedInputs::kRecorded); ++i) {

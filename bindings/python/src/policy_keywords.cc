@@ -94,6 +94,12 @@ std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
       Of<O, &O::race_budget_ms>("race_budget_ms"),
       Of<O, &O::wall_budget_ms>("wall_budget_ms"),
       Of<O, &O::memory_budget_bytes>("memory_budget_bytes"),
+      {"isolation", "'preferred'",
+       [](const char* name, py::handle given, O& options) {
+         constexpr Isolation kIsolations[] = {Isolation::kOff, Isolation::kPreferred, Isolation::kRequired};
+         options.isolation = kIsolations[WordOf(name, given, {"off", "preferred", "required"})];
+       }},
+      Of<O, &O::candidate_deadline_ms>("candidate_deadline_ms"),
       Of<O, &O::seed>("seed"),
       OfCompile<&CompileOptions::num_workers>("compile_workers"),
       OfCompile<&CompileOptions::timeout_ms>("compile_timeout_ms"),
@@ -193,6 +199,7 @@ std::shared_ptr<Runtime> AnyhowEnabled() {
 
 KernelKeywords ReadKernelKeywords(py::handle keywords) {
   KernelKeywords read;
+  read.policy.search.isolation = Isolation::kPreferred;
   std::vector<std::pair<std::string, py::handle>> given;
   if (keywords) {
     for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(keywords)) {

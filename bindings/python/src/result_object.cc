@@ -35,7 +35,8 @@ py::object CostObject(const TuningCost& cost) {
       py::arg("compile_seconds") = cost.compile_seconds, py::arg("compile_wall_seconds") = cost.compile_wall_seconds,
       py::arg("num_compiled") = cost.num_compiled, py::arg("gpu_seconds") = cost.gpu_seconds,
       py::arg("wall_seconds") = cost.wall_seconds, py::arg("num_launches") = cost.num_launches,
-      py::arg("num_rounds") = cost.num_rounds, py::arg("peak_bytes") = cost.peak_bytes);
+      py::arg("num_rounds") = cost.num_rounds, py::arg("peak_bytes") = cost.peak_bytes,
+      py::arg("workers_replaced") = cost.workers_replaced);
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ py::object ConfigDict(const Config& config) {
   for (std::size_t i = 0; i < config.values().size(); ++i) {
     values[py::str(config.AxisName(i))] = py::cast(config.values()[i]);
   }
-  return std::move(values);
+  return py::object(std::move(values));
 }
 
 py::object ResultObject(const TuningResult& result, const ConfigOf& config_of) {
@@ -65,7 +66,7 @@ py::object ResultObject(const TuningResult& result, const ConfigOf& config_of) {
       py::arg("not_measured") = TupleOf(result.not_measured, config_of),
       py::arg("baseline") = result.baseline ? success(*result.baseline) : py::object(py::none()),
       py::arg("speedup_over_baseline") = result.speedup_over_baseline, py::arg("is_certain") = result.is_certain,
-      py::arg("timer") = result.timer, py::arg("drift") = result.drift,
+      py::arg("is_isolated") = result.is_isolated, py::arg("timer") = result.timer, py::arg("drift") = result.drift,
       py::arg("notes") = py::tuple(py::cast(result.notes)), py::arg("cost") = CostObject(result.cost));
 }
 

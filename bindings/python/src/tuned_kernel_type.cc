@@ -125,7 +125,9 @@ timer: 'cupti', 'events' or None for the best there is. warm: measure with a war
 verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
 final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
 wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
-memory_budget_bytes: of a search; 0: half of what is free. seed: of the order of trials.
+memory_budget_bytes: of a search; 0: half of what is free.
+isolation: try candidates in a worker process: 'off', 'preferred', 'required'. candidate_deadline_ms: of each, there.
+seed: of the order of trials.
 compile_workers: compiles at a time; 0: as many as there are cores. compile_timeout_ms: for one compile;
     compile_budget_ms: for all of a search, 0: no limit.
 quiet: no line of progress on a terminal.)";

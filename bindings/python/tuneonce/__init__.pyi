@@ -48,6 +48,7 @@ _Shapes = Iterable[_Shape]
 _Mode = Literal["tune", "tune_in_background", "stored_only", "baseline_only"]
 _OnTuneError = Literal["use_baseline", "raise"]
 _Match = Literal["exact", "other_driver", "other_device"]
+_Isolation = Literal["off", "preferred", "required"]
 _Timer = Optional[Literal["cupti", "events"]]
 
 class Bundle:
@@ -73,7 +74,8 @@ class TunedKernel:
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
+        memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
+        seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True
     ) -> TunedKernel: ...
     def __call__(self, *args: Any, stream: Any = None) -> None: ...
@@ -105,7 +107,8 @@ def load(
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
         max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
-        memory_budget_bytes: int = 0, seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
+        memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
+        seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True
 ) -> TunedKernel: ...
 def warmup_all(kernels: Union[Mapping[TunedKernel, _Shapes], Iterable[Tuple[TunedKernel, _Shapes]]],

@@ -5,7 +5,7 @@ from typing import Generic, Literal, Optional, Tuple, TypeVar
 C = TypeVar("C")
 
 FailureKind = Literal["compile", "load", "resources", "launch", "run", "wrong result", "out of bounds", "not written",
-                      "wrote an input", "not verified"]
+                      "wrote an input", "not verified", "crash", "timeout", "protocol"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +56,8 @@ class Duplicate(Generic[C]):
 @dataclasses.dataclass(frozen=True)
 class TuningCost:
     """What a search cost. compile_seconds: what one core would have taken. compile_wall_seconds: until the last was
-    compiled. num_compiled: the others came from a cache. peak_bytes: of device memory, beside what the caller passed."""
+    compiled. num_compiled: the others came from a cache. peak_bytes: of device memory, beside what the caller passed.
+    workers_replaced: worker processes that candidates ended."""
     compile_seconds: float
     compile_wall_seconds: float
     num_compiled: int
@@ -65,6 +66,7 @@ class TuningCost:
     num_launches: int
     num_rounds: int
     peak_bytes: int
+    workers_replaced: int = 0
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -73,7 +75,7 @@ class TuningResult(Generic[C]):
 
     best: the choice. successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
     left out. baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline.
-    is_certain: False if a budget ended the race. timer: how they were timed. drift: how much slower the best ran in the
+    is_certain: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
     second half of its rounds than in the first. notes: what one should know about how was measured."""
     kernel: str
     best: Success[C]
@@ -84,6 +86,7 @@ class TuningResult(Generic[C]):
     baseline: Optional[Success[C]]
     speedup_over_baseline: Optional[float]
     is_certain: bool
+    is_isolated: bool
     timer: str
     drift: float
     notes: Tuple[str, ...]

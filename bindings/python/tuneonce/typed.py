@@ -28,6 +28,7 @@ class Counters(TypedDict):
     misses_other_source: int
     misses_incomplete: int
     misses_refused: int
+    workers_replaced: int
     loaded_kernels: int
     resident_entries: int
     tuning_seconds: float

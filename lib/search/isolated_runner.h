@@ -1,0 +1,116 @@
+#ifndef TUNEONCE_LIB_SEARCH_ISOLATED_RUNNER_H_
+#define TUNEONCE_LIB_SEARCH_ISOLATED_RUNNER_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/candidate_runner.h"
+#include "search/trial_memory.h"
+#include "search/trial_worker.h"
+#include "search/worker_tensors.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Runs trials in a worker process, on copies of the inputs that it has there. A candidate that ends or hangs the
+/// worker has failed; the worker is replaced, and what is needed of the other trials is prepared there again when it is
+/// needed: the baseline, whose outputs are the reference, first.
+class IsolatedRunner final : public CandidateRunner {
+ public:
+  /// REQUIRES: `stream` is private to the search; it, `options` and `memory`, whose budget is the worker's, outlive the
+  /// runner. Candidates outlive their trials.
+  IsolatedRunner(std::unique_ptr<TrialWorker> worker, std::shared_ptr<Runtime> runtime, const Device& device,
+                 StreamView stream, const SearchOptions& options, const TrialMemory& memory, bool has_baseline,
+                 TrialTiming timing);
+  ~IsolatedRunner() override;
+
+  bool wants_baseline_first() const override { return wants_baseline_; }
+  PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override;
+  PreparedTrial CheckAgain(PreparedTrial prepared) override;
+  void Release(std::size_t trial) override;
+  Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override;
+  bool TimeInAnotherWay() override;
+  Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
+                                                     const Candidate& candidate) override;
+  FailureKind LossOf(std::size_t trial) const override;
+  bool is_isolated() const override { return true; }
+  int workers_replaced() const override { return workers_replaced_; }
+  std::string timer_name() const override { return timer_; }
+  std::vector<std::string> notes() const override { return notes_; }
+  std::int64_t num_launches() const override { return launches_before_ + launches_; }
+  std::size_t peak_bytes() const override { return peak_bytes_; }
+
+  /// The search is over: leaves the worker to the next one.
+  void Finish();
+
+ private:
+  struct Trial {
+    const Candidate* candidate = nullptr;
+    bool is_baseline = false;
+    double warmup_us = 0;
+    std::uint64_t in_worker = 0;     ///< Its number there,
+    int generation = -1;             ///< in this one.
+    std::optional<Failure> failure;  ///< Since it was prepared first: it is not tried any more.
+  };
+
+  /// As TrialWorker::Ask; counts a worker that was lost.
+  Result<TrialReply> Ask(TrialMessage kind, const std::string& body, double expected_us = 0);
+  /// A worker that has begun this search. Errors: there is none to be had.
+  Status EnsureWorker();
+  Status ReplaceWorker();
+  Status BeginSearch();
+  Result<WorkerTensors::Block> Allocate(std::size_t bytes);
+  /// Asks about trials, which are prepared again where the worker does not have them; twice, if others may have ended
+  /// it. `encode` makes the question. Errors: of a trial that cannot be prepared again, or as Ask.
+  template <typename Encode>
+  Result<TrialReply> AskAbout(const std::vector<std::size_t>& trials, TrialMessage kind, const Encode& encode,
+                              double expected_us);
+  /// Prepares it in the worker that there is; once more in another one, if others may have ended it.
+  PreparedTrial PrepareThere(const Candidate& candidate, bool is_baseline, std::uint64_t* number);
+  PreparedTrial PrepareOnce(const Candidate& candidate, bool is_baseline, std::uint64_t* number);
+  /// Prepares a trial again that the worker does not have, its reference first. Errors: `trial.failure` says why.
+  Status Revive(Trial& trial);
+  Result<std::vector<double>> SampleTogether(const std::vector<std::size_t>& trials);
+  /// True if the worker is gone, and it need not have been the candidate.
+  bool LostByOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.may_be_by_others; }
+  /// The same of one that ran well in it before: another may have damaged the worker that they shared.
+  bool LostAmongOthers() const { return worker_ == nullptr && over_.ok() && last_loss_.kind == FailureKind::kCrash; }
+  /// What ended the worker, as a failure of this candidate.
+  Failure LossBy(const Candidate& candidate) const;
+  Status FailTrial(Trial& trial, Failure failure);
+
+  const std::shared_ptr<Runtime> runtime_;
+  const Device device_;
+  const StreamView stream_;
+  const SearchOptions& options_;
+  const TrialMemory& memory_;
+  const bool has_baseline_;
+  const TrialTiming timing_;
+  std::unique_ptr<TrialWorker> worker_;  ///< Null before it is replaced.
+  bool has_begun_ = false;               ///< The worker has this search.
+  int generation_ = 0;                   ///< Counts workers.
+  WorkerTensors tensors_;                ///< Of the worker.
+  TrialWorker::Loss last_loss_;
+  Status over_;  ///< Not OK: it was cancelled, or there is no other worker to be had.
+  bool wants_baseline_;
+  std::optional<std::size_t> baseline_;  ///< Whose outputs are the reference.
+  bool uses_events_ = false;
+  int rounds_lost_ = 0;  ///< With a worker, by nobody knows whom.
+  std::vector<Trial> trials_;
+  int workers_replaced_ = 0;
+  std::string timer_;
+  std::vector<std::string> notes_;
+  std::int64_t launches_before_ = 0;  ///< In workers that were lost.
+  std::int64_t launches_ = 0;
+  std::size_t peak_bytes_ = 0;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_ISOLATED_RUNNER_H_

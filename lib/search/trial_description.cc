@@ -1,0 +1,187 @@
+#include "search/trial_description.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "launch/parameter_block.h"
+#include "tuneonce/geometry.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using Described = TrialDescription::Parameter;
+
+const std::vector<std::string>& TakenBy(const Candidate& candidate) {
+  static const std::vector<std::string> kAll;
+  return candidate.variant == nullptr ? kAll : candidate.variant->parameters;
+}
+
+bool Takes(const Candidate& candidate, const std::string& name) {
+  const std::vector<std::string>& taken = TakenBy(candidate);
+  return taken.empty() || std::find(taken.begin(), taken.end(), name) != taken.end();
+}
+
+Result<std::vector<std::int64_t>> ValuesOf(const std::vector<Term>& terms, const Config& config) {
+  std::vector<std::int64_t> values;
+  for (const Term& term : terms) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, term.Evaluate(config, Problem()));
+    values.push_back(value);
+  }
+  return values;
+}
+
+Result<TrialDescription::Map> MapOf(const TensorMap& map, const Config& config) {
+  TrialDescription::Map described;
+  TUNEONCE_ASSIGN_OR_RETURN(described.box, ValuesOf(map.box, config));
+  TUNEONCE_ASSIGN_OR_RETURN(described.element_strides, ValuesOf(map.element_strides, config));
+  described.swizzle = map.swizzle;
+  described.interleave = map.interleave;
+  described.l2_promotion = map.l2_promotion;
+  described.out_of_bounds = map.out_of_bounds;
+  return described;
+}
+
+/// All of a parameter but the sizes of workspaces.
+Result<Described> Describe(const Candidate& candidate, const ParameterLayout& layout, std::size_t index) {
+  const Parameter& parameter = candidate.definition->parameters()[index];
+  const Problem& problem = candidate.call.problem;
+  Described described;
+  described.kind = parameter.kind;
+  described.name = parameter.name;
+  described.dtype = parameter.dtype;
+  described.access = parameter.access;
+  described.dims = parameter.dims;
+  described.dim = parameter.dim;
+  described.tensor = parameter.tensor;
+  described.dimension = parameter.dimension;
+  described.may_be_partial = parameter.may_be_partial;
+  if (parameter.kind == ParameterKind::kTensor) {
+    described.argument = TrialDescription::Tensor::Of(candidate.call.tensor(index));
+    if (parameter.access != Access::kIn) {
+      const Tolerance within = candidate.definition->ToleranceOf(parameter, described.argument->dtype);
+      described.tolerance = {within.absolute, within.relative, within.ulps};
+    }
+  } else if (parameter.kind == ParameterKind::kScalar) {
+    std::memcpy(&described.word, problem.values[index], DTypeBytes(problem.dtypes[index]));
+  } else if (parameter.kind == ParameterKind::kDerived && Takes(candidate, parameter.name)) {
+    TUNEONCE_ASSIGN_OR_RETURN(described.word, CallUser("a derived parameter's function", [&] {
+                                return layout.DerivedWord(parameter, candidate.config, problem);
+                              }));
+  } else if (parameter.kind == ParameterKind::kDescriptor && parameter.tensor_map) {
+    TUNEONCE_ASSIGN_OR_RETURN(described.map, MapOf(*parameter.tensor_map, candidate.config));
+  }
+  return described;
+}
+
+/// Sizes of the workspaces that the kernel takes.
+Status AddWorkspaces(const Candidate& candidate, const ParameterLayout& layout, std::vector<Described>* parameters) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::size_t> bytes, CallUser("a workspace function", [&] {
+                              return layout.WorkspaceBytes(candidate.config, candidate.call.problem);
+                            }));
+  std::vector<std::string> names = TakenBy(candidate);
+  if (names.empty()) {
+    for (const Described& parameter : *parameters) names.push_back(parameter.name);
+  }
+  auto next = bytes.begin();
+  for (const std::string& name : names) {
+    auto found = std::find_if(parameters->begin(), parameters->end(),
+                              [&](const Described& parameter) { return parameter.name == name; });
+    if (found->kind == ParameterKind::kWorkspace) found->word = *next++;
+  }
+  return Status();
+}
+
+std::vector<std::int64_t> NumbersOf(const Geometry& geometry) {
+  return {geometry.grid.x,  geometry.grid.y,    geometry.grid.z,    geometry.block.x,   geometry.block.y,
+          geometry.block.z, geometry.cluster.x, geometry.cluster.y, geometry.cluster.z, geometry.shared_memory_bytes};
+}
+
+/// True if a derived value would differ with tensors at other addresses.
+bool ReadsAddresses(const Candidate& candidate, const Parameter& parameter, const ParameterLayout& layout) {
+  const std::vector<Parameter>& parameters = candidate.definition->parameters();
+  BoundCall elsewhere = candidate.call;
+  std::vector<TensorView> moved(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind != ParameterKind::kTensor) continue;
+    moved[i] = candidate.call.tensor(i);
+    constexpr std::uintptr_t kStep = 0x123456700;  // Keeps what is known of the alignment, and no more.
+    moved[i].data = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(moved[i].data) + kStep * (i + 1));
+    elsewhere.problem.values[i] = &moved[i];
+  }
+  auto word_of = [&](const BoundCall& call) {
+    return CallUser("a derived parameter's function",
+                    [&] { return layout.DerivedWord(parameter, candidate.config, call.problem); });
+  };
+  Result<std::uint64_t> here = word_of(candidate.call);
+  Result<std::uint64_t> there = word_of(elsewhere);
+  return here.ok() && there.ok() && *here != *there;
+}
+
+}  // namespace
+
+TrialDescription::Tensor TrialDescription::Tensor::Of(const TensorView& view) {
+  Tensor tensor;
+  tensor.address = reinterpret_cast<std::uintptr_t>(view.data);
+  tensor.dtype = view.dtype;
+  tensor.shape.assign(view.shape.begin(), view.shape.begin() + view.rank);
+  tensor.strides.assign(view.strides.begin(), view.strides.begin() + view.rank);
+  tensor.bytes = view.bytes;
+  return tensor;
+}
+
+Result<TrialDescription> TrialDescription::Of(const Candidate& candidate) {
+  const KernelDefinition& definition = *candidate.definition;
+  TrialDescription description;
+  description.kernel = definition.name();
+  description.config = candidate.config.Canonical();
+  description.variant = candidate.variant_name();
+  description.has_variant = candidate.variant != nullptr;
+  description.convention = candidate.convention;
+  description.source_kind = candidate.source.kind;
+  description.geometry = NumbersOf(candidate.geometry);
+  description.programmatic_launch = candidate.geometry.programmatic_launch;
+  description.image = candidate.artifact.image;
+  description.symbol = candidate.artifact.symbol;
+  description.is_unordered = definition.is_unordered();
+  description.taken = TakenBy(candidate);
+  description.dims = definition.dims();
+  const Dims& dims = candidate.call.problem.dims;
+  for (int i = 0; i < static_cast<int>(definition.dims().size()); ++i) description.dim_values.push_back(dims[Dim{i}]);
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, Describe(candidate, layout, i));
+    description.parameters.push_back(std::move(parameter));
+  }
+  TUNEONCE_RETURN_IF_ERROR(AddWorkspaces(candidate, layout, &description.parameters));
+  return description;
+}
+
+std::string WhyNotIsolated(const Candidate& candidate) {
+  if (candidate.is_callable()) {
+    return "variant '" + candidate.variant_name() + "' is launched by a function of this process";
+  }
+  Result<ParameterLayout> layout = LayoutOf(candidate);
+  if (!layout.ok()) return "";
+  const std::vector<Parameter>& parameters = candidate.definition->parameters();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Parameter& parameter = parameters[i];
+    const TensorView* tensor = candidate.call.FindTensor(parameters, i);
+    if (tensor != nullptr && tensor->data != nullptr && tensor->bytes == 0 && tensor->HasElements()) {
+      return "the size of '" + parameter.name + "' is not known: pass {pointer, bytes}";
+    }
+    if (!Takes(candidate, parameter.name)) continue;
+    if (parameter.kind == ParameterKind::kDescriptor && !parameter.tensor_map) {
+      return "descriptor '" + parameter.name + "' is filled by a function of this process";
+    }
+    if (parameter.kind == ParameterKind::kDerived && !parameter.term && ReadsAddresses(candidate, parameter, *layout)) {
+      return "parameter '" + parameter.name + "' is computed of the tensors' addresses";
+    }
+  }
+  return "";
+}
+
+}  // namespace v0
+}  // namespace tuneonce

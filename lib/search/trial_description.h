@@ -1,0 +1,105 @@
+#ifndef TUNEONCE_LIB_SEARCH_TRIAL_DESCRIPTION_H_
+#define TUNEONCE_LIB_SEARCH_TRIAL_DESCRIPTION_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/candidate.h"
+#include "tuneonce/parameters.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A candidate as plain data, for a process that has none of the host's functions: whatever the definition computes of
+/// config and problem was computed where they are (derived values, sizes of workspaces, boxes of tensor maps). What
+/// holds an address is computed where the memory is: tensors have their worker's addresses, and tensor maps are encoded
+/// there.
+struct TrialDescription {
+  struct Map {
+    std::vector<std::int64_t> box;
+    std::vector<std::int64_t> element_strides;
+    TensorMap::Swizzle swizzle = TensorMap::Swizzle::kNone;
+    TensorMap::Interleave interleave = TensorMap::Interleave::kNone;
+    TensorMap::L2Promotion l2_promotion = TensorMap::L2Promotion::kNone;
+    TensorMap::OutOfBounds out_of_bounds = TensorMap::OutOfBounds::kZero;
+  };
+  struct Tensor {
+    std::uint64_t address = 0;
+    DType dtype = DType::kAny;
+    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;  ///< As many.
+    std::uint64_t bytes = 0;
+
+    static Tensor Of(const TensorView& view);
+    TensorView View() const;
+  };
+  struct Parameter {
+    ParameterKind kind = ParameterKind::kTensor;
+    std::string name;
+    DType dtype = DType::kAny;
+    Access access = Access::kIn;
+    std::vector<std::string> dims;
+    std::string dim;
+    std::string tensor;
+    std::int64_t dimension = 0;
+    std::uint64_t word = 0;  ///< kScalar, kDerived: the value's bytes; kWorkspace: its size.
+    std::optional<Map> map;
+    bool may_be_partial = false;
+    std::optional<std::array<double, 3>> tolerance;  ///< Of an output: absolute, relative, ulps.
+    std::optional<Tensor> argument;                  ///< kTensor.
+  };
+
+  std::string kernel;
+  std::string config;  ///< Config::Canonical, for messages.
+  std::string variant;
+  bool has_variant = false;
+  CallingConvention convention = CallingConvention::kPlain;
+  SourceKind source_kind = SourceKind::kHostCpp;
+  std::vector<std::int64_t> geometry;  ///< Grid, block, cluster, dynamic shared memory.
+  bool programmatic_launch = false;
+  std::string image;
+  std::string symbol;
+  bool is_unordered = false;
+  std::vector<std::string> taken;  ///< Variant::parameters.
+  std::vector<std::string> dims;
+  std::vector<std::int64_t> dim_values;  ///< As many.
+  std::vector<Parameter> parameters;
+
+  /// With the host's addresses. Calls functions of the definition. Errors: theirs, as InProcessRunner has them.
+  static Result<TrialDescription> Of(const Candidate& candidate);
+};
+
+/// Why trials of a candidate cannot run in another process, in words; empty if they can: a launcher or a function of
+/// the host's that makes use of addresses, memory of unknown size. Calls functions of the definition; what fails in
+/// them is no reason.
+std::string WhyNotIsolated(const Candidate& candidate);
+
+/// What a description describes: a candidate to be run, with all that it points to. Not copyable, since it points into
+/// itself.
+class DescribedTrial {
+ public:
+  /// Errors: InvalidArgument for a description that is none of a candidate.
+  static Result<std::unique_ptr<DescribedTrial>> Create(TrialDescription description, const Target& target);
+  DescribedTrial(const DescribedTrial&) = delete;
+  DescribedTrial& operator=(const DescribedTrial&) = delete;
+
+  const Candidate& candidate() const { return candidate_; }
+
+ private:
+  DescribedTrial() = default;
+  Status BindArguments(const TrialDescription& description, const Target& target);
+
+  std::vector<TensorView> tensors_;   // What the call points to; neither grows after Create.
+  std::vector<std::uint64_t> words_;  // Scalars.
+  Candidate candidate_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_TRIAL_DESCRIPTION_H_

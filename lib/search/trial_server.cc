@@ -1,0 +1,248 @@
+#include "search/trial_server.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "cuda/ipc_memory.h"
+#include "search/in_process_runner.h"
+#include "search/trial_description.h"
+#include "search/trial_memory.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/stream.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+struct TrialServer::Place {
+  std::shared_ptr<Runtime> runtime;
+  Context context;
+  Target target;
+  ScopedContext current;
+
+  Place(std::shared_ptr<Runtime> its_runtime, Context its_context, const Target& its_target)
+      : runtime(std::move(its_runtime)), context(std::move(its_context)), target(its_target), current(context.view()) {}
+  const DriverApi& api() const { return context.device().api(); }
+};
+
+struct TrialServer::Search {
+  struct Inputs {
+    TrialMemory::Charge charge;
+    ExportedBlock block;
+  };
+  struct Trial {
+    std::unique_ptr<DescribedTrial> described;
+    PreparedTrial prepared;
+  };
+
+  Stream stream;
+  TrialMemory memory;
+  SearchOptions options;
+  std::unique_ptr<Timer> timer;  // Where it is not the usual one.
+  std::vector<Inputs> inputs;
+  std::map<std::uint64_t, Trial> trials;
+  std::optional<InProcessRunner> runner;  // Uses all of the above.
+
+  Search(Stream its_stream, TrialMemory its_memory) : stream(std::move(its_stream)), memory(std::move(its_memory)) {}
+};
+
+namespace {
+
+Status OutOfOrder() { return InternalError("a worker was asked for what does not come next"); }
+
+template <typename Message, typename Function>
+auto With(const Frame& question, const Function& function) -> decltype(function(std::declval<Message>())) {
+  Result<Message> message = DecodeMessage<Message>(question.body);
+  if (!message.ok()) return message.status();
+  return function(*std::move(message));
+}
+
+/// What a trial came to, but for its code.
+TrialReply ReplyOf(const PreparedTrial& prepared) {
+  TrialReply reply;
+  reply.status = prepared.fatal;
+  reply.failure = prepared.failure;
+  reply.warmup_us = prepared.warmup_us;
+  reply.largest_difference = prepared.largest_difference;
+  return reply;
+}
+
+Result<TrialReply> ReplyOf(const Status& status) {
+  TUNEONCE_RETURN_IF_ERROR(status);
+  return TrialReply();
+}
+
+}  // namespace
+
+TrialServer::TrialServer(Channel& channel) : channel_(channel) {}
+TrialServer::~TrialServer() = default;
+
+Status TrialServer::Serve() {
+  for (;;) {
+    TUNEONCE_ASSIGN_OR_RETURN(Frame question, channel_.Receive(kNoDeadline));
+    // What a candidate does is caught where it runs; what is left is a lack of memory or threads.
+    Result<TrialReply> answered = CallForeign("the worker", StatusCode::kInternal, [&] { return Answer(question); });
+    if (question.kind == static_cast<std::uint32_t>(TrialMessage::kRelease)) {
+      if (answered.ok()) continue;
+      return answered.status();  // The host finds out when it asks for more.
+    }
+    TrialReply reply;
+    if (answered.ok()) {
+      reply = *std::move(answered);
+    } else {
+      reply.status = answered.status();
+    }
+    if (search_ != nullptr && search_->runner) {
+      reply.timer = search_->runner->timer_name();
+      reply.notes = search_->runner->notes();
+      reply.num_launches = search_->runner->num_launches();
+      reply.peak_bytes = search_->memory.peak_bytes();
+    }
+    TUNEONCE_RETURN_IF_ERROR(channel_.Send(question.kind, EncodeMessage(reply), kNoDeadline));
+    if (reply.status.sticky()) return reply.status;
+  }
+}
+
+Result<TrialReply> TrialServer::Answer(const Frame& question) {
+  const auto kind = static_cast<TrialMessage>(question.kind);
+  if (kind == TrialMessage::kOpen) {
+    return With<OpenRequest>(question, [&](const OpenRequest& r) { return ReplyOf(Open(r)); });
+  }
+  if (place_ == nullptr) return OutOfOrder();
+  if (kind == TrialMessage::kBegin) {
+    return With<BeginRequest>(question, [&](const BeginRequest& r) { return ReplyOf(Begin(r)); });
+  }
+  if (kind == TrialMessage::kEnd) return ReplyOf(End());
+  if (search_ == nullptr) return OutOfOrder();
+  if (kind == TrialMessage::kAllocate) {
+    return With<AllocateRequest>(question, [&](const AllocateRequest& r) { return Allocate(r); });
+  }
+  if (kind == TrialMessage::kSetUp) {
+    return With<SetUpRequest>(question, [&](const SetUpRequest& r) { return ReplyOf(SetUp(r)); });
+  }
+  if (!search_->runner) return OutOfOrder();
+  switch (kind) {
+    case TrialMessage::kPrepare:
+      return With<PrepareRequest>(question, [&](PrepareRequest r) { return Prepare(std::move(r)); });
+    case TrialMessage::kSample:
+      return With<SampleRequest>(question, [&](const SampleRequest& r) { return Sample(r); });
+    case TrialMessage::kCheckAgain:
+      return With<TrialRequest>(question, [&](const TrialRequest& r) { return CheckAgain(r); });
+    case TrialMessage::kRelease:
+      return With<TrialRequest>(question, [&](const TrialRequest& r) { return ReplyOf(Release(r)); });
+    case TrialMessage::kTimeInAnotherWay: {
+      TrialReply reply;
+      reply.is_done = search_->runner->TimeInAnotherWay();
+      return reply;
+    }
+    default:
+      return OutOfOrder();
+  }
+}
+
+Status TrialServer::Open(const OpenRequest& request) {
+  if (place_ != nullptr) return OutOfOrder();
+  RuntimeOptions options;
+  options.environment.insert(request.environment.begin(), request.environment.end());
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> runtime, Runtime::Create(std::move(options)));
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, runtime->OpenDevice(request.device));
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  if (identity.UuidString() != request.uuid) {
+    return UnavailableError(absl::StrCat("in the worker ", request.device, " is ", identity.UuidString(),
+                                         ", and here it is ", request.uuid));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Context context, Context::RetainPrimary(device));
+  auto place = std::make_unique<Place>(std::move(runtime), std::move(context), Target::Of(identity));
+  TUNEONCE_RETURN_IF_ERROR(place->current.status());
+  place_ = std::move(place);
+  return Status();
+}
+
+Status TrialServer::Begin(const BeginRequest& request) {
+  TUNEONCE_RETURN_IF_ERROR(End());
+  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(place_->api()));
+  const auto budget = std::max<std::uint64_t>(1, request.budget_bytes);
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(place_->api(), static_cast<std::size_t>(budget)));
+  search_ = std::make_unique<Search>(std::move(stream), std::move(memory));
+  return Status();
+}
+
+Result<TrialReply> TrialServer::Allocate(const AllocateRequest& request) {
+  const auto bytes = static_cast<std::size_t>(request.bytes);
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Charge charge, search_->memory.Count(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(ExportedBlock block, ExportedBlock::Allocate(place_->api(), bytes));
+  search_->memory.Place(charge, block.address());
+  TrialReply reply;
+  reply.address = block.address();
+  reply.handle = block.handle();
+  search_->inputs.push_back(Search::Inputs{std::move(charge), std::move(block)});
+  return reply;
+}
+
+Status TrialServer::SetUp(const SetUpRequest& request) {
+  if (search_->runner) return OutOfOrder();
+  SearchOptions& options = search_->options;
+  options.runtime = place_->runtime;
+  options.quiet = true;
+  options.verify = request.verify;
+  options.cache = request.cache;
+  for (const TrialDescription::Tensor& tensor : request.reference) options.reference.push_back(tensor.View());
+  if (request.timing == TrialTiming::kEvents) search_->timer = MakeEventTimer();
+  if (request.timing == TrialTiming::kCupti) search_->timer = MakeCuptiTimer(place_->runtime);
+  options.timer = search_->timer.get();
+  search_->runner.emplace(search_->stream.view(), options, search_->memory, request.has_baseline);
+  return Status();
+}
+
+Result<TrialReply> TrialServer::Prepare(PrepareRequest request) {
+  Search::Trial trial;
+  TUNEONCE_ASSIGN_OR_RETURN(trial.described, DescribedTrial::Create(std::move(request.trial), place_->target));
+  trial.prepared = search_->runner->Prepare(trial.described->candidate(), request.is_baseline);
+  trial.prepared.kernel = nullptr;  // The runner holds it.
+  TrialReply reply = ReplyOf(trial.prepared);
+  if (reply.failure || !reply.status.ok()) return reply;
+  reply.trial = trial.prepared.trial;
+  search_->trials[reply.trial] = std::move(trial);
+  return reply;
+}
+
+Result<TrialReply> TrialServer::Sample(const SampleRequest& request) {
+  std::vector<std::size_t> trials;
+  for (std::uint64_t trial : request.trials) {
+    if (search_->trials.count(trial) == 0) return OutOfOrder();
+    trials.push_back(static_cast<std::size_t>(trial));
+  }
+  TrialReply reply;
+  TUNEONCE_ASSIGN_OR_RETURN(reply.times_us, search_->runner->Sample(trials));
+  return reply;
+}
+
+Result<TrialReply> TrialServer::CheckAgain(const TrialRequest& request) {
+  auto found = search_->trials.find(request.trial);
+  if (found == search_->trials.end()) return OutOfOrder();
+  return ReplyOf(search_->runner->CheckAgain(found->second.prepared));
+}
+
+Status TrialServer::Release(const TrialRequest& request) {
+  auto found = search_->trials.find(request.trial);
+  if (found == search_->trials.end()) return OutOfOrder();
+  search_->runner->Release(static_cast<std::size_t>(request.trial));
+  search_->trials.erase(found);
+  return Status();
+}
+
+Status TrialServer::End() {
+  if (search_ == nullptr) return Status();
+  TUNEONCE_RETURN_IF_ERROR(search_->stream.view().Synchronize());
+  search_ = nullptr;
+  return Status();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,187 @@
+#include "search/trial_worker.h"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "base/environment.h"
+#include "base/span.h"
+#include "cuda/driver_api.h"
+#include "tuneonce/search_options.h"
+#include "worker/find_worker.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// A context takes a tenth of a second, on a machine with many devices or a cold disk a hundred times that.
+constexpr milliseconds kMostToOpen{60000};
+constexpr milliseconds kMostToSend{10000};
+constexpr milliseconds kMostToEnd{1000};
+/// How often a user is asked whether to go on.
+constexpr milliseconds kSlice{20};
+constexpr int kLaunchTimeout = 702;  // CUDA_ERROR_LAUNCH_TIMEOUT
+
+/// What the worker's Runtime must have as this one does, so that both mean the same device and timer.
+std::vector<std::pair<std::string, std::string>> EnvironmentOf(const Environment& environment,
+                                                               const DriverApi& driver) {
+  std::vector<std::pair<std::string, std::string>> variables = {
+      {driver.is_cpu_device() ? "TUNEONCE_CPU_DRIVER" : "TUNEONCE_CUDA_DRIVER", driver.library_path()},
+      {"TUNEONCE_CUPTI", environment.cupti},
+      {"CUDA_INJECTION64_PATH", environment.profiler},
+      {"TMPDIR", environment.temporary_folder},
+      {"TUNEONCE_STORE", "memory"},
+      {"TUNEONCE_CPU_DEVICES", std::to_string(environment.cpu_devices)}};
+  if (environment.cpu_memory_mib > 0) {
+    variables.emplace_back("TUNEONCE_CPU_MEMORY_MIB", std::to_string(environment.cpu_memory_mib));
+  }
+  return variables;
+}
+
+std::string NameOf(const Device& device) {
+  return absl::StrCat(device.api().is_cpu_device() ? "cpu:" : "cuda:", device.index());
+}
+
+bool IsCancelled(const SearchOptions& options) {
+  return (options.cancelled != nullptr && options.cancelled->load()) || IsInterrupted(options.interrupted);
+}
+
+/// Why a worker has no context, with what the device says of its users.
+Status Refused(const Status& why, const Device& device) {
+  Result<int> mode = device.Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  const bool is_exclusive = mode.ok() && *mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS;
+  const char* hint = is_exclusive ? " (it is in EXCLUSIVE_PROCESS mode, for one process alone)" : "";
+  return Status(why.code(), absl::StrCat("the worker cannot use the device", hint, ": ", why.message()));
+}
+
+std::string PlaceOf(const Device& device) { return absl::StrCat(device.api().library_path(), " ", NameOf(device)); }
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerProcess>> TrialWorker::Start(const Runtime& runtime, const Device& device) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  WorkerOptions options;
+  TUNEONCE_ASSIGN_OR_RETURN(options.program, FindWorker(runtime.environment()));
+  options.environment = runtime.environment().of_worker;
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> process, WorkerProcess::Start(options));
+  OpenRequest request;
+  request.environment = EnvironmentOf(runtime.environment(), device.api());
+  request.device = NameOf(device);
+  request.uuid = identity.UuidString();
+  // Of one that is gone already the first answer tells, which does not come.
+  (void)process->channel().Send(static_cast<std::uint32_t>(TrialMessage::kOpen), EncodeMessage(request),
+                                DeadlineIn(kMostToSend));
+  return process;
+}
+
+void TrialWorker::Announce(const std::shared_ptr<Runtime>& runtime, const Device& device) {
+  if (runtime->idle_workers().Has(PlaceOf(device))) return;
+  Result<std::unique_ptr<WorkerProcess>> process = Start(*runtime, device);
+  if (process.ok()) runtime->idle_workers().Put(PlaceOf(device), {*std::move(process), /*is_open=*/false});
+}
+
+Result<std::unique_ptr<TrialWorker>> TrialWorker::Take(const std::shared_ptr<Runtime>& runtime, const Device& device,
+                                                       const SearchOptions& options) {
+  Span span(&runtime->trace(), "wait", "wait for a worker");
+  std::unique_ptr<TrialWorker> worker(new TrialWorker(runtime, PlaceOf(device)));
+  std::optional<IdleWorkers::Worker> idle = runtime->idle_workers().Take(worker->device_);
+  while (idle && idle->is_open) {
+    worker->process_ = std::move(idle->process);
+    if (worker->Ask(TrialMessage::kEnd, "", kMostToEnd, options).ok()) return worker;  // It lives.
+    worker->loss_.reset();
+    idle = runtime->idle_workers().Take(worker->device_);
+  }
+  if (idle) worker->process_ = std::move(idle->process);
+  Status opened = worker->Open(device, options);
+  // Others may have ended it; the worker itself answers.
+  if (worker->loss_ && worker->loss_->may_be_by_others) opened = worker->Open(device, options);
+  TUNEONCE_RETURN_IF_ERROR(opened);
+  return worker;
+}
+
+Status TrialWorker::Open(const Device& device, const SearchOptions& options) {
+  loss_.reset();
+  if (process_ == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(process_, Start(*runtime_, device));
+  }
+  Result<Frame> answer = Receive(DeadlineIn(kMostToOpen), options);
+  if (answer.status().code() == StatusCode::kCancelled) return answer.status();
+  if (!answer.ok()) {
+    return UnavailableError("the worker did not start: it " + Lose(answer.status(), kMostToOpen).message());
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(TrialReply reply, DecodeMessage<TrialReply>(answer->body));
+  return reply.status.ok() ? Status() : Refused(reply.status, device);
+}
+
+Status TrialWorker::Lose(FailureKind kind, std::string how) {
+  process_ = nullptr;
+  loss_ = Loss{kind, std::move(how)};
+  return InternalError(loss_->how);
+}
+
+Status TrialWorker::Lose(const Status& error, milliseconds most) {
+  switch (ChannelErrorOf(error).value_or(ChannelError::kClosed)) {
+    case ChannelError::kTimeout:
+      return Lose(FailureKind::kTimeout, absl::StrCat("did not end within ", most.count(), " ms"));
+    case ChannelError::kProtocol:
+      return Lose(FailureKind::kProtocol, absl::StrCat("gave no answer: ", error.message()));
+    case ChannelError::kClosed:
+      break;
+  }
+  // Its end of the socket is closed; the process is about to be gone.
+  const WorkerEnd end = process_->Kill();
+  Status lost = Lose(FailureKind::kCrash, end.ToString());
+  loss_->may_be_by_others = end.kind == WorkerEnd::Kind::kSignaled && end.number == SIGKILL;
+  return lost;
+}
+
+Result<Frame> TrialWorker::Receive(Deadline end, const SearchOptions& options) {
+  const bool asks = options.cancelled != nullptr || options.interrupted;
+  for (;;) {
+    const Deadline next = asks ? std::min(end, DeadlineIn(kSlice)) : end;
+    Result<Frame> answer = process_->channel().Receive(next);
+    const bool is_slice = next < end && ChannelErrorOf(answer.status()) == ChannelError::kTimeout;
+    if (answer.ok() || !is_slice) return answer;
+    if (!IsCancelled(options)) continue;
+    process_ = nullptr;
+    return CancelledError("the search was cancelled");
+  }
+}
+
+Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, milliseconds most,
+                                    const SearchOptions& options) {
+  if (process_ == nullptr) return InternalError("the worker is gone");
+  Channel& channel = process_->channel();
+  const Deadline end = most.count() > 0 ? DeadlineIn(most) : kNoDeadline;
+  if (Status sent = channel.Send(static_cast<std::uint32_t>(kind), body, end); !sent.ok()) return Lose(sent, most);
+  Result<Frame> answer = Receive(end, options);
+  if (answer.status().code() == StatusCode::kCancelled) return answer.status();
+  if (!answer.ok()) return Lose(answer.status(), most);
+  Result<TrialReply> reply = DecodeMessage<TrialReply>(answer->body);
+  if (!reply.ok() || answer->kind != static_cast<std::uint32_t>(kind)) {
+    return Lose(FailureKind::kProtocol, absl::StrCat("gave an answer that is none: ", reply.status().message()));
+  }
+  if (!reply->status.sticky()) return reply;
+  const int code = reply->status.driver_code();
+  return Lose(code == kLaunchTimeout ? FailureKind::kTimeout : FailureKind::kCrash,
+              absl::StrCat("crashed with ", code, ": ", reply->status.message()));
+}
+
+void TrialWorker::Tell(TrialMessage kind, const std::string& body) {
+  if (process_ == nullptr) return;
+  Status sent = process_->channel().Send(static_cast<std::uint32_t>(kind), body, DeadlineIn(kMostToSend));
+  if (!sent.ok()) (void)Lose(sent, kMostToSend);
+}
+
+void TrialWorker::GiveBack() {
+  const SearchOptions none;
+  if (process_ == nullptr || !Ask(TrialMessage::kEnd, "", kMostToEnd, none).ok()) return;
+  runtime_->idle_workers().Put(device_, {std::move(process_), /*is_open=*/true});
+}
+
+}  // namespace v0
+}  // namespace tuneonce

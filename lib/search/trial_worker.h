@@ -1,0 +1,74 @@
+#ifndef TUNEONCE_LIB_SEARCH_TRIAL_WORKER_H_
+#define TUNEONCE_LIB_SEARCH_TRIAL_WORKER_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "search/trial_messages.h"
+#include "tuneonce/device.h"
+#include "tuneonce/runtime.h"
+#include "worker/channel.h"
+#include "worker/idle_workers.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A worker with a context on one device, and a host's talk with it. Ended with this object, unless it is given back.
+/// Thread rule: one thread.
+class TrialWorker {
+ public:
+  /// How it was lost.
+  struct Loss {
+    FailureKind kind = FailureKind::kCrash;
+    std::string how;  ///< "crashed with 700: ...", "was ended by signal 9 (SIGKILL)".
+    /// Others may have done it: the system, where memory is short, or a person.
+    bool may_be_by_others = false;
+  };
+
+  /// An idle worker of the Runtime's, or a new one. Waits until it has its context. Errors: FailedPrecondition or
+  /// Unavailable, why there can be none: no executable, a device for one process, no memory for its context;
+  /// Cancelled, when `options` say so.
+  static Result<std::unique_ptr<TrialWorker>> Take(const std::shared_ptr<Runtime>& runtime, const Device& device,
+                                                   const SearchOptions& options);
+  /// Starts a worker that the next Take will find, unless there is one; does not wait. Errors are Take's to tell.
+  static void Announce(const std::shared_ptr<Runtime>& runtime, const Device& device);
+  TrialWorker(const TrialWorker&) = delete;
+  TrialWorker& operator=(const TrialWorker&) = delete;
+
+  /// Asks, and waits for the answer, whose own `status` may be an error. `most`: how long it may take; 0: for ever.
+  /// Errors: the worker was lost, and has been ended (`loss` says how); Cancelled, when `options` say so: it has been
+  /// ended, too.
+  Result<TrialReply> Ask(TrialMessage kind, const std::string& body, std::chrono::milliseconds most,
+                         const SearchOptions& options);
+  /// Says what is not answered.
+  void Tell(TrialMessage kind, const std::string& body);
+  /// Since when it is no more.
+  const std::optional<Loss>& loss() const { return loss_; }
+  bool is_alive() const { return process_ != nullptr; }
+
+  /// Ends the search in it and leaves it to the next one. Waits a second at most.
+  void GiveBack();
+
+ private:
+  TrialWorker(std::shared_ptr<Runtime> runtime, std::string device) : runtime_(std::move(runtime)), device_(device) {}
+  static Result<std::unique_ptr<WorkerProcess>> Start(const Runtime& runtime, const Device& device);
+  /// Waits until it has its context; starts it before, where there is none.
+  Status Open(const Device& device, const SearchOptions& options);
+  /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
+  Result<Frame> Receive(Deadline end, const SearchOptions& options);
+  Status Lose(FailureKind kind, std::string how);
+  /// What an error of the channel means.
+  Status Lose(const Status& error, std::chrono::milliseconds most);
+
+  const std::shared_ptr<Runtime> runtime_;
+  const std::string device_;  ///< Under which idle ones are kept.
+  std::unique_ptr<WorkerProcess> process_;
+  std::optional<Loss> loss_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_TRIAL_WORKER_H_

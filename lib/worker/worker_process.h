@@ -1,0 +1,83 @@
+#ifndef TUNEONCE_LIB_WORKER_WORKER_PROCESS_H_
+#define TUNEONCE_LIB_WORKER_WORKER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tuneonce/result.h"
+#include "worker/channel.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// How a worker is started.
+struct WorkerOptions {
+  std::string program;                 ///< Its path (FindWorker).
+  std::vector<std::string> arguments;  ///< After the program's name.
+  /// Its whole environment, "NAME=value" (Environment::of_worker). The host's is not inherited.
+  std::vector<std::string> environment;
+  bool keeps_stderr = false;  ///< Else it goes to /dev/null, as stdout does.
+};
+
+/// How a worker ended.
+struct WorkerEnd {
+  enum class Kind {
+    kNotYet,
+    kExited,    ///< By itself; `number` is its exit code.
+    kSignaled,  ///< By a signal that WorkerProcess did not send; `number` is the signal's.
+    kKilled,    ///< By WorkerProcess.
+    kUnknown,   ///< The host reaps all children, or ignores SIGCHLD, and so has its exit status.
+  };
+
+  /// "exited with 3", "was ended by signal 11 (SIGSEGV)".
+  std::string ToString() const;
+
+  Kind kind = Kind::kNotYet;
+  int number = 0;
+};
+
+/// Owns a worker: a process in a session of its own, with nothing of the host's but one end of a channel, stdin and
+/// stdout that are /dev/null, and the environment that it is given.
+///
+/// It ends before this object does, or soon after (nobody waits for it in the destructor), and with the host, however
+/// that ends (see OpenHostChannel). A thread of the host starts it and waits for its end, so that no
+/// zombie stays, whatever the host does with SIGCHLD. In a forked child of the host this object does nothing.
+///
+/// Thread rule: one thread at a time; the thread that started it may end.
+class WorkerProcess {
+ public:
+  /// Starts it; whether it is a worker its first message will show. Errors: Unavailable (it cannot be run),
+  /// ResourceExhausted (no descriptors, no thread).
+  static Result<std::unique_ptr<WorkerProcess>> Start(const WorkerOptions& options);
+  /// As Kill, but waits for nothing.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  Channel& channel() { return channel_; }
+  pid_t pid() const;
+
+  /// How it ended, if it has, or does by the deadline.
+  WorkerEnd Wait(Deadline deadline) const;
+
+  /// Ends it, with all processes that it started, and says how it ended: by itself, if it was about to. Waits until it
+  /// is gone; 2 s at most, since a process that hangs in a driver is not gone before the driver lets it.
+  WorkerEnd Kill();
+
+ private:
+  class Life;
+
+  WorkerProcess(std::shared_ptr<Life> life, Channel channel);
+
+  const std::shared_ptr<Life> life_;
+  Channel channel_;
+  const pid_t host_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_WORKER_WORKER_PROCESS_H_

@@ -1,0 +1,214 @@
+// Isolated searches on a real GPU: candidates that fault, trap, hang, want too much memory or turn wrong take their
+// worker with them at most; the host's context computes on, and its data is as it was.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cuda/driver_api.h"
+#include "testing/device_test.h"
+#include "testing/runtimes.h"
+#include "tuneonce/context.h"
+#include "tuneonce/device_buffer.h"
+#include "tuneonce/exhaustive_search.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::View;
+using Clock = std::chrono::steady_clock;
+
+class IsolationGpuTest : public testing::GpuTest, public ::testing::WithParamInterface<Isolation> {
+ protected:
+  static constexpr std::int64_t kN = 1 << 20;
+
+  IsolationGpuTest() {
+    options_.quiet = true;
+    options_.candidate_deadline_ms = 3000;
+    options_.runtime = testing::RuntimeIn({});
+  }
+
+  /// y = 2 * x, one kernel per value of KIND; 0 is the baseline, and slow. `body`: of one thread, which has `at`, its
+  /// element, and `runs`, how often the kernel ran before.
+  KernelDefinition Kinds(const std::string& body, std::vector<std::int64_t> kinds) {
+    const std::string source = R"(
+__device__ int launches = 0;
+extern "C" __global__ void k(const float* cx, float* y, int n, float* work) {
+  float* x = const_cast<float*>(cx);
+  int at = blockIdx.x * blockDim.x + threadIdx.x;
+  int runs = launches;
+  if (KIND >= 1000) work[0] = KIND;
+  if (at >= n) return;
+  long long begin = clock64();
+  while (clock64() - begin < (KIND == 0 ? 400000 : KIND == 2 ? 0 : 100000)) {}
+  {)" + body + R"(}
+  if (at == 0) launches = runs + 1;
+})";
+    SearchSpace space;
+    IntAxis kind = space.AddAxis("KIND", std::move(kinds));
+    space.SetBaseline({{kind, 0}});
+    KernelDefinition definition("k");
+    definition
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N"),
+                     Workspace("work",
+                               [kind](const Config& c, const Problem&) {
+                                 return static_cast<std::size_t>(c[kind] >= 1000 ? std::int64_t{1} << 50 : 64);
+                               })})
+        .Space(space)
+        .Grid(Grid::OneD({"N", 256}))
+        .AddVariant(CudaCpp(source, "k").Block(256));
+    return definition;
+  }
+  Result<TuningResult> Search(const KernelDefinition& definition) {
+    DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
+    const TensorView x_view = View(x), y_view = View(y);
+    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options_);
+    EXPECT_TRUE(Read(x) == std::vector<float>(kN, 3)) << "the caller's input is damaged";
+    EXPECT_TRUE(Read(y) == std::vector<float>(kN, 7)) << "the caller's output is damaged";
+    return result;
+  }
+  static std::map<std::string, std::string> Failures(const TuningResult& result) {
+    std::map<std::string, std::string> failures;
+    for (const Failure& failure : result.failures) {
+      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
+    }
+    return failures;
+  }
+
+  SearchOptions options_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, IsolationGpuTest, ::testing::Values(Isolation::kOff, Isolation::kRequired),
+                         [](const auto& where) { return where.param == Isolation::kOff ? "InProcess" : "Isolated"; });
+
+TEST_P(IsolationGpuTest, WhatACandidateDoesWrongIsFoundAndNamed) {
+  options_.isolation = GetParam();
+  Result<TuningResult> result = Search(Kinds(R"(
+    y[at] = 2 * x[at];
+    if (KIND == 1 && at == 5) y[at] += 1;
+    if (KIND == 3 && at == n - 1) y[n] = 1;
+    if (KIND == 4 && at == 7) x[7] = 1;
+    if (KIND == 5 && at == 0 && runs > 8) y[0] = 0;
+    if (KIND == 6 && at == 0) work[16] = 1;)",
+                                             {0, 1, 2, 3, 4, 5, 6, 1000}));
+  ASSERT_OK(result);
+  EXPECT_EQ(result->is_isolated, GetParam() == Isolation::kRequired);
+  EXPECT_EQ(result->best.config.ToString(), "KIND=2");
+  std::map<std::string, std::string> failures = Failures(*result);
+  auto expect = [&](const std::string& config, const std::string& how) {
+    EXPECT_EQ(failures[config].substr(0, how.size()), how);
+  };
+  expect("KIND=1", "wrong result: ");
+  expect("KIND=3", "out of bounds: it wrote behind 'y'");
+  expect("KIND=4", "wrote an input: it wrote its input 'x'");
+  expect("KIND=6", "out of bounds: it wrote behind workspace 1");
+  expect("KIND=1000", "resources: ");
+}
+
+TEST_P(IsolationGpuTest, TimesAreTheSame) {
+  options_.isolation = GetParam();
+  options_.gpu_budget_ms = 100;
+  Result<TuningResult> result = Search(Kinds("y[at] = 2 * x[at];", {0, 1, 2}));
+  ASSERT_OK(result);
+  std::printf("%s, by %s:", result->is_isolated ? "isolated" : "in process", result->timer.c_str());
+  for (const Success& success : result->successes) {
+    std::printf(" {%s} %.2f +- %.2f us;", success.config.ToString().c_str(), success.measurement.mean_us,
+                success.measurement.error_margin_us.value_or(0));
+  }
+  std::printf("\n");
+}
+
+class CrashGpuTest : public IsolationGpuTest {};
+INSTANTIATE_TEST_SUITE_P(, CrashGpuTest, ::testing::Values(Isolation::kRequired),
+                         [](const auto&) { return "Isolated"; });
+
+TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
+  options_.isolation = GetParam();
+  std::atomic<bool> over{false};
+  std::atomic<int> computed{0}, failed{0};
+  std::thread host([&] {
+    ScopedContext current(context_->view());
+    Stream stream = *Stream::Create(api());
+    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 4096);
+    std::vector<char> bytes(4096);
+    while (!over) {
+      const auto value = static_cast<char>(++computed);
+      bool fine = buffer.Fill(static_cast<unsigned char>(value)).ok() &&
+                  buffer.CopyToHost(bytes.data(), bytes.size()).ok() && stream.view().Synchronize().ok();
+      if (!fine || bytes != std::vector<char>(4096, value)) ++failed;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  std::vector<std::int64_t> kinds;
+  for (std::int64_t kind = 0; kind < 29; ++kind) kinds.push_back(kind);
+  kinds.push_back(1000);
+  const auto begin = Clock::now();
+  Result<TuningResult> result = Search(Kinds(R"(
+    float value = 2 * x[at];
+    if (KIND == 1 && at == 0) value = *(volatile float*)(1ull << 60);
+    if (KIND == 4 && at == 0) *(volatile float*)(1ull << 60) = 1;
+    if (KIND == 7 && at == 0) __trap();
+    if (KIND == 10) while (((volatile int*)&launches)[0] >= 0) {}
+    if (KIND == 13 && at == 0) *(volatile int*)((char*)x + 1) = 1;
+    if (KIND == 16 && at == 0) asm volatile("brkpt;");
+    y[at] = value;
+    if (KIND == 22 && at == 0) work[16] = 1;
+    if (KIND == 25 && at == 7) x[7] = 1;
+    if (KIND == 28 && at == 0 && runs > 8) y[0] = 0;)",
+                                             kinds));
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  over = true;
+  host.join();
+  ASSERT_OK(result);
+  EXPECT_EQ(failed, 0) << "the host's context computes before, during and after";
+  EXPECT_EQ(result->best.config.ToString(), "KIND=2");
+  std::map<std::string, std::string> failures = Failures(*result);
+  auto expect = [&](const std::string& config, const std::string& how) {
+    EXPECT_EQ(failures[config].substr(0, how.size()), how);
+  };
+  expect("KIND=1", "crash: crashed with 700: ");
+  expect("KIND=4", "crash: crashed with 700: ");
+  expect("KIND=7", "crash: crashed with ");
+  expect("KIND=10", "timeout: did not end within 3000 ms");
+  expect("KIND=13", "crash: crashed with 716: ");
+  expect("KIND=22", "out of bounds: ");
+  expect("KIND=25", "wrote an input: ");
+  expect("KIND=1000", "resources: ");
+  std::printf("%.2f s, of which %.2f s compiling; %d workers replaced; the host computed %d times\n", seconds,
+              result->cost.compile_wall_seconds, result->cost.workers_replaced, computed.load());
+  for (const auto& [config, how] : failures) std::printf("  {%s} %s\n", config.c_str(), how.c_str());
+}
+
+TEST_P(CrashGpuTest, DeviceMemoryComesBackWithTheWorker) {
+  options_.isolation = GetParam();
+  ASSERT_OK(Search(Kinds("y[at] = 2 * x[at];", {0, 2})));  // What the host's context takes for its first search.
+  options_.runtime = testing::RuntimeIn({});
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  auto free_bytes = [&] {
+    EXPECT_OK(stream_->view().Synchronize());
+    std::size_t free = 0, total = 0;
+    EXPECT_EQ(UnguardedTable(api()).MemGetInfo(&free, &total), CUDA_SUCCESS);
+    return free;
+  };
+  const std::size_t before = free_bytes();
+  ASSERT_OK(Search(Kinds("y[at] = 2 * x[at]; if (KIND == 1 && at == 0) __trap();", {0, 1, 2})));
+  const std::size_t with_worker = free_bytes();
+  options_.runtime = testing::RuntimeIn({});  // Ends the idle worker with its owner.
+  std::size_t after = 0;
+  for (int i = 0; i < 50 && after < before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    after = free_bytes();
+  }
+  EXPECT_GE(after + (std::size_t{2} << 20), before);
+  std::printf("an idle worker takes %.0f MiB of device memory\n",
+              static_cast<double>(before - with_worker) / (1 << 20));
+}
+
+}  // namespace
+}  // namespace tuneonce
