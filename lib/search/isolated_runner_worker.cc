@@ -31,7 +31,8 @@ Result<TrialReply> IsolatedRunner::Ask(TrialMessage kind, const std::string& bod
   double deadline_ms = options_.candidate_deadline_ms;
   if (options_.wall_budget_ms > 0) deadline_ms = std::min(deadline_ms, std::max(kLeastMs, options_.wall_budget_ms));
   if (deadline_ms > 0) {
-    most = milliseconds(std::llround(std::clamp(deadline_ms + kMostSlowdown * expected_us / 1000, 1.0, kLongestDeadlineMs)));
+    const double whole_ms = deadline_ms + kMostSlowdown * expected_us / 1000;
+    most = milliseconds(std::llround(std::clamp(whole_ms, 1.0, kLongestDeadlineMs)));
   }
   Result<TrialReply> reply = worker_->Ask(kind, body, most, options_);
   if (!reply.ok()) {
