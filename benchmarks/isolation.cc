@@ -57,10 +57,10 @@ static void hang(const tuneonce_block& block, const float* x, float* y, int n) {
 }
 TUNEONCE_CPU_KERNEL(hang);)";
 constexpr char kCudaHang[] = R"(
+__device__ int going = HANGS;
 extern "C" __global__ void hang(const float* x, float* y, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i];
-  volatile int going = HANGS;
-  while (going) {}
+  while (*(volatile int*)&going) {}
 })";
 
 /// One block that copies x to y, and by HANGS never ends.

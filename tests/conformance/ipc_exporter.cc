@@ -98,6 +98,8 @@ int RunIpcExporter() {
     if (verb == "fill") {
       values.assign(values.size(), static_cast<float>(number));
       result = driver.MemcpyHtoD(memory, values.data(), bytes);
+      // A copy of this size returns once the values are staged; the other process is ordered by nothing but the answer.
+      if (result == CUDA_SUCCESS) result = driver.CtxSynchronize();
       number = 0;
     } else if (verb == "read") {
       result = driver.MemcpyDtoH(values.data(), memory, bytes);
