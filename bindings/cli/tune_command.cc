@@ -47,6 +47,7 @@ struct TuneArguments {
   std::string trace;
   std::string isolation = "preferred";
   std::string candidate_deadline;
+  bool all_configs = false;
 };
 
 std::unique_ptr<Timer> TimerNamed(const std::string& name) {
@@ -183,6 +184,7 @@ Status Tune(const TuneArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(AutotunePolicy policy, PolicyOf(arguments, interrupted, &kept));
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
+  if (arguments.all_configs) policy.search.max_proposed = 0;
   if (arguments.dry_run || !arguments.shapes.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
@@ -241,6 +243,8 @@ void AddTune(CLI::App& app, Command* command) {
       ->check(CLI::IsMember({"off", "preferred", "required"}));
   tune->add_option("--candidate-deadline", arguments->candidate_deadline,
                    "In a worker: end a candidate that takes longer than this, as 2s, 1m (default: 10s)");
+  tune->add_flag("--all-configs", arguments->all_configs,
+                 "Of a matmul with many configs: all, not only those that nvMatmulHeuristics proposes");
   tune->add_flag("--warm", arguments->warm,
                  "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   tune->add_flag("--json", arguments->json, "JSON instead of text");

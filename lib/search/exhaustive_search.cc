@@ -12,6 +12,7 @@
 #include "launch/assumption.h"
 #include "measure/roofline.h"
 #include "search/candidate.h"
+#include "search/proposed_configs.h"
 #include "search/search_call.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
@@ -44,9 +45,13 @@ Result<Stream> MakeTrialStream(StreamView caller) {
   return stream;
 }
 
-Result<Target> CurrentTarget(const DriverApi& api) {
+Result<DeviceIdentity> CurrentDevice(const DriverApi& api) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+  return device.Identity();
+}
+
+Result<Target> CurrentTarget(const DriverApi& api) {
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, CurrentDevice(api));
   return Target::Of(identity);
 }
 
@@ -218,17 +223,22 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
                                  TrialMemory memory) {
   const Target& target = call.problem.target;
-  const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
+  const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, CurrentDevice(stream.api()));
+  TUNEONCE_ASSIGN_OR_RETURN(ProposedConfigs proposed, ProposeConfigs(*definition, call.problem, device, scope.configs,
+                                                                     options.max_proposed, environment));
   std::vector<PlannedConfig> planned;
-  for (const Config& config : scope.configs) {
+  for (const Config& config : proposed.configs) {
     planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile, scope.left_out));
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(),
+                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                             RunSearch({definition->name(), scope.key, scope.lethal}, baseline, target, stream,
                                       std::move(planned), options, std::move(memory)));
+  if (!proposed.note.empty()) outcome.result.notes.push_back(proposed.note);
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;
 }
