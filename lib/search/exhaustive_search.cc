@@ -225,8 +225,9 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   const Target& target = call.problem.target;
   const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, CurrentDevice(stream.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(ProposedConfigs proposed, ProposeConfigs(*definition, call.problem, device, scope.configs,
-                                                                     options.max_proposed, environment));
+  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
+  ProposedConfigs proposed =
+      ProposeConfigs(*definition, call.problem, device, scope.configs, baseline, options.max_proposed, environment);
   std::vector<PlannedConfig> planned;
   for (const Config& config : proposed.configs) {
     planned.emplace_back();
@@ -234,7 +235,6 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                               PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
   }
   TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                             RunSearch({definition->name(), scope.key, scope.lethal}, baseline, target, stream,
                                       std::move(planned), options, std::move(memory)));

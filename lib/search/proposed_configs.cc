@@ -75,9 +75,9 @@ std::vector<Config> NearestTo(const std::vector<MatmulProposal>& proposals, cons
   return nearest;
 }
 
-Result<ProposedConfigs> ProposeConfigs(const KernelDefinition& definition, const Problem& problem,
-                                       const DeviceIdentity& device, std::vector<Config> configs, int max_proposed,
-                                       const Environment& environment) {
+ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem& problem, const DeviceIdentity& device,
+                               std::vector<Config> configs, const std::optional<Config>& baseline, int max_proposed,
+                               const Environment& environment) {
   const std::optional<MatmulParts>& parts = definition.matmul();
   const bool is_asked = parts && max_proposed > 0 && configs.size() > static_cast<std::size_t>(max_proposed);
   if (!is_asked || device.is_cpu_device) return ProposedConfigs{std::move(configs), ""};
@@ -88,7 +88,6 @@ Result<ProposedConfigs> ProposeConfigs(const KernelDefinition& definition, const
     return ProposedConfigs{std::move(configs), absl::StrCat("all configs are tried: ", proposals.status().message())};
   }
   std::vector<Config> tried = NearestTo(*proposals, *parts, configs, static_cast<std::size_t>(max_proposed));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition.space().BaselineFor(problem));
   if (baseline && std::find(tried.begin(), tried.end(), *baseline) == tried.end()) tried.push_back(*baseline);
   std::string note = absl::StrCat("tried are ", tried.size(), " of ", configs.size(),
                                   " configs: those next to what nvMatmulHeuristics ", version,

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_SEARCH_PROPOSED_CONFIGS_H_
 #define TUNEONCE_LIB_SEARCH_PROPOSED_CONFIGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,11 @@ struct ProposedConfigs {
 
 /// Of `configs`, which fit the problem: all, unless the kernel is a matmul (KernelDefinition::Matmul), there are more
 /// than `max_proposed` (> 0), and nvMatmulHeuristics proposes some for the problem on `device`. Then those next to its
-/// proposals, `max_proposed` at most, and the baseline.
-TUNEONCE_API Result<ProposedConfigs> ProposeConfigs(const KernelDefinition& definition, const Problem& problem,
-                                                    const DeviceIdentity& device, std::vector<Config> configs,
-                                                    int max_proposed, const Environment& environment);
+/// proposals, `max_proposed` at most, and `baseline`, if there is one.
+TUNEONCE_API ProposedConfigs ProposeConfigs(const KernelDefinition& definition, const Problem& problem,
+                                            const DeviceIdentity& device, std::vector<Config> configs,
+                                            const std::optional<Config>& baseline, int max_proposed,
+                                            const Environment& environment);
 
 /// The `most` of `configs` that are next to a proposal, in their order. Distances are ours: log2 of how far apart the
 /// tile's extents are, added up, and an eighth of that of stages, warps, parts of K and blocks per cluster, where the

@@ -64,8 +64,8 @@ class ProposedConfigsTest : public ::testing::Test {
     problem_.dtypes.fill(DType::kFloat16);
     configs_ = *definition_.space().Enumerate(problem_.target, &problem_);
   }
-  Result<ProposedConfigs> Propose(int most, const DeviceIdentity& device) {
-    return ProposeConfigs(definition_, problem_, device, configs_, most, environment_);
+  ProposedConfigs Propose(int most, const DeviceIdentity& device) {
+    return ProposeConfigs(definition_, problem_, device, configs_, definition_.space().baseline(), most, environment_);
   }
 
   Gemm gemm_;
@@ -123,24 +123,23 @@ TEST_F(ProposedConfigsTest, StagesDecideAmongEqualTiles) {
 }
 
 TEST_F(ProposedConfigsTest, WithoutAModelAllConfigsAreTried) {
-  EXPECT_EQ(Propose(0, h200_)->configs, configs_) << "it is not asked";
-  EXPECT_EQ(Propose(0, h200_)->note, "");
-  EXPECT_EQ(Propose(72, h200_)->configs, configs_) << "there are no more than that";
+  EXPECT_EQ(Propose(0, h200_).configs, configs_) << "it is not asked";
+  EXPECT_EQ(Propose(0, h200_).note, "");
+  EXPECT_EQ(Propose(72, h200_).configs, configs_) << "there are no more than that";
   DeviceIdentity cpu;
   cpu.is_cpu_device = true;
-  EXPECT_EQ(Propose(16, cpu)->configs, configs_);
-  EXPECT_EQ(Propose(16, cpu)->note, "");
+  EXPECT_EQ(Propose(16, cpu).configs, configs_);
+  EXPECT_EQ(Propose(16, cpu).note, "");
 
   environment_.matmul_heuristics = "off";
-  Result<ProposedConfigs> off = Propose(16, h200_);
-  ASSERT_OK(off);
-  EXPECT_EQ(off->configs, configs_);
-  EXPECT_EQ(off->note, "all configs are tried: nvMatmulHeuristics is switched off (TUNEONCE_MATMUL_HEURISTICS)");
+  const ProposedConfigs off = Propose(16, h200_);
+  EXPECT_EQ(off.configs, configs_);
+  EXPECT_EQ(off.note, "all configs are tried: nvMatmulHeuristics is switched off (TUNEONCE_MATMUL_HEURISTICS)");
   environment_.matmul_heuristics = "/nowhere/libnvMatmulHeuristics.so.0";
-  EXPECT_NE(Propose(16, h200_)->note.find("looked for: /nowhere/"), std::string::npos) << Propose(16, h200_)->note;
-  EXPECT_EQ(Propose(16, h200_)->configs, configs_);
+  EXPECT_NE(Propose(16, h200_).note.find("looked for: /nowhere/"), std::string::npos) << Propose(16, h200_).note;
+  EXPECT_EQ(Propose(16, h200_).configs, configs_);
   environment_.matmul_heuristics = "libm.so.6";
-  EXPECT_EQ(Propose(16, h200_)->note,
+  EXPECT_EQ(Propose(16, h200_).note,
             "all configs are tried: libm.so.6 is no nvMatmulHeuristics 0.1: it lacks some of its calls");
 }
 
@@ -151,10 +150,9 @@ TEST_F(ProposedConfigsTest, AKernelThatIsNoMatmulIsNotAsked) {
       .Grid(Grid::Fixed(1))
       .AddVariant(CudaCpp("extern \"C\" __global__ void gemm() {}", "gemm"));
   ASSERT_OK(plain.Validate());
-  Result<ProposedConfigs> all = ProposeConfigs(plain, problem_, h200_, configs_, 16, environment_);
-  ASSERT_OK(all);
-  EXPECT_EQ(all->configs, configs_);
-  EXPECT_EQ(all->note, "");
+  const ProposedConfigs all = ProposeConfigs(plain, problem_, h200_, configs_, std::nullopt, 16, environment_);
+  EXPECT_EQ(all.configs, configs_);
+  EXPECT_EQ(all.note, "");
 }
 
 TEST(MatmulPartsTest, APartThatTheKernelDoesNotHaveIsNamed) {
@@ -239,39 +237,37 @@ TEST_F(MatmulHeuristicsTest, SaysWhatItDoesNotKnow) {
 }
 
 TEST_F(MatmulHeuristicsTest, ASearchTriesWhatItProposesAndTheBaseline) {
-  Result<ProposedConfigs> large = Propose(16, h200_);
-  ASSERT_OK(large);
+  const ProposedConfigs large = Propose(16, h200_);
   const Config baseline = *definition_.space().baseline();
-  ASSERT_EQ(large->configs.size(), 17u) << "its small tiles are next to no proposal";
-  EXPECT_EQ(large->configs.back(), baseline);
+  ASSERT_EQ(large.configs.size(), 17u) << "its small tiles are next to no proposal";
+  EXPECT_EQ(large.configs.back(), baseline);
   EXPECT_EQ(std::set<std::string>([&] {
-              std::vector<std::string> strings = Strings(large->configs);
+              std::vector<std::string> strings = Strings(large.configs);
               return std::set<std::string>(strings.begin(), strings.end());
             }())
                 .size(),
             17u);
-  EXPECT_EQ(large->note, "tried are 17 of 72 configs: those next to what nvMatmulHeuristics " + model_->version() +
-                             " proposes, and the baseline (SearchOptions::max_proposed)");
+  EXPECT_EQ(large.note, "tried are 17 of 72 configs: those next to what nvMatmulHeuristics " + model_->version() +
+                            " proposes, and the baseline (SearchOptions::max_proposed)");
   auto has_tile_m = [&](const ProposedConfigs& proposed, std::int64_t extent) {
     return std::any_of(proposed.configs.begin(), proposed.configs.end(),
                        [&](const Config& config) { return config[gemm_.m] == extent; });
   };
-  EXPECT_TRUE(has_tile_m(*large, 256));
-  EXPECT_FALSE(has_tile_m(*large, 16));
+  EXPECT_TRUE(has_tile_m(large, 256));
+  EXPECT_FALSE(has_tile_m(large, 16));
 
   problem_.dims = Extents({16, 4096, 4096});  // M, K, N.
-  Result<ProposedConfigs> skinny = Propose(16, h200_);
-  ASSERT_OK(skinny);
-  EXPECT_TRUE(has_tile_m(*skinny, 16)) << "another shape, other proposals";
+  const ProposedConfigs skinny = Propose(16, h200_);
+  EXPECT_TRUE(has_tile_m(skinny, 16)) << "another shape, other proposals";
 }
 
 TEST_F(MatmulHeuristicsTest, ManyThreadsMayAskIt) {
-  const std::vector<Config> expected = Propose(16, h200_)->configs;
+  const std::vector<Config> expected = Propose(16, h200_).configs;
   std::vector<std::thread> threads;
   std::atomic<int> same{0};
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int j = 0; j < 5; ++j) same += Propose(16, h200_)->configs == expected ? 1 : 0;
+      for (int j = 0; j < 5; ++j) same += Propose(16, h200_).configs == expected ? 1 : 0;
     });
   }
   for (std::thread& thread : threads) thread.join();
