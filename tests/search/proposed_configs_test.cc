@@ -241,12 +241,8 @@ TEST_F(MatmulHeuristicsTest, ASearchTriesWhatItProposesAndTheBaseline) {
   const Config baseline = *definition_.space().baseline();
   ASSERT_EQ(large.configs.size(), 17u) << "its small tiles are next to no proposal";
   EXPECT_EQ(large.configs.back(), baseline);
-  EXPECT_EQ(std::set<std::string>([&] {
-              std::vector<std::string> strings = Strings(large.configs);
-              return std::set<std::string>(strings.begin(), strings.end());
-            }())
-                .size(),
-            17u);
+  const std::vector<std::string> strings = Strings(large.configs);
+  EXPECT_EQ(std::set<std::string>(strings.begin(), strings.end()).size(), 17u) << "none is there twice";
   EXPECT_EQ(large.note, "tried are 17 of 72 configs: those next to what nvMatmulHeuristics " + model_->version() +
                             " proposes, and the baseline (SearchOptions::max_proposed)");
   auto has_tile_m = [&](const ProposedConfigs& proposed, std::int64_t extent) {
