@@ -1,6 +1,7 @@
 #include "tuneonce/target.h"
 
 #include <charconv>
+#include <system_error>
 
 #include "tuneonce/device.h"
 
@@ -20,8 +21,12 @@ Result<Target> Target::Named(const std::string& name) {
   }
   int capability = 0;
   const char* end = name.data() + name.size();
-  const bool has_digits = name.size() > 4 && name.rfind("sm_", 0) == 0 && name[3] >= '1' && name[3] <= '9';
-  if (!has_digits || std::from_chars(name.data() + 3, end, capability).ptr != end || capability > 999) {
+  const bool may_be_one = name.size() > 4 && name.rfind("sm_", 0) == 0 && name[3] != '0';
+  if (may_be_one) {
+    auto [stop, error] = std::from_chars(name.data() + 3, end, capability);
+    if (stop != end || error != std::errc()) capability = 0;
+  }
+  if (capability < 10 || capability > 999) {
     return InvalidArgumentError("target '" + name + "' is none: write it like sm_90, or cpu");
   }
   target.capability_major = capability / 10;

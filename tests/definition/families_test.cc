@@ -245,6 +245,15 @@ TEST(FamiliesTest, APersistentGridIsDividedByNumCtas) {
   EXPECT_EQ(blocks, (std::map<std::int64_t, std::int64_t>{{1, 148}, {2, 74}, {4, 37}}));
 }
 
+TEST(TargetTest, IsNamedAsItNamesItself) {
+  for (const std::string& name : kTargets) EXPECT_EQ(Named(name).name(), name);
+  EXPECT_TRUE(Named("cpu").is_cpu_device);
+  for (const char* wrong :
+       {"", "sm_", "sm_9", "sm_090", "sm_90a", "sm_-10", "90", "CPU", "sm_1000", "sm_99999999999999999999"}) {
+    EXPECT_ERROR(Target::Named(wrong), StatusCode::kInvalidArgument, "is none: write it like sm_90, or cpu");
+  }
+}
+
 TEST(FamiliesTest, AnUnknownNameIsOneLineWithThoseThereAre) {
   EXPECT_ERROR(
       FindFamily("matmul"), StatusCode::kInvalidArgument,
