@@ -74,14 +74,18 @@ bool RunsOn(const Family& family, const Target& target) {
 
 void SetBaselines(const Family& family, const std::optional<Target>& only, const std::vector<IntAxis>& axes,
                   SearchSpace* space) {
-  std::vector<SearchSpace::Baseline> baselines;
+  std::map<std::vector<Family::Row>, std::vector<Generation>> by_rows;
   for (const Family::Configs& each : family.configs) {
     if (only && ConfigsFor(family, GenerationOf(*only)) != &each) continue;
-    auto counts = [&family, generations = each.generations, is_only = only.has_value()](const Target& target) {
-      bool is_its = std::find(generations.begin(), generations.end(), GenerationOf(target)) != generations.end();
-      return (is_only || is_its) && RunsOn(family, target);
+    std::vector<Generation>& of = by_rows[each.baselines];
+    of.insert(of.end(), each.generations.begin(), each.generations.end());
+  }
+  std::vector<SearchSpace::Baseline> baselines;
+  for (const auto& [rows, generations] : by_rows) {
+    auto counts = [&family, of = generations, is_only = only.has_value()](const Target& target) {
+      return (is_only || std::find(of.begin(), of.end(), GenerationOf(target)) != of.end()) && RunsOn(family, target);
     };
-    for (const Family::Row& row : each.baselines) baselines.push_back({ConfigOf(axes, row), counts});
+    for (const Family::Row& row : rows) baselines.push_back({ConfigOf(axes, row), counts});
   }
   space->SetBaselinesByTarget(std::move(baselines));
 }

@@ -10,6 +10,13 @@ namespace tuneonce {
 inline namespace v0 {
 
 void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
+  // A list is held in memory, and a manifest can come from anybody.
+  constexpr std::size_t kMostListed = 100'000;
+  if (listed_.size() > kMostListed / values.size()) {
+    return NoteError(
+        InvalidArgumentError(absl::StrCat("the list of configs has more than ", kMostListed, " with axis '",
+                                          axes_->axes.back().name, "': drop axes or values")));
+  }
   auto with_first = [&](const Config& config) {
     std::vector<AxisValue> all = config.values();
     all.push_back(values.front());

@@ -164,6 +164,11 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
       {[](SearchSpace& s) { s.AddStringAxis("A", {"x"}), s.FindAxis("A"); },
        "the axis 'A' is not one of whole numbers"},
       {[](SearchSpace& s) {
+         s.SetConfigs({{{s.AddAxis("A", {1}), 1}}});
+         for (char c = 'B'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
+       },
+       "the list of configs has more than 100000 with axis 'R': drop axes or values"},
+      {[](SearchSpace& s) {
          s.AddConfig({{s.AddAxis("A", {1}), 2}});
        },
        "a config is added to a list of configs, which SetConfigs makes"},

@@ -157,6 +157,21 @@ def test_what_the_exporter_refuses_is_one_line_and_leaves_no_manifest():
 
 
 @needs_cutile
+def test_a_kernel_is_exported_for_a_named_space():
+    with tempfile.TemporaryDirectory() as out:
+        file = pathlib.Path(out, "scale.py")
+        text = KERNEL.format(signature="x, y, TILE: ct.Constant[int]", parameters=f"{X}, {Y}", values="[0]")
+        file.write_text(text.replace('axes={"TILE": [0] }', 'space="elementwise", divisible={"N": 16}'))
+        subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{file}:scale", "-o", out], check=True,
+                       stdout=subprocess.DEVNULL)
+        manifest = json.loads(pathlib.Path(out, "manifest.json").read_text())
+        assert manifest["space"] == "elementwise" and not {"axes", "configs", "baseline"} & set(manifest)
+        tiles = [[a["config"]["TILE"] for a in variant["artifacts"]] for variant in manifest["variants"]]
+        assert tiles == [[1024, 2048, 4096]] * 2, tiles
+        Bundle(pathlib.Path(out))
+
+
+@needs_cutile
 def test_constants_may_stand_anywhere():
     with tempfile.TemporaryDirectory() as out:
         assert export(out, signature="TILE: ct.Constant[int], x, y") is None

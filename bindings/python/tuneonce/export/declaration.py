@@ -150,6 +150,7 @@ class Declaration:
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
     more_parameters: what an exporter adds that only its own kernels take.
+    added_axes: not to be given: the axes that were, where a named space has others.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -181,12 +182,12 @@ class Declaration:
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     more_parameters: Sequence[Dict[str, Any]] = ()
+    added_axes: Optional[List[str]] = None
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
             check_grid(grid)
-        self.added_axes = {"structural": dict(self.axes), "hint": dict(self.hint_axes), "option": dict(self.option_axes)}
-        if self.space is not None:
+        if self.space is not None and self.added_axes is None:  # Not of one that dataclasses.replace made.
             self._read_space()
         self._read_configs()
         check_axes(self)
@@ -197,6 +198,8 @@ class Declaration:
         """The configs of the family that `space` names, on whatever target, with each combination of what is added."""
         if not (self.configs is None and self.baseline is None and self.stand_in is None):
             raise DeclarationError("a named space brings its own configs and baseline: leave them out, or list all of the space")
+        self.added_axes = [*self.axes, *self.hint_axes]
+        assert self.space is not None
         name = self.space["family"] if isinstance(self.space, dict) else self.space
         configs = named_space.configs_of(name)
         for axis, values in {**self.axes, **self.hint_axes}.items():
@@ -324,8 +327,8 @@ class Declaration:
         return result
 
     def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
-        axes = [{"name": n, "values": list(v)} for n, v in self.axes.items() if self._is_listed("structural", n)]
-        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items() if self._is_listed("hint", n)]
+        axes = [{"name": n, "values": list(v)} for n, v in self.axes.items() if self._is_listed(n)]
+        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items() if self._is_listed(n)]
         axes += [{"name": n, "kind": "option", "values": list(v)} for n, v in self.option_axes.items()]
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
@@ -344,9 +347,9 @@ class Declaration:
         result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
 
-    def _is_listed(self, kind: str, axis: str) -> bool:
+    def _is_listed(self, axis: str) -> bool:
         """Whether the manifest lists the axis: not one that a named space has."""
-        return self.space is None or axis in self.added_axes[kind]
+        return self.added_axes is None or axis in self.added_axes
 
     def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
         """`variant` with what `targets_of` and `options_of` say of it."""
