@@ -20,9 +20,9 @@ inline namespace v0 {
 ///
 /// Every space
 /// - has at most 30 configs on a target, and a baseline among them: the fixed config that the recipe runs untuned;
-/// - knows its targets: one list each for sm_80 to sm_89, sm_90, sm_100 to sm_119 and sm_12x, and a short one for the
-///   CPU device, whose compiler knows no hints. A target filter picks the list. With `only`, the space is that target's
-///   list alone, and the same configs in the same order;
+/// - knows its targets: of matrix products one list each for sm_80 to sm_89, sm_90, sm_100 to sm_119 and sm_12x, and a
+///   short one for the CPU device, whose compiler knows no hints. A target filter picks the list. With `only`, the space
+///   is that target's list alone, and the same configs in the same order;
 /// - is guarded by size: a tile of which half or more would be padding is left out, down to the family's smallest. The
 ///   dims are found by the names that the last argument gives; an empty name leaves its guards out;
 /// - has `num_ctas` > 1 only where clusters are (sm_90 and newer, not sm_12x), and only for matrix products: of two

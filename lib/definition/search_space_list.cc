@@ -11,7 +11,7 @@ inline namespace v0 {
 
 void SearchSpace::TakeAxis(const std::vector<AxisValue>& values) {
   // A list is held in memory, and a manifest can come from anybody.
-  constexpr std::size_t kMostListed = 100'000;
+  constexpr std::size_t kMostListed = 10'000;
   if (listed_.size() > kMostListed / values.size()) {
     return NoteError(
         InvalidArgumentError(absl::StrCat("the list of configs has more than ", kMostListed, " with axis '",

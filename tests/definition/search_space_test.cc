@@ -167,7 +167,7 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
          s.SetConfigs({{{s.AddAxis("A", {1}), 1}}});
          for (char c = 'B'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
        },
-       "the list of configs has more than 100000 with axis 'R': drop axes or values"},
+       "the list of configs has more than 10000 with axis 'O': drop axes or values"},
       {[](SearchSpace& s) {
          s.AddConfig({{s.AddAxis("A", {1}), 2}});
        },
