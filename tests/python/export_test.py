@@ -116,8 +116,8 @@ def test_a_declaration_names_a_familys_space():
     tiles = declaration.structural_configs()
     assert {"TILE_M": 512, "TILE_N": 256, "TILE_K": 64, "SPLIT_K": 1} in tiles, "of whatever target"
     with tempfile.TemporaryDirectory() as out:
-        pathlib.Path(out, "k.cc").write_text("static void k(const tuneonce_block&, const float*, const float*, float*, int, int, int) "
-                                             "{}\nTUNEONCE_CPU_KERNEL(k);\n")
+        pathlib.Path(out, "k.cc").write_text("static void k(const tuneonce_block&, const float*, const float*, float*, int, "
+                                             "int, int) {}\nTUNEONCE_CPU_KERNEL(k);\n")
         ab["parameters"] += [{"kind": "dim", "dim": d} for d in "MNK"]
         manifest = declaration.manifest("k", [declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))])
         assert manifest["space"] == "dense_matmul" and manifest["axes"] == [{"name": "SPLIT_K", "values": [1]}]

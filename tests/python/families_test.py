@@ -61,9 +61,12 @@ def test_a_search_goes_through_it():
 
 
 def test_mistakes_are_one_line():
-    expect(ValueError, "there is no family of kernels 'matmul'; choose one of: occupancy_only", lambda: tuneonce.families.show("matmul"))
-    expect(ValueError, "target 'H100' is none: write it like sm_90, or cpu", lambda: tuneonce.families.attention("H100"))
-    expect(ValueError, "the family dual_gemm has no dim 'K'; it has: M, N", lambda: tuneonce.families.dual_gemm("sm_90", K=1))
+    expect(ValueError, "there is no family of kernels 'matmul'; choose one of: occupancy_only",
+           lambda: tuneonce.families.show("matmul"))
+    expect(ValueError, "target 'H100' is none: write it like sm_90, or cpu",
+           lambda: tuneonce.families.attention("H100"))
+    expect(ValueError, "the family dual_gemm has no dim 'K'; it has: M, N",
+           lambda: tuneonce.families.dual_gemm("sm_90", K=1))
     expect(TypeError, "", lambda: tuneonce.families.occupancy_only("sm_90", N=1))
 
 
