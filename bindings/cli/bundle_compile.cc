@@ -143,7 +143,7 @@ bool BundleCompiler::IsDecided(const Config& config, const std::vector<TuningRec
   const SearchSpace& space = folder_.definition.space();
   if (space.stand_in() && space.stand_in()->IsSame(config)) return true;
   // Which baseline counts depends on guards, and so on the shape: all of them may.
-  for (const Config& baseline : BaselinesIn(folder_.manifest, space, target)) {
+  for (const Config& baseline : space.BaselinesOn(target)) {
     if (baseline.IsSame(config)) return true;
   }
   return std::any_of(decisions.begin(), decisions.end(), [&](const TuningRecord& record) {

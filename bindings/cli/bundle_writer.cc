@@ -38,32 +38,7 @@ Status CannotWrite(const std::string& path, const std::string& why) {
   return UnavailableError("cannot write '" + path + "': " + why);
 }
 
-AxisValue ValueOf(const Json& json) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  return json.get<std::string>();
-}
-
 }  // namespace
-
-std::vector<Config> BaselinesIn(const Json& manifest, const SearchSpace& space, const Target& target) {
-  std::vector<Config> baselines;
-  if (!manifest.contains("baseline")) return baselines;
-  const Json& given = manifest.at("baseline");
-  std::vector<Json> configs;
-  if (given.is_object()) configs.push_back(given);
-  if (given.is_array()) {
-    for (const Json& each : given) configs.push_back(each.at("config"));
-  }
-  for (const Json& each : configs) {
-    std::vector<std::pair<std::string, AxisValue>> values;
-    for (const auto& [name, value] : each.items()) values.emplace_back(name, ValueOf(value));
-    Result<Config> config = space.ConfigNamed(values, target);
-    if (config.ok()) baselines.push_back(*std::move(config));
-  }
-  return baselines;
-}
 
 Status BundleWriter::Check(const std::string& output) const {
   for (const auto& variant : folder_.manifest.at("variants")) {

@@ -13,9 +13,6 @@
 
 namespace tuneonce::cli {
 
-/// The baselines that a manifest gives, of whatever target, as far as the space has them on `target`.
-std::vector<Config> BaselinesIn(const nlohmann::ordered_json& manifest, const SearchSpace& space, const Target& target);
-
 /// Writes a precompiled bundle: the files of the bundle that it is made from, code, and precompiled.json. What is added
 /// is kept until Write.
 class BundleWriter {

@@ -18,6 +18,7 @@ void AddCompile(CLI::App& app, Command* command);
 void AddHints(CLI::App& app, Command* command);
 void AddRecords(CLI::App& app, Command* command);
 void AddBundle(CLI::App& app, Command* command);
+void AddSpace(CLI::App& app, Command* command);
 /// Of the commands that were added before; they read the whole tree when they run.
 void AddCompletion(CLI::App& app, Command* command);
 void AddMan(CLI::App& app, Command* command);

@@ -66,6 +66,7 @@ int Run(int argc, char** argv) {
   AddHints(app, &command);
   AddRecords(app, &command);
   AddBundle(app, &command);
+  AddSpace(app, &command);
   AddCompletion(app, &command);
   AddMan(app, &command);
   if (argc > 1 && argv[1][0] != '-' && !IsCommand(app, argv[1])) {

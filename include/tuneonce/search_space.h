@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "tuneonce/axis.h"
 #include "tuneonce/config.h"
 #include "tuneonce/dims.h"
 #include "tuneonce/problem.h"
@@ -41,6 +40,9 @@ struct AxisAssignment {
 /// The space's order is the odometer's: the last axis added turns fastest. It is the same on every run and rank, and
 /// ties between candidates are decided by it. Mistakes made while building (a name twice, an empty axis, an axis of
 /// another space) are kept and returned by Enumerate, so that building needs no error handling of its own.
+///
+/// It may be added to, also where somebody else built it (families.h): an axis that comes after the list of configs,
+/// the baseline or the stand-in multiplies the list, and these take its first value.
 ///
 /// Copyable: a copy is a space of its own for which the same axis handles are valid. Thread rule: build on one thread;
 /// const use from any.
@@ -80,6 +82,10 @@ class TUNEONCE_API SearchSpace {
   Axis<bool> AddBoolOptionAxis(const std::string& name);  ///< false, true
   Axis<std::string> AddStringOptionAxis(const std::string& name, std::vector<std::string> values);
 
+  /// The axis of whole numbers called `name`, for grids, constraints and configs over a space that was built elsewhere.
+  /// One that is not there, or has other values, is a mistake, which Enumerate returns.
+  IntAxis FindAxis(const std::string& name);
+
   /// A config is kept only if `holds(config)`. The name appears in messages: "fits in shared memory".
   SearchSpace& AddConstraint(const std::string& name, std::function<bool(const Config&)> holds);
   /// A config for which `holds(config, target)` is false is left out on that target.
@@ -91,18 +97,26 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {
       guards_read_problem_ = true;
-      return Add(Guard{name, std::move(holds)});
+      return Add(Guard{name, std::move(holds), "", nullptr});
     } else {
-      return Add(Guard{name, [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
+      return Add(Guard{name,
+                       [holds = std::move(holds)](const Config& config, const Problem& problem) -> bool {
                          return holds(config, problem.dims);
-                       }});
+                       },
+                       "", nullptr});
     }
   }
+
+  /// The same of one dim, by its name; a kernel that has no such dim is refused (KernelDefinition::Validate).
+  SearchSpace& AddGuard(const std::string& name, const std::string& dim,
+                        std::function<bool(const Config&, std::int64_t extent)> holds);
 
   /// The space is these configs, in this order, and not all combinations of the axes' values: a list that couples hints
   /// with tiles, say. Each names a value for every axis; none may be there twice. Constraints, filters and guards drop
   /// configs of the list as they do combinations; the baseline is one of them.
   SearchSpace& SetConfigs(const std::vector<std::vector<AxisAssignment>>& list);
+  /// One more config, at the end of the list. An axis takes a value that it does not list yet.
+  SearchSpace& AddConfig(const std::vector<AxisAssignment>& values);
   /// The config that is always measured, so that a winner is never slower. It names a value for every axis.
   SearchSpace& SetBaseline(std::vector<AxisAssignment> values);
   /// The same where no one config suits all shapes: for each, the baseline is the first of the list whose guards hold.
@@ -133,6 +147,8 @@ class TUNEONCE_API SearchSpace {
   /// does not hold.
   Result<Config> ConfigNamed(const std::vector<std::pair<std::string, AxisValue>>& values, const Target& target) const;
 
+  /// Finds the dims that guards name. Errors: InvalidArgument for a dim that is not among them, naming the guard.
+  Status ResolveDims(const std::vector<std::string>& dim_names);
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
   /// The hot path's form of CheckGuards.
@@ -152,6 +168,8 @@ class TUNEONCE_API SearchSpace {
   }
   /// The first that counts on `target`.
   std::optional<Config> BaselineOn(const Target& target) const;
+  /// All that do, by preference.
+  std::vector<Config> BaselinesOn(const Target& target) const;
   /// The first baseline of the problem's target whose guards hold. Errors: a guard that throws.
   Result<std::optional<Config>> BaselineFor(const Problem& problem) const;
   /// The hot path's form of BaselineFor: null if there is none.
@@ -164,6 +182,10 @@ class TUNEONCE_API SearchSpace {
   const std::optional<Config>& stand_in() const { return stand_in_; }
   /// The option axes whose values may change results, by name; not one of a single value.
   std::vector<std::string> OptionsThatChangeResults() const;
+  /// Their names, in the order in which they are asked.
+  std::vector<std::string> ConstraintNames() const;
+  std::vector<std::string> TargetFilterNames() const;
+  std::vector<std::string> GuardNames() const;
   /// Number of points before constraints and filters: of the list of configs, if there is one, else of all
   /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
@@ -190,6 +212,8 @@ class TUNEONCE_API SearchSpace {
   struct Guard {
     std::string name;
     std::function<bool(const Config&, const Problem&)> holds;
+    std::string dim;  ///< That it is about, by name; empty: it says so itself.
+    std::function<bool(const Config&, std::int64_t extent)> of_extent;
   };
 
   struct TargetBaseline {
@@ -202,6 +226,9 @@ class TUNEONCE_API SearchSpace {
   SearchSpace& Add(Guard guard);
   int Add(const std::string& name, AxisKind kind, std::vector<AxisValue> values);
   int AddOption(const std::string& name, std::vector<AxisValue> values);
+  /// Every config that is kept gets the first of `values`, which the axis that was added last has; the list all.
+  void TakeAxis(const std::vector<AxisValue>& values);
+  void AddListed(const std::vector<AxisAssignment>& values);
   std::optional<Config> MakeConfig(const char* what, const std::vector<AxisAssignment>& values);
   void NoteError(Status status);
   /// Name of the constraint or filter that drops `config`, or "". Exceptions become a Status.

@@ -25,6 +25,8 @@ struct Target {
   std::uint64_t l2_bytes = 0;
 
   TUNEONCE_API static Target Of(const DeviceIdentity& device);
+  /// Of what name() gives: its capability, or the CPU device; nothing else is known of it. Errors: InvalidArgument.
+  TUNEONCE_API static Result<Target> Named(const std::string& name);
   /// Compute capability as one number: 90 for 9.0.
   int capability() const { return 10 * capability_major + capability_minor; }
   /// "sm_90", or "cpu".

@@ -35,9 +35,10 @@ class BundleReader {
 
   Result<Bundle> Read(const ManifestNode& root) {
     TUNEONCE_RETURN_IF_ERROR(
-        root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "axes", "configs",
-                          "max_configs", "baseline", "stand_in", "target_filters", "guards", "variants", "tolerance",
-                          "unordered", "work", "matmul", "example"}));
+        root.CheckFields({"tuneonce_bundle", "name",      "version",        "dims",    "key",
+                          "parameters",      "space",     "axes",           "configs", "max_configs",
+                          "baseline",        "stand_in",  "target_filters", "guards",  "variants",
+                          "tolerance",       "unordered", "work",           "matmul",  "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -69,6 +70,8 @@ class BundleReader {
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
+    TUNEONCE_RETURN_IF_ERROR(
+        space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
     if (precompiled_ != nullptr) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string decisions, precompiled_->ReadDecisions());
@@ -247,10 +250,14 @@ class BundleReader {
   /// right kernel.
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(Target()));
-    TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, configs.front()));
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(TargetFilter(), definition.space()));
+    TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes(root, everywhere.front()));
     for (const BundleVariant& variant : variants_) {
-      for (const Config& config : configs) {
+      std::vector<Config> its;
+      if (space_.is_named()) {
+        TUNEONCE_ASSIGN_OR_RETURN(its, space_.ConfigsWhere(variant.variant.runs_on, definition.space()));
+      }
+      for (const Config& config : space_.is_named() ? its : everywhere) {
         const AxisValue* backend = config.Find("backend");
         const std::string* named = backend == nullptr ? nullptr : std::get_if<std::string>(backend);
         if (named != nullptr && *named != variant.variant.BackendName()) continue;

@@ -35,6 +35,7 @@ Result<BundleSpace> BundleSpace::Read(const ManifestNode& root) {
   BundleSpace space;
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims, root.Get("dims"));
   TUNEONCE_ASSIGN_OR_RETURN(space.names_.dims, dims->Strings(kMaxDims));
+  TUNEONCE_RETURN_IF_ERROR(space.ReadFamily(root));
   if (const ManifestNode* most = root.Find("max_configs")) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, most->Int());
     if (value < 1 || value > 100000) return most->Error("expected 1 to 100000");
@@ -170,6 +171,7 @@ Status BundleSpace::ReadStandIn(const ManifestNode& root) {
 }
 
 Status BundleSpace::ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const {
+  if (family_ != nullptr) family_->AddTargetFilters(std::nullopt, filtered);
   const ManifestNode* filters = root.Find("target_filters");
   if (filters == nullptr) return Status();
   TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, filters->Array(kMostFilters));

@@ -1,12 +1,14 @@
 #ifndef TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_
 #define TUNEONCE_LIB_BUNDLE_BUNDLE_SPACE_H_
 
+#include <map>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "bundle/manifest.h"
+#include "definition/family.h"
 #include "tuneonce/grid.h"
 #include "tuneonce/result.h"
 #include "tuneonce/search_space.h"
@@ -33,13 +35,15 @@ struct ConfigPattern {
 /// What a manifest's other parts refer to by name, dims, scalars and axes, and the space that they span. A value.
 class BundleSpace {
  public:
-  /// Reads the fields dims, axes, configs, max_configs, baseline and stand_in, and the names of the scalars.
+  /// Reads the fields dims, space, axes, configs, max_configs, baseline and stand_in, and the names of the scalars.
   static Result<BundleSpace> Read(const ManifestNode& root);
 
   const std::vector<std::string>& dims() const { return names_.dims; }
   /// What a term's names can mean beside axes.
   const TermNames& names() const { return names_; }
   const SearchSpace& space() const { return space_; }
+  /// Whether the manifest names a family's space and does not list it.
+  bool is_named() const { return family_ != nullptr; }
 
   /// The dim that is named by the string `node`, or by `name`, which stands at `node`.
   Result<Dim> FindDim(const ManifestNode& node) const;
@@ -54,8 +58,15 @@ class BundleSpace {
   Result<ConfigPattern> ReadPattern(const ManifestNode& node, bool whole) const;
   /// A config of all axes.
   Result<std::vector<AxisAssignment>> ReadConfig(const ManifestNode& node) const;
-  /// Reads the field target_filters into the space: on other targets no config that it names is there.
+  /// Reads the field target_filters into the space, and those of a named one: on other targets no config that they name
+  /// is there.
   Status ReadTargetFilters(const ManifestNode& root, SearchSpace* filtered) const;
+  /// The configs of `space` that a variant must have an artifact for, wherever it runs. Of a space that the manifest
+  /// lists: all, whatever target filters say of them; of a named one those of its targets.
+  Result<std::vector<Config>> ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const;
+  /// An error if the named space, with what the manifest adds, has more configs than are allowed on a known target where
+  /// `runs_on` holds. `filtered`: with its target filters.
+  Status CheckCount(const ManifestNode& root, const SearchSpace& filtered, const TargetFilter& runs_on) const;
   /// Whether the string `node` is the name of an axis; else it is one of a dim or scalar. Error: of none, or of both.
   Result<bool> MeansAxis(const ManifestNode& node) const;
   /// OK if the string `node` is the name of a scalar.
@@ -69,6 +80,8 @@ class BundleSpace {
     AxisHandle handle;
   };
 
+  Status ReadFamily(const ManifestNode& root);
+  Result<std::map<std::string, std::string>> ReadFamilyDims(const ManifestNode& space) const;
   Status ReadAxis(const ManifestNode& node);
   Status ReadConfigs(const ManifestNode& root);
   Status ReadBaseline(const ManifestNode& root);
@@ -79,6 +92,7 @@ class BundleSpace {
   TermNames names_;
   SearchSpace space_;
   std::vector<NamedAxis> axes_;
+  const Family* family_ = nullptr;  // Whose space it is; null: the manifest lists it.
 };
 
 }  // namespace v0

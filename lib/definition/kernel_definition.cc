@@ -375,6 +375,7 @@ Status KernelDefinition::Validate() {
     CompleteKey();
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
+    TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims_));
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
     TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");

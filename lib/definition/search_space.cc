@@ -95,12 +95,25 @@ int SearchSpace::Add(const std::string& name, AxisKind kind, std::vector<AxisVal
                                                   " twice: that would make duplicate configs")));
     }
   }
-  if (!baselines_.empty() || stand_in_) {
-    NoteError(InvalidArgumentError(
-        absl::StrCat("axis '", name, "' was added after the baseline or stand-in, which must name every axis")));
-  }
-  axes_->axes.push_back(AxisDefinition{name, kind, std::move(values), std::move(seen)});
+  axes_->axes.push_back(AxisDefinition{name, kind, values, std::move(seen)});
+  if (!values.empty()) TakeAxis(values);
   return static_cast<int>(axes_->axes.size()) - 1;
+}
+
+IntAxis SearchSpace::FindAxis(const std::string& name) {
+  std::vector<AxisDefinition>& axes = axes_->axes;
+  auto axis = std::find_if(axes.begin(), axes.end(), [&](const AxisDefinition& each) { return each.name == name; });
+  if (axis == axes.end()) {
+    std::string names = absl::StrJoin(
+        axes, ", ", [](std::string* out, const AxisDefinition& each) { absl::StrAppend(out, each.name); });
+    NoteError(InvalidArgumentError(absl::StrCat("there is no axis '", name, "'; the space has: ", names)));
+    return IntAxis();
+  }
+  if (axis->values.empty() || !std::holds_alternative<std::int64_t>(axis->values.front())) {
+    NoteError(InvalidArgumentError(absl::StrCat("the axis '", name, "' is not one of whole numbers")));
+    return IntAxis();
+  }
+  return IntAxis(static_cast<int>(axis - axes.begin()), id());
 }
 
 IntAxis SearchSpace::AddAxis(const std::string& name, std::initializer_list<std::int64_t> values) {
@@ -195,96 +208,49 @@ bool SearchSpace::HasIntAxis(const std::string& name) const {
   });
 }
 
+SearchSpace& SearchSpace::AddGuard(const std::string& name, const std::string& dim,
+                                   std::function<bool(const Config&, std::int64_t extent)> holds) {
+  auto unresolved = [dim](const Config&, const Problem&) -> bool {
+    throw StatusException{InvalidArgumentError("nobody said which dim is '" + dim + "': call ResolveDims")};
+  };
+  return Add(Guard{name, unresolved, dim, std::move(holds)});
+}
+
+Status SearchSpace::ResolveDims(const std::vector<std::string>& dim_names) {
+  for (Guard& guard : guards_) {
+    if (guard.dim.empty()) continue;
+    auto named = std::find(dim_names.begin(), dim_names.end(), guard.dim);
+    if (named == dim_names.end()) {
+      return InvalidArgumentError(absl::StrCat("the guard '", guard.name, "' is about the dim '", guard.dim,
+                                               "'; the kernel has: ", absl::StrJoin(dim_names, ", ")));
+    }
+    const Dim dim{static_cast<int>(named - dim_names.begin())};
+    guard.holds = [dim, of_extent = guard.of_extent](const Config& config, const Problem& problem) {
+      return of_extent(config, problem.dims[dim]);
+    };
+  }
+  return Status();
+}
+
 SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   max_configs_ = max_configs;
   return *this;
 }
 
-SearchSpace& SearchSpace::SetConfigs(const std::vector<std::vector<AxisAssignment>>& list) {
-  listed_.clear();
-  listed_by_value_.clear();
-  if (list.empty()) NoteError(InvalidArgumentError("the list of configs is empty"));
-  for (const std::vector<AxisAssignment>& values : list) {
-    std::optional<Config> config = MakeConfig("list of configs", values);
-    if (!config) continue;
-    if (IsListed(*config)) {
-      NoteError(InvalidArgumentError(absl::StrCat("the list of configs has {", config->ToString(), "} twice")));
-      continue;
-    }
-    listed_.push_back(config->values());
-    listed_by_value_.insert(config->values());
-  }
-  return *this;
+namespace {
+
+template <typename Rule>
+std::vector<std::string> NamesOf(const std::vector<Rule>& rules) {
+  std::vector<std::string> names;
+  for (const Rule& rule : rules) names.push_back(rule.name);
+  return names;
 }
 
-SearchSpace& SearchSpace::SetBaseline(std::vector<AxisAssignment> values) {
-  return SetBaselinesByTarget({{std::move(values), nullptr}});
-}
+}  // namespace
 
-SearchSpace& SearchSpace::SetBaselines(const std::vector<std::vector<AxisAssignment>>& list) {
-  std::vector<Baseline> baselines;
-  for (const std::vector<AxisAssignment>& values : list) baselines.push_back({values, nullptr});
-  return SetBaselinesByTarget(std::move(baselines));
-}
-
-SearchSpace& SearchSpace::SetBaselinesByTarget(std::vector<Baseline> list) {
-  baselines_.clear();
-  for (Baseline& baseline : list) {
-    if (std::optional<Config> config = MakeConfig("baseline", baseline.values)) {
-      baselines_.push_back({*std::move(config), std::move(baseline.targets)});
-    }
-  }
-  return *this;
-}
-
-std::optional<Config> SearchSpace::BaselineOn(const Target& target) const {
-  auto first = std::find_if(baselines_.begin(), baselines_.end(),
-                            [&](const TargetBaseline& baseline) { return baseline.CountsOn(target); });
-  return first == baselines_.end() ? std::nullopt : std::optional<Config>(first->config);
-}
-
-Result<std::optional<Config>> SearchSpace::BaselineFor(const Problem& problem) const {
-  for (const TargetBaseline& baseline : baselines_) {
-    if (!baseline.CountsOn(problem.target)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(std::string failing, FailingGuard(baseline.config, problem));
-    if (failing.empty()) return std::optional<Config>(baseline.config);
-  }
-  return std::optional<Config>();
-}
-
-SearchSpace& SearchSpace::SetStandIn(std::vector<AxisAssignment> values) {
-  stand_in_ = MakeConfig("stand-in", values);
-  return *this;
-}
-
-std::optional<Config> SearchSpace::MakeConfig(const char* what, const std::vector<AxisAssignment>& values) {
-  std::vector<std::optional<AxisValue>> by_axis(axes_->axes.size());
-  for (const AxisAssignment& assignment : values) {
-    if (assignment.space_id != id() || assignment.index >= static_cast<int>(by_axis.size())) {
-      NoteError(InvalidArgumentError(absl::StrCat("the ", what, " names an axis of another space")));
-      return std::nullopt;
-    }
-    const AxisDefinition& axis = axes_->axes[static_cast<std::size_t>(assignment.index)];
-    if (axis.set.count(assignment.value) == 0) {
-      NoteError(
-          InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, "=", AxisValueString(assignment.value),
-                                            ", which is none of {", ValuesString(axis.values), "}")));
-      return std::nullopt;
-    }
-    auto& slot = by_axis[static_cast<std::size_t>(assignment.index)];
-    if (slot) NoteError(InvalidArgumentError(absl::StrCat("the ", what, " sets ", axis.name, " twice")));
-    slot = assignment.value;
-  }
-  std::vector<AxisValue> all;
-  for (std::size_t i = 0; i < by_axis.size(); ++i) {
-    if (!by_axis[i]) {
-      NoteError(InvalidArgumentError(absl::StrCat("the ", what, " gives no value for axis ", axes_->axes[i].name)));
-      return std::nullopt;
-    }
-    all.push_back(*by_axis[i]);
-  }
-  return Config(axes_, std::move(all));
-}
+std::vector<std::string> SearchSpace::ConstraintNames() const { return NamesOf(constraints_); }
+std::vector<std::string> SearchSpace::TargetFilterNames() const { return NamesOf(filters_); }
+std::vector<std::string> SearchSpace::GuardNames() const { return NamesOf(guards_); }
 
 std::string SearchSpace::ToString() const {
   std::string text = absl::StrJoin(axes_->axes, " x ", [](std::string* out, const AxisDefinition& axis) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tuneonce/axis.h"
+#include "tuneonce/config.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce {

@@ -48,7 +48,8 @@ TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
   IntAxis tile = space.AddAxis("TILE", {64, 128, 256});
   IntAxis occupancy = space.AddHintAxis("occupancy", {1, 2, 4});
   space.SetConfigs({{{tile, 128}, {occupancy, 4}}, {{tile, 64}, {occupancy, 1}}, {{occupancy, 2}, {tile, 256}}});
-  space.AddConstraint("small", [=](const Config& c) { return c[tile] < 256; }).SetBaseline({{tile, 64}, {occupancy, 1}});
+  space.AddConstraint("small", [=](const Config& c) { return c[tile] < 256; })
+      .SetBaseline({{tile, 64}, {occupancy, 1}});
   EXPECT_EQ(space.NumPoints(), 3);
   const std::vector<std::string> expected = {"TILE=128, occupancy=4", "TILE=64, occupancy=1"};
   EXPECT_EQ(Names(space.Enumerate(kCpu)), expected);
@@ -60,9 +61,11 @@ TEST(SearchSpaceTest, AListOfConfigsIsTheSpaceInItsOrder) {
   EXPECT_EQ(copy.Enumerate(kCpu)->front()[SearchSpace().AddAxis("A", {1})], 0);
   EXPECT_OK(space.Enumerate(kCpu));
   EXPECT_EQ(copy.Enumerate(kCpu).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_OK(space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{1})}}, kCpu));
-  EXPECT_ERROR(space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{2})}}, kCpu),
-               StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which it is none of");
+  EXPECT_OK(
+      space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{1})}}, kCpu));
+  EXPECT_ERROR(
+      space.ConfigNamed({{"TILE", AxisValue(std::int64_t{64})}, {"occupancy", AxisValue(std::int64_t{2})}}, kCpu),
+      StatusCode::kInvalidArgument, "{TILE=64, occupancy=2} breaks the list of configs, which it is none of");
   space.SetBaseline({{tile, 64}, {occupancy, 2}});
   EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
                "the baseline {TILE=64, occupancy=2} breaks the list of configs, which it is none of, on cpu");
@@ -157,10 +160,18 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
          s.AddAxis("A", {1}), s.SetStandIn({{other.AddAxis("A", {1}), 1}});
        },
        "the stand-in names an axis of another space"},
+      {[](SearchSpace& s) { s.AddAxis("A", {1}), s.FindAxis("B"); }, "there is no axis 'B'; the space has: A"},
+      {[](SearchSpace& s) { s.AddStringAxis("A", {"x"}), s.FindAxis("A"); },
+       "the axis 'A' is not one of whole numbers"},
       {[](SearchSpace& s) {
-         s.SetBaseline({{s.AddAxis("A", {1}), 1}}), s.AddAxis("B", {1});
+         s.SetConfigs({{{s.AddAxis("A", {1}), 1}}});
+         for (char c = 'B'; c <= 'Z'; ++c) s.AddAxis(std::string(1, c), {1, 2});
        },
-       "axis 'B' was added after the baseline"},
+       "the list of configs has more than 10000 with axis 'O': drop axes or values"},
+      {[](SearchSpace& s) {
+         s.AddConfig({{s.AddAxis("A", {1}), 2}});
+       },
+       "a config is added to a list of configs, which SetConfigs makes"},
       {[](SearchSpace& s) {
          s.AddAxis("A", {1, 2, 3, 4, 5, 6}), s.AddAxis("B", {1, 2, 3, 4, 5, 6});
        },
@@ -181,6 +192,56 @@ TEST(SearchSpaceTest, MistakesAreReportedByName) {
     c.build(space);
     EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument, c.message);
   }
+}
+
+TEST(SearchSpaceTest, AnAxisThatComesLaterMultipliesTheListAndTheBaselineTakesItsFirstValue) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {32, 64});
+  space.SetConfigs({{{tile, 64}}, {{tile, 32}}});
+  space.SetBaselines({{{tile, 64}}, {{tile, 32}}});
+  space.SetStandIn({{tile, 32}});
+  Axis<std::string> layout = space.AddStringAxis("LAYOUT", {"row", "column"});
+  EXPECT_EQ(Names(space.Enumerate(kCpu)), (std::vector<std::string>{"TILE=64, LAYOUT=row", "TILE=64, LAYOUT=column",
+                                                                    "TILE=32, LAYOUT=row", "TILE=32, LAYOUT=column"}));
+  EXPECT_EQ(space.baseline()->ToString(), "TILE=64, LAYOUT=row");
+  EXPECT_EQ(space.stand_in()->ToString(), "TILE=32, LAYOUT=row");
+  space.AddConfig({{tile, 128}, {layout, "column"}});
+  EXPECT_EQ(Names(space.Enumerate(kCpu)).back(), "TILE=128, LAYOUT=column");
+  EXPECT_EQ(space.NumPoints(), 5);
+  EXPECT_EQ(space.Enumerate(kCpu)->back()[space.FindAxis("TILE")], 128);
+  space.AddConfig({{tile, 128}, {layout, "column"}});
+  EXPECT_ERROR(space.Enumerate(kCpu), StatusCode::kInvalidArgument,
+               "the list of configs has {TILE=128, LAYOUT=column} twice");
+}
+
+TEST(SearchSpaceTest, ACopyIsAddedToAlone) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {32, 64});
+  space.SetConfigs({{{tile, 64}}});
+  SearchSpace copy = space;
+  copy.AddConfig({{tile, 16}});
+  copy.AddAxis("STAGES", {2, 3});
+  EXPECT_EQ(Names(space.Enumerate(kCpu)), (std::vector<std::string>{"TILE=64"}));
+  EXPECT_EQ(space.ToString(), "TILE in {32, 64}");
+  EXPECT_EQ(copy.NumPoints(), 4);
+}
+
+TEST(SearchSpaceTest, AGuardOfANamedDimIsAskedOfThatDim) {
+  SearchSpace space;
+  IntAxis tile = space.AddAxis("TILE", {32, 64});
+  space.AddGuard("fits N", "N", [=](const Config& c, std::int64_t extent) { return c[tile] <= extent; });
+  Problem problem;
+  problem.dims = Dims(2);
+  problem.dims[Dim{0}] = 16;
+  problem.dims[Dim{1}] = 32;
+  EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument,
+               "nobody said which dim is 'N': call ResolveDims");
+  EXPECT_ERROR(space.ResolveDims({"M", "K"}), StatusCode::kInvalidArgument,
+               "the guard 'fits N' is about the dim 'N'; the kernel has: M, K");
+  ASSERT_OK(space.ResolveDims({"M", "N"}));
+  EXPECT_EQ(Names(space.Enumerate(kCpu, &problem)), (std::vector<std::string>{"TILE=32"}));
+  ASSERT_OK(space.ResolveDims({"N", "M"}));
+  EXPECT_ERROR(space.Enumerate(kCpu, &problem), StatusCode::kInvalidArgument, "guard 'fits N' dropped 2 of 2 configs");
 }
 
 TEST(SearchSpaceTest, TheLimitIsRaisedInWords) {

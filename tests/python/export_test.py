@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 from running import expect, run_tests
+import tuneonce
 from tuneonce import Bundle, _tuneonce
 from tuneonce.export import (Declaration, add, blocks, ceil_div, derived, descriptor, floor_div, greatest, least, num_sms,
                              product, scalar, tensor, workspace)
@@ -97,12 +98,42 @@ def test_a_declaration_says_all_that_a_manifest_can():
             "TUNEONCE_CPU_KERNEL(k);\n")
         cpu = declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))
         manifest = declaration.manifest("k", [cpu])
-        assert set(manifest) == set(schema["properties"]), set(manifest) ^ set(schema["properties"])
+        listed = set(schema["properties"]) - {"space"}  # Which stands in place of configs and baseline.
+        assert set(manifest) == listed, set(manifest) ^ listed
         assert manifest["variants"][0]["options"] == ["-g"]
         assert manifest["axes"][-1] == {"name": "opt-level", "kind": "option", "values": [2, 3]}
         assert manifest["configs"] == [{"TILE": t, "opt-level": o} for t in (64, 128) for o in (2, 3)]
         pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
         Bundle(pathlib.Path(out))
+
+
+def test_a_declaration_names_a_familys_space():
+    ab = {"dims": ["M", "N", "K"], "grid": {"pattern": "tile_coverage", "tiles": [["M", "TILE_M"], ["N", "TILE_N"]]},
+          "parameters": [tensor("a", "float32", ["M", "K"]), tensor("b", "float32", ["K", "N"]),
+                         tensor("c", "float32", ["M", "N"], "out")]}
+    schema = json.loads((folder / "../docs/bundle.schema.json").read_text())
+    assert sorted(schema["$defs"]["family"]["enum"]) == sorted(families_there_are())
+    declaration = Declaration(**ab, space="dense_matmul", axes={"SPLIT_K": [1]})
+    tiles = declaration.structural_configs()
+    assert {"TILE_M": 512, "TILE_N": 256, "TILE_K": 64, "SPLIT_K": 1} in tiles, "of whatever target"
+    with tempfile.TemporaryDirectory() as out:
+        pathlib.Path(out, "k.cc").write_text("static void k(const tuneonce_block&, const float*, const float*, float*, int, "
+                                             "int, int) {}\nTUNEONCE_CPU_KERNEL(k);\n")
+        ab["parameters"] += [{"kind": "dim", "dim": d} for d in "MNK"]
+        manifest = declaration.manifest("k", [declaration.cpu_variant("k", pathlib.Path(out, "k.cc"))])
+        assert manifest["space"] == "dense_matmul" and manifest["axes"] == [{"name": "SPLIT_K", "values": [1]}]
+        assert not {"configs", "baseline"} & set(manifest)
+        assert manifest["variants"][0]["defines"] == ["TILE_M", "TILE_N", "TILE_K", "SPLIT_K"]
+        pathlib.Path(out, "manifest.json").write_text(json.dumps(manifest))
+        assert Bundle(pathlib.Path(out)).dims == ("M", "N", "K")
+    expect(ValueError, "there is no family of kernels 'matmul'; choose one of: occupancy_only,",
+           lambda: Declaration(**ab, space="matmul"))
+    expect(ValueError, "a named space brings its own configs and baseline",
+           lambda: Declaration(**ab, space={"family": "dual_gemm"}, configs=[{"TILE_M": 64}]))
+
+
+def families_there_are():
+    return [name for name in tuneonce.families.__all__ if name not in ("FamilySpace", "show")]
 
 
 def needs_cutile(test):
@@ -124,6 +155,21 @@ def test_what_the_exporter_refuses_is_one_line_and_leaves_no_manifest():
         said = export(out, values="[64], }, baseline={'TILE': 64.5}, guards=[], hint_axes={")
         assert "manifest.json:" in said and "baseline.TILE: expected a whole number" in said, said
         assert not pathlib.Path(out, "manifest.json").exists()
+
+
+@needs_cutile
+def test_a_kernel_is_exported_for_a_named_space():
+    with tempfile.TemporaryDirectory() as out:
+        file = pathlib.Path(out, "scale.py")
+        text = KERNEL.format(signature="x, y, TILE: ct.Constant[int]", parameters=f"{X}, {Y}", values="[0]")
+        file.write_text(text.replace('axes={"TILE": [0] }', 'space="elementwise", divisible={"N": 16}'))
+        subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{file}:scale", "-o", out], check=True,
+                       stdout=subprocess.DEVNULL)
+        manifest = json.loads(pathlib.Path(out, "manifest.json").read_text())
+        assert manifest["space"] == "elementwise" and not {"axes", "configs", "baseline"} & set(manifest)
+        tiles = [[a["config"]["TILE"] for a in variant["artifacts"]] for variant in manifest["variants"]]
+        assert tiles == [[1024, 2048, 4096]] * 2, tiles
+        Bundle(pathlib.Path(out))
 
 
 @needs_cutile

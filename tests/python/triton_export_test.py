@@ -206,6 +206,10 @@ def test_a_config_of_an_autotuned_kernel_that_does_not_compile_is_left_out():
     assert len(export.variants["triton_sm90"]["artifacts"]) == 2
 
 
+def test_a_named_space_is_refused_since_its_hints_are_cutiles():
+    is_refused("named", "the space of kernel 'named' is named", "list the space in axes or configs")
+
+
 def test_more_configs_than_a_bundle_has_are_counted_before_they_are_compiled():
     is_refused("many", "it has 35 configs, and 30 are allowed", "max_configs=35")
 

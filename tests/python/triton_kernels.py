@@ -39,6 +39,7 @@ def copied(x, y, n, BLOCK: tl.constexpr):
 
 copied_bundle = vectors(axes={"BLOCK": [256, 1024]}, hint_axes={"num_warps": [2, 4]}, baseline={"BLOCK": 256, "num_warps": 4})
 small, small_bundle = copied, vectors(axes={"BLOCK": [256]}, example={"dims": {"N": 1000}})
+named, named_bundle = copied, vectors(axes={"BLOCK": [256]}, space="occupancy_only")
 
 
 @triton.jit

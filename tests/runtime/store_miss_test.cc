@@ -62,15 +62,15 @@ class StoreMissTest : public testing::TunedScaleTest {
   TuningRecord record_;
 };
 
-struct Case {
+struct MissCase {
   RecordMiss miss;
   std::function<void(TuningRecord&)> change;
   std::int64_t Counters::*counter;
   const char* detail;
 };
 
-const std::vector<Case>& Cases() {
-  static const auto* const cases = new std::vector<Case>{
+const std::vector<MissCase>& Cases() {
+  static const auto* const cases = new std::vector<MissCase>{
       {RecordMiss::kNoRecord, [](TuningRecord& r) { r.key.key_words[0] = 77; }, &Counters::misses_no_record, ""},
       {RecordMiss::kNoRecord,
        [](TuningRecord& r) {
@@ -94,7 +94,7 @@ const std::vector<Case>& Cases() {
 }
 
 TEST_F(StoreMissTest, EachReasonIsSaidByAllThatSayIt) {
-  for (const Case& each : Cases()) {
+  for (const MissCase& each : Cases()) {
     const std::string name(RecordMissName(each.miss));
     SCOPED_TRACE(name);
     TuningRecord changed = record_;
@@ -135,7 +135,7 @@ TEST_F(StoreMissTest, WhatServesIsNoMiss) {
 }
 
 TEST_F(StoreMissTest, WhatPolicyAcceptsIsNoMiss) {
-  for (const Case& each : Cases()) {
+  for (const MissCase& each : Cases()) {
     if (each.miss != RecordMiss::kOtherDriver && each.miss != RecordMiss::kOtherDevice &&
         each.miss != RecordMiss::kIncomplete) {
       continue;

@@ -2,6 +2,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@
 #include "python_status.h"
 #include "report/doctor.h"
 #include "report/records_json.h"
+#include "report/shown_family.h"
 #include "store/default_store.h"
 #include "strict_value.h"
 #include "tile_ir_compile.h"
@@ -34,6 +37,14 @@ void CheckGrid(const std::string& pattern, const std::vector<std::string>& field
   const GridFields* used = ValueOrThrow(GridFields::Of(pattern));
   for (const std::string& field : fields) ThrowIfError(used->CheckField(field));
   ThrowIfError(used->CheckTiles(num_tiles));
+}
+
+/// `targets`: empty for all that are known.
+std::string FamilyJson(const std::string& name, const std::vector<std::string>& targets,
+                       const std::map<std::string, std::int64_t>& extents) {
+  std::vector<Target> named;
+  for (const std::string& target : targets) named.push_back(ValueOrThrow(Target::Named(target)));
+  return ValueOrThrow(ShownFamily::Of(name, std::move(named), extents)).Json();
 }
 
 Result<std::string> RecordsAsJson(const std::string& path) {
@@ -77,6 +88,7 @@ PYBIND11_MODULE(_tuneonce, module) {
     return DoctorJson(RunDoctor(*Runtime::Default()));
   });
   module.def("_check_grid", &CheckGrid, py::arg("pattern"), py::arg("fields"), py::arg("num_tiles"));
+  module.def("_family_json", &FamilyJson, py::arg("name"), py::arg("targets"), py::arg("extents"));
   module.def("_begin_trace", [] { Runtime::Default()->BeginTrace(); });
   module.def("_end_trace", [] { return Runtime::Default()->EndTrace(); });
   module.def("_records_json", &RecordsJson, py::arg("path"));

@@ -27,10 +27,12 @@ _MODULES = {
     "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-__all__ = ["doctor", "load", "records", *_MODULE_OF]
+__all__ = ["doctor", "families", "load", "records", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "families":
+        return importlib.import_module("tuneonce.families")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'tuneonce' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"tuneonce.{_MODULE_OF[name]}"), name)
@@ -39,7 +41,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> List[str]:
-    return sorted({*globals(), *_MODULE_OF})
+    return sorted({*globals(), *_MODULE_OF, "families"})
 
 
 def load(bundle: Any, device: str = "cuda", **options: Any) -> Any:

@@ -1,6 +1,7 @@
 import os
 from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Optional, Sequence, Tuple, Union, final
 
+from tuneonce import families as families
 from tuneonce.choice import Choice as Choice
 from tuneonce.observer import Observer as Observer
 from tuneonce.result import Duplicate as Duplicate
@@ -21,7 +22,7 @@ from tuneonce.typed import Record as Record
 from tuneonce.typed import WarmedKey as WarmedKey
 
 __all__ = [
-    "doctor", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
+    "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "Hints", "SearchSpace",
     "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Choice",

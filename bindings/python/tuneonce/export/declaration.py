@@ -4,7 +4,7 @@ import itertools
 import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from tuneonce.export import config_list, constants as constant_values
+from tuneonce.export import config_list, constants as constant_values, named_space
 from tuneonce.export.declaration_check import check_axes, check_declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -130,6 +130,9 @@ class Declaration:
     constants: the kernel's other constants by name: a value, `ConstantOf(dim, values)`, or a function of the config, the
         other constants and the extents that are constants. An axis of one truth value is one, too. Triton: also tensors that
         are left out (None), and options that are the same for all configs.
+    space: the name of a family's space ("dense_matmul": tuneonce.families), or {"family": name, "dims": {"M": "tokens"}}, in place
+        of configs and baseline; axes, hint_axes and option_axes are then those that are added, in all combinations, and the
+        baseline has the first value of each.
     configs: the configs, if not all combinations: dicts, or objects with a value per axis as attributes. Without `axes` and
         `hint_axes` these are those of the configs. Hints that they name are coupled with them, others are combined.
     grid: for all variants; `grids` by variant name overrides it.
@@ -147,6 +150,7 @@ class Declaration:
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
     more_parameters: what an exporter adds that only its own kernels take.
+    added_axes: not to be given: the axes that were, where a named space has others.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -154,6 +158,7 @@ class Declaration:
     axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
     hint_axes: Dict[str, Sequence[Optional[int]]] = dataclasses.field(default_factory=dict)
     option_axes: Dict[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+    space: Union[None, str, Dict[str, Any]] = None
     configs: Optional[Iterable[Any]] = None
     baseline: Union[None, Any, List[Dict[str, Any]]] = None
     version: str = "1"
@@ -178,14 +183,31 @@ class Declaration:
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     more_parameters: Sequence[Dict[str, Any]] = ()
     matmul: Optional[Dict[str, Any]] = None
+    added_axes: Optional[List[str]] = None
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
             check_grid(grid)
+        if self.space is not None and self.added_axes is None:  # Not of one that dataclasses.replace made.
+            self._read_space()
         self._read_configs()
         check_axes(self)
         self._settle_truths()
         check_declaration(self)
+
+    def _read_space(self) -> None:
+        """The configs of the family that `space` names, on whatever target, with each combination of what is added."""
+        if not (self.configs is None and self.baseline is None and self.stand_in is None):
+            raise DeclarationError("a named space brings its own configs and baseline: leave them out, or list all of the space")
+        self.added_axes = [*self.axes, *self.hint_axes]
+        assert self.space is not None
+        name = self.space["family"] if isinstance(self.space, dict) else self.space
+        configs = named_space.configs_of(name)
+        for axis, values in {**self.axes, **self.hint_axes}.items():
+            configs = [{**config, axis: value} for config in configs for value in values]
+        self.axes = {**config_list.axes_of(configs, hints=False), **self.axes}
+        self.hint_axes = {**config_list.axes_of(configs, hints=True), **self.hint_axes}
+        self.configs = configs
 
     def _settle_truths(self) -> None:
         """An axis of one truth value is a constant; one of two has them in the manifest's order."""
@@ -306,15 +328,18 @@ class Declaration:
         return result
 
     def manifest(self, name: str, variants: Sequence[Dict[str, Any]]) -> Dict[str, Any]:
-        axes = [{"name": n, "values": list(v)} for n, v in self.axes.items()]
-        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items()]
+        axes = [{"name": n, "values": list(v)} for n, v in self.axes.items() if self._is_listed(n)]
+        axes += [{"name": n, "kind": "hint", "values": list(v)} for n, v in self.hint_axes.items() if self._is_listed(n)]
         axes += [{"name": n, "kind": "option", "values": list(v)} for n, v in self.option_axes.items()]
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
             result["key"] = self.key
         result["parameters"] = [*self.parameters, *self.more_parameters]
-        result["axes"] = axes
-        if self.configs is not None:
+        if self.space is not None:
+            result["space"] = self.space
+        if axes or self.space is None:
+            result["axes"] = axes
+        if self.configs is not None and self.space is None:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
                     "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
@@ -323,6 +348,10 @@ class Declaration:
         result.update({field: value for field, value in optional.items() if value is not None})
         result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
+
+    def _is_listed(self, axis: str) -> bool:
+        """Whether the manifest lists the axis: not one that a named space has."""
+        return self.added_axes is None or axis in self.added_axes
 
     def _with_choices(self, variant: Dict[str, Any]) -> Dict[str, Any]:
         """`variant` with what `targets_of` and `options_of` say of it."""

@@ -29,6 +29,10 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     autotuned, and the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them, and
     a general one."""
     check_tile_ir()
+    if declaration.space is not None:
+        raise DeclarationError(f"the space of kernel '{name}' is named, and a family's hints are cuTile's: for Triton list the "
+                               "space in axes or configs, with hints of its own (num_warps, num_stages); `tuneonce space "
+                               "show` has the tiles")
     capabilities = sorted(set(capabilities))
     kernel_of = TritonKernel(kernel, name, declaration)
     pairs = [(Artifacts(kernel_of, c, extents, False), Artifacts(kernel_of, c, extents, True))

@@ -1,0 +1,84 @@
+// tuneonce space show
+#include <map>
+#include <memory>
+
+#include "commands.h"
+#include "numbers.h"
+#include "output.h"
+#include "report/shown_family.h"
+#include "target_argument.h"
+
+namespace tuneonce::cli {
+namespace {
+
+struct SpaceArguments {
+  std::string family;
+  std::vector<std::string> targets;
+  std::vector<std::string> shape;
+  bool json = false;
+};
+
+Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vector<std::string>& shape) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "extent"));
+  std::map<std::string, std::int64_t> extents;
+  for (const auto& [dim, text] : settings) {
+    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is no extent: write NAME=NUMBER");
+    extents.emplace(dim, *extent);
+  }
+  return extents;
+}
+
+void PrintNames(const char* what, const std::vector<std::string>& names) {
+  for (const std::string& name : names) PrintLine("%s: %s", what, name.c_str());
+}
+
+/// `in_full`: each config on a line, too.
+void PrintTarget(const ShownFamily::OnTarget& shown, bool in_full) {
+  const std::string target = shown.target.name();
+  if (!shown.status.ok()) return PrintLine("%s: none: %s", target.c_str(), shown.status.message().c_str());
+  PrintLine("%s: %zu configs, baseline {%s}", target.c_str(), shown.configs.size(),
+            shown.baseline ? shown.baseline->ToString().c_str() : "");
+  for (const Config& config : shown.configs) {
+    if (!in_full) return;
+    const bool is_baseline = shown.baseline && shown.baseline->IsSame(config);
+    PrintLine("  %s %s", is_baseline ? "*" : " ", config.ToString().c_str());
+  }
+}
+
+Status Show(const SpaceArguments& arguments) {
+  std::vector<Target> targets;
+  for (const std::string& name : arguments.targets) {
+    TUNEONCE_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+    targets.push_back(target);
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(auto extents, ParseExtents(arguments.shape));
+  TUNEONCE_ASSIGN_OR_RETURN(ShownFamily shown, ShownFamily::Of(arguments.family, std::move(targets), extents));
+  if (arguments.json) {
+    PrintJson(nlohmann::ordered_json::parse(shown.Json()));
+    return Status();
+  }
+  PrintLine("%s: %s", shown.family->name, shown.family->summary);
+  for (const ShownFamily::OnTarget& each : shown.targets) PrintTarget(each, !arguments.targets.empty());
+  PrintNames("target filter", shown.space.TargetFilterNames());
+  PrintNames("guard", shown.space.GuardNames());
+  return Status();
+}
+
+}  // namespace
+
+void AddSpace(CLI::App& app, Command* command) {
+  CLI::App* space = app.add_subcommand("space", "Show the search space of a family of kernels");
+  space->require_subcommand(1);
+  auto arguments = std::make_shared<SpaceArguments>();
+  CLI::App* show = space->add_subcommand("show", "Configs by target, the baseline, target filters and guards");
+  show->add_option("FAMILY", arguments->family, "dense_matmul, attention, norm_like, ... (an unknown name lists all)")
+      ->required();
+  show->add_option("--target", arguments->targets,
+                   "sm_90, ..., or cpu: its configs in full (repeatable); default: all");
+  show->add_option("--shape", arguments->shape, "NAME=NUMBER, for guards to be asked (repeatable): M=64");
+  show->add_flag("--json", arguments->json, "JSON instead of text");
+  show->callback([=] { *command = [=] { return Show(*arguments); }; });
+}
+
+}  // namespace tuneonce::cli

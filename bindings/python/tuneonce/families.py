@@ -1,0 +1,156 @@
+"""Search spaces to start from, one for each family of kernels: those of C++'s tuneonce/families.h, as sequences of dicts.
+
+    space = tuneonce.families.dense_matmul("sm_100", M=16, N=4096, K=4096)
+    space = space.with_axis("SPLIT_K", [1, 2, 4]).where(lambda c: c["TILE_M"] <= 128)
+    tuneonce.exhaustive_search(space, stream, grid, kernel, arguments, space.hints_of, baseline=space.baseline)
+
+The first argument is a target, "sm_90" or "cpu"; of the kernels that are bound by memory the space is the same on each. Extents
+by the family's dims leave out what would be mostly padding; without them nothing is left out. Why these values, and from where,
+families.h says. In a `Declaration`, and in a manifest, a space is named: `space="dense_matmul"`.
+"""
+import collections.abc
+import json
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
+
+__all__ = ["FamilySpace", "attention", "dense_matmul", "dual_gemm", "elementwise", "fp8_matmul", "grouped_gemm", "in_place",
+           "norm_like", "occupancy_only", "persistent_matmul", "reduction", "show", "varlen_attention"]
+
+
+class FamilySpace(Sequence[Dict[str, Any]]):
+    """A family's configs on one target, smaller tiles first. It is not changed: what is added makes another one."""
+
+    def __init__(self, family: str, configs: Sequence[Mapping[str, Any]], baseline: Optional[Mapping[str, Any]],
+                 hints: Sequence[str]) -> None:
+        self.family = family
+        self._configs = [dict(config) for config in configs]
+        self._baseline = None if baseline is None else dict(baseline)
+        self._hints = tuple(hints)
+
+    @property
+    def baseline(self) -> Dict[str, Any]:
+        """The config that is measured in any case, one of the space. ValueError where the shape, or `where`, left none."""
+        if self._baseline is None:
+            raise ValueError(f"the space {self.family} has no baseline: it was left out")
+        return dict(self._baseline)
+
+    @property
+    def hints(self) -> Tuple[str, ...]:
+        """The axes that are compiler hints; the others are the kernel's constants."""
+        return self._hints
+
+    def hints_of(self, config: Mapping[str, Any]) -> Dict[str, Any]:
+        """What exhaustive_search's hints_fn gives."""
+        return {name: config[name] for name in self._hints}
+
+    def with_axis(self, name: str, values: Sequence[Any]) -> "FamilySpace":
+        """Each config with each value; the baseline has the first."""
+        if isinstance(values, (str, bytes)) or not isinstance(values, collections.abc.Sequence) or not values:
+            raise ValueError(f"axis '{name}' needs a list of at least one value")
+        if self._configs and name in self._configs[0]:
+            raise ValueError(f"the space {self.family} has an axis '{name}'")
+        baseline = None if self._baseline is None else {**self._baseline, name: values[0]}
+        return FamilySpace(self.family, [{**c, name: v} for c in self._configs for v in values], baseline, self._hints)
+
+    def with_configs(self, *configs: Mapping[str, Any]) -> "FamilySpace":
+        """With these behind the others; each has a value per axis."""
+        for config in configs:
+            if self._configs and set(config) != set(self._configs[0]):
+                raise ValueError(f"a config of {self.family} has the axes {', '.join(self._configs[0])}, not {', '.join(config)}")
+        return FamilySpace(self.family, [*self._configs, *configs], self._baseline, self._hints)
+
+    def where(self, holds: Callable[[Dict[str, Any]], bool]) -> "FamilySpace":
+        """Those for which it holds."""
+        baseline = self._baseline if self._baseline is not None and holds(dict(self._baseline)) else None
+        return FamilySpace(self.family, [c for c in self._configs if holds(dict(c))], baseline, self._hints)
+
+    def __len__(self) -> int:
+        return len(self._configs)
+
+    @overload
+    def __getitem__(self, index: int) -> Dict[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> List[Dict[str, Any]]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Any:
+        return self._configs[index]
+
+    def __iter__(self) -> Iterator[Dict[str, Any]]:
+        return iter(self._configs)
+
+    def __repr__(self) -> str:
+        return f"<FamilySpace {self.family} of {len(self)} configs>"
+
+
+def show(family: str, targets: Sequence[str] = (), **extents: int) -> Dict[str, Any]:
+    """All of a family, as `tuneonce space show --json` prints it; without targets of those that are known."""
+    from tuneonce import _tuneonce
+    shown: Dict[str, Any] = json.loads(_tuneonce._family_json(family, list(targets), extents))
+    return shown
+
+
+def _space(family: str, target: str, extents: Mapping[str, int]) -> FamilySpace:
+    shown = show(family, [target], **extents)
+    on = shown["targets"][0]
+    if "error" in on:
+        raise ValueError(on["error"])
+    return FamilySpace(family, on["configs"], on["baseline"], shown["hints"])
+
+
+def occupancy_only(target: str = "sm_90") -> FamilySpace:
+    """A kernel without a tile to choose: occupancy."""
+    return _space("occupancy_only", target, {})
+
+
+def norm_like(target: str = "sm_90", **extents: int) -> FamilySpace:
+    """Rows that are read and scaled (N): TILE_N, occupancy."""
+    return _space("norm_like", target, extents)
+
+
+def reduction(target: str = "sm_90", **extents: int) -> FamilySpace:
+    """Rows that are read once (N): TILE_N, occupancy."""
+    return _space("reduction", target, extents)
+
+
+def elementwise(target: str = "sm_90", **extents: int) -> FamilySpace:
+    """One element in, one out (N): TILE, occupancy."""
+    return _space("elementwise", target, extents)
+
+
+def in_place(target: str = "sm_90") -> FamilySpace:
+    """A kernel that writes its input: occupancy."""
+    return _space("in_place", target, {})
+
+
+def dense_matmul(target: str, **extents: int) -> FamilySpace:
+    """c = a b, a block per tile (M, N, K): TILE_M, TILE_N, TILE_K, occupancy, num_ctas."""
+    return _space("dense_matmul", target, extents)
+
+
+def persistent_matmul(target: str, **extents: int) -> FamilySpace:
+    """The same by blocks that stay: a grid of min(SMs // num_ctas, tiles) * occupancy."""
+    return _space("persistent_matmul", target, extents)
+
+
+def attention(target: str, **extents: int) -> FamilySpace:
+    """M queries, N keys, heads of D: TILE_M, TILE_N, occupancy, num_ctas."""
+    return _space("attention", target, extents)
+
+
+def fp8_matmul(target: str, **extents: int) -> FamilySpace:
+    """c = a b of scaled 8-bit floats (M): as dense_matmul, TILE_N and TILE_K of a scale's block."""
+    return _space("fp8_matmul", target, extents)
+
+
+def grouped_gemm(target: str, **extents: int) -> FamilySpace:
+    """Products of many sizes in one launch (M of all together, N): as dense_matmul."""
+    return _space("grouped_gemm", target, extents)
+
+
+def varlen_attention(target: str, **extents: int) -> FamilySpace:
+    """Attention over sequences of different lengths (M queries of all together, heads of D): as attention."""
+    return _space("varlen_attention", target, extents)
+
+
+def dual_gemm(target: str, **extents: int) -> FamilySpace:
+    """Two products of one input, gated (M, N): as dense_matmul."""
+    return _space("dual_gemm", target, extents)

@@ -1,0 +1,96 @@
+// A manifest's space that is named and not listed: "space": "dense_matmul".
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bundle/bundle_space.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// "dense_matmul"; or {"family": "dense_matmul", "dims": {"M": "tokens"}}.
+Status BundleSpace::ReadFamily(const ManifestNode& root) {
+  const ManifestNode* node = root.Find("space");
+  if (node == nullptr) return Status();
+  for (const char* field : {"configs", "baseline", "stand_in"}) {
+    const ManifestNode* given = root.Find(field);
+    if (given != nullptr) return given->Error("a named space brings its own: leave this out, or list all of the space");
+  }
+  const ManifestNode* name_node = node;
+  if (node->kind() == ManifestNode::Kind::kObject) {
+    TUNEONCE_RETURN_IF_ERROR(node->CheckFields({"family", "dims"}));
+    TUNEONCE_ASSIGN_OR_RETURN(name_node, node->Get("family"));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
+  Result<const Family*> family = FindFamily(name);
+  if (!family.ok()) return name_node->Error(family.status().message());
+  family_ = *family;
+  TUNEONCE_ASSIGN_OR_RETURN(auto names, ReadFamilyDims(*node));
+  space_ = family_->ConfigsOf(std::nullopt, names);
+  TUNEONCE_RETURN_IF_ERROR(space_.ResolveDims(dims()));
+  for (const Family::Axis& axis : family_->axes) axes_.push_back(NamedAxis{axis.name, space_.FindAxis(axis.name)});
+  return Status();
+}
+
+Result<std::map<std::string, std::string>> BundleSpace::ReadFamilyDims(const ManifestNode& space) const {
+  const std::vector<std::string> guarded = family_->Dims();
+  std::map<std::string, std::string> names;
+  const ManifestNode* given = space.kind() == ManifestNode::Kind::kObject ? space.Find("dims") : nullptr;
+  if (given != nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(auto members, given->Object());
+    for (const auto& [dim, value] : *members) {
+      if (std::find(guarded.begin(), guarded.end(), dim) == guarded.end()) {
+        return value.Error(absl::StrCat("the space ", family_->name, " has no dim '", dim,
+                                        "'; it has: ", guarded.empty() ? "none" : absl::StrJoin(guarded, ", ")));
+      }
+      TUNEONCE_ASSIGN_OR_RETURN(names[dim], value.String());
+    }
+  }
+  for (const std::string& dim : guarded) {
+    const std::string& name = names.emplace(dim, dim).first->second;
+    if (name.empty() || std::find(dims().begin(), dims().end(), name) != dims().end()) continue;
+    return space.Error(absl::StrCat("the space ", family_->name, " asks for the dim '", name,
+                                    "'; the bundle has: ", absl::StrJoin(dims(), ", "), ": write {\"family\": \"",
+                                    family_->name, "\", \"dims\": {\"", dim, "\": NAME}}, with \"\" for none"));
+  }
+  return names;
+}
+
+Status BundleSpace::CheckCount(const ManifestNode& root, const SearchSpace& filtered,
+                               const TargetFilter& runs_on) const {
+  if (family_ == nullptr) return Status();
+  SearchSpace unlimited = filtered;
+  unlimited.AllowConfigs(std::numeric_limits<int>::max());
+  for (const Target& target : KnownTargets()) {
+    if (!runs_on(target)) continue;
+    Result<std::vector<Config>> configs = unlimited.Enumerate(target);
+    if (!configs.ok() || configs->size() <= static_cast<std::size_t>(filtered.max_configs())) continue;
+    return root.Find("space")->Error(absl::StrCat("with the manifest's axes it has ", configs->size(), " configs on ",
+                                                  target.name(), "; at most ", filtered.max_configs(),
+                                                  " are allowed: narrow them, or set max_configs"));
+  }
+  return Status();
+}
+
+Result<std::vector<Config>> BundleSpace::ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const {
+  if (family_ == nullptr) return space.Enumerate(Target());
+  SearchSpace unlimited = space;
+  unlimited.AllowConfigs(std::numeric_limits<int>::max());
+  family_->AddTargetFilters(std::nullopt, &unlimited);
+  std::vector<Config> all;
+  std::set<std::string> seen;
+  for (const Target& target : family_->WidestTargets(runs_on)) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, unlimited.Enumerate(target));
+    for (Config& config : configs) {
+      if (seen.insert(config.Canonical()).second) all.push_back(std::move(config));
+    }
+  }
+  return all;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

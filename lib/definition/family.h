@@ -1,0 +1,77 @@
+#ifndef TUNEONCE_LIB_DEFINITION_FAMILY_H_
+#define TUNEONCE_LIB_DEFINITION_FAMILY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/families.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Targets that are given the same list of configs. The last: the CPU device.
+enum class Generation { kAmpere, kHopper, kBlackwell, kBlackwellRtx, kCpu };
+Generation GenerationOf(const Target& target);
+
+/// The targets that families are shown and checked on: the GPUs that there are since sm_80, and the CPU device.
+TUNEONCE_API std::vector<Target> KnownTargets();
+
+/// A family as data: its configs by generation, and what they must fit. What families.h promises is made of it.
+struct TUNEONCE_API Family {
+  struct Axis {
+    const char* name;
+    AxisKind kind;
+  };
+  /// A tile of more than `least` is left out where half of it or more lies beyond the extent of `dim`.
+  struct SizeGuard {
+    const char* axis;
+    const char* dim;
+    std::int64_t least;
+  };
+  using Row = std::vector<std::int64_t>;  ///< A value per axis.
+  struct Configs {
+    std::vector<Generation> generations;
+    std::vector<Row> rows;
+    std::vector<Row> baselines;  ///< By preference, of `rows`; the last is of the smallest tiles, which no guard drops.
+  };
+
+  const char* name;     ///< "dense_matmul": in manifests, in Python, on the command line.
+  const char* summary;  ///< Of a few words, for lists.
+  std::vector<Axis> axes;
+  std::vector<Configs> configs;  ///< Each generation once.
+  std::vector<SizeGuard> guards;
+  /// Of attention: the dim of a head's elements, where TILE_M x head accumulators are held.
+  const char* head = nullptr;
+  /// Bytes of the operands' tiles of one step over K: weight tiles of TILE_N per step, and bytes per element. 0: none.
+  int num_weight_tiles = 0;
+  int operand_bytes = 2;
+  int least_capability = 0;  ///< Of a GPU.
+
+  /// The dims that guards name, in the order in which families.h has them.
+  std::vector<std::string> Dims() const;
+  /// The configs, baselines and guards of all targets, or of `only`. `dims`: what the definition calls a guard's dim,
+  /// where it is another name; empty: no guard about it.
+  SearchSpace ConfigsOf(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const;
+  /// The target filters of such a space.
+  void AddTargetFilters(const std::optional<Target>& only, SearchSpace* space) const;
+  /// Of each generation in which `runs_on` (empty: everywhere) holds for some target one that lists all that any of its
+  /// targets does.
+  std::vector<Target> WidestTargets(const TargetFilter& runs_on) const;
+  /// Both.
+  SearchSpace Space(const std::optional<Target>& only = std::nullopt,
+                    const std::map<std::string, std::string>& dims = {}) const;
+};
+
+/// All there are, in families.h's order.
+TUNEONCE_API const std::vector<Family>& AllFamilies();
+/// Errors: InvalidArgument, listing the names there are.
+TUNEONCE_API Result<const Family*> FindFamily(std::string_view name);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_FAMILY_H_

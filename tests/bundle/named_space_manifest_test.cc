@@ -1,0 +1,121 @@
+// "space" in a manifest: a family's name in place of axes, configs, baseline and target filters.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/temporary_folder.h"
+#include "testing/expect_status.h"
+#include "testing/tools.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce {
+namespace {
+
+class NamedSpaceManifestTest : public ::testing::Test {
+ protected:
+  /// A bundle with these fields beside what every bundle has, and more fields of its variant.
+  Result<Bundle> Load(const std::string& fields, const std::string& of_variant = "") {
+    std::ofstream(folder_.path() + "/k.cc")
+        << "static void k(const tuneonce_block&, const float*, const float*, float*) {}\nTUNEONCE_CPU_KERNEL(k);\n";
+    std::ofstream(folder_.path() + "/manifest.json") << R"({"tuneonce_bundle": 1, "name": "k", "version": "1",
+"dims": ["M", "N", "K"], "parameters": [
+ {"name": "a", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["M", "K"]},
+ {"name": "b", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["K", "N"]},
+ {"name": "c", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["M", "N"]}],
+)" << fields << R"(,
+"variants": [{"name": "cpu", "source": "host_cpp", "symbol": "k", )"
+                                                     << of_variant << R"(
+ "grid": {"pattern": "fixed", "blocks": ["occupancy"]}, "artifacts": [{"file": "k.cc"}]}]})";
+    return Bundle::Load(folder_.path());
+  }
+  static std::size_t CountOn(const Bundle& bundle, const char* target) {
+    Result<std::vector<Config>> configs = bundle.definition().space().Enumerate(*Target::Named(target));
+    EXPECT_OK(configs);
+    return configs.ok() ? configs->size() : 0;
+  }
+
+  TemporaryFolder folder_ = *testing::MakeFolder();
+};
+
+TEST_F(NamedSpaceManifestTest, ANameStandsForAWholeSpace) {
+  Result<Bundle> bundle = Load(R"("space": "dense_matmul")");
+  ASSERT_OK(bundle);
+  const SearchSpace& space = bundle->definition().space();
+  EXPECT_EQ(CountOn(*bundle, "sm_80"), 24u);
+  EXPECT_GT(CountOn(*bundle, "sm_100"), 0u);
+  EXPECT_EQ(space.BaselineOn(*Target::Named("sm_120"))->ToString(),
+            "TILE_M=128, TILE_N=64, TILE_K=64, occupancy=1, num_ctas=1");
+  EXPECT_EQ(space.GuardNames().size(), 3u);
+  EXPECT_EQ(space.max_configs(), SearchSpace::kDefaultMaxConfigs);
+}
+
+TEST_F(NamedSpaceManifestTest, AxesFiltersGuardsAndDimsMayBeAdded) {
+  Result<Bundle> bundle = Load(R"("space": {"family": "norm_like", "dims": {"N": "K"}},
+    "axes": [{"name": "LOOP", "values": [0, 1]}],
+    "target_filters": [{"config": {"LOOP": 1}, "targets": {"min_capability": 90}}],
+    "guards": [{"dim": "M", "at_least": "LOOP"}])");
+  ASSERT_OK(bundle);
+  EXPECT_EQ(CountOn(*bundle, "sm_80"), 8u);
+  EXPECT_EQ(CountOn(*bundle, "sm_90"), 16u);
+  EXPECT_EQ(bundle->definition().space().GuardNames(),
+            (std::vector<std::string>{"more than half of TILE_N lies within K", "M at_least LOOP"}));
+  bundle = Load(R"("space": {"family": "norm_like", "dims": {"N": ""}})");
+  ASSERT_OK(bundle);
+  EXPECT_TRUE(bundle->definition().space().GuardNames().empty());
+}
+
+TEST_F(NamedSpaceManifestTest, AMistakeIsOneLineThatNamesIt) {
+  struct Case {
+    const char* fields;
+    const char* message;
+  };
+  const Case cases[] = {
+      {R"("space": "matmul")",
+       "space: there is no family of kernels 'matmul'; choose one of: occupancy_only, norm_like"},
+      {R"("space": {"family": "matmul"})", "space.family: there is no family of kernels 'matmul'"},
+      {R"("space": {"famly": "dense_matmul"})", "space.famly: unknown field"},
+      {R"("space": 3)", "space: expected a string"},
+      {R"("space": "attention")",
+       "space: the space attention asks for the dim 'D'; the bundle has: M, N, K: write {\"family\": \"attention\", "
+       "\"dims\": {\"D\": NAME}}, with \"\" for none"},
+      {R"("space": {"family": "dense_matmul", "dims": {"Q": "M"}})",
+       "space.dims.Q: the space dense_matmul has no dim 'Q'; it has: M, N, K"},
+      {R"("space": {"family": "occupancy_only", "dims": {"N": "N"}})",
+       "the space occupancy_only has no dim 'N'; it has: none"},
+      {R"("space": "dense_matmul", "baseline": {"TILE_M": 64})",
+       "baseline: a named space brings its own: leave this out"},
+      {R"("space": "dense_matmul", "configs": [])", "configs: a named space brings its own"},
+      {R"("space": "dense_matmul", "stand_in": {})", "stand_in: a named space brings its own"},
+      {R"("space": "dense_matmul", "axes": [{"name": "TILE_M", "values": [1]}])", "two axes are named 'TILE_M'"},
+      {R"("space": "dense_matmul", "axes": [{"name": "ftz", "kind": "option", "values": [false, true]}], "tolerance":
+         {"relative": 1}, "max_configs": 60)",
+       "no variant's compiler takes the option 'ftz'"},
+      {R"("space": "norm_like", "axes": [{"name": "A", "values": [1, 2, 3, 4]}])",
+       "space: with the manifest's axes it has 32 configs on cpu; at most 30 are allowed: narrow them, or set "
+       "max_configs"},
+  };
+  for (const Case& each : cases) {
+    Status status = Load(each.fields).status();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument) << each.fields << status.ToString();
+    EXPECT_NE(status.message().find(each.message), std::string::npos) << each.message << " | " << status.message();
+    EXPECT_EQ(status.message().find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(NamedSpaceManifestTest, OnlyTargetsThatAVariantRunsOnCount) {
+  // 24 configs on sm_80, but 4 on the CPU device, where the one variant runs.
+  EXPECT_OK(Load(R"("space": "dense_matmul", "axes": [{"name": "A", "values": [1, 2, 3]}])"));
+}
+
+TEST_F(NamedSpaceManifestTest, EachConfigOfTheVariantsTargetsNeedsAnArtifact) {
+  const std::string space = R"("space": {"family": "elementwise", "dims": {"N": "N"}})";
+  EXPECT_OK(Load(space, R"("defines": ["TILE"],)"));
+  Status status = Load(space, R"("defines": ["TILES"],)").status();
+  EXPECT_NE(status.message().find("unknown axis 'TILES'; the bundle has: TILE, occupancy"), std::string::npos)
+      << status.ToString();
+}
+
+}  // namespace
+}  // namespace tuneonce
