@@ -111,8 +111,9 @@ TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::null
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Products of many sizes in one launch (mixture of experts), by persistent blocks: TILE_M x TILE_N x TILE_K,
-/// `occupancy` 1, 2; few, since experts get few rows and a config costs a compile. Baseline: 128 x 128 x 64; 64 x 128 x
-/// 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m`: the rows of all groups together.
+/// `occupancy` 1, 2, and from sm_100 clusters of 2 for the largest; few, since experts get few rows and a config costs a
+/// compile. Baseline: 128 x 128 x 64; 64 x 128 x 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m`: the
+/// rows of all groups together.
 TUNEONCE_API SearchSpace GroupedGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Attention over sequences of different lengths (cu_seqlens, paged keys): as Attention, with small tiles on every
