@@ -21,8 +21,8 @@ inline namespace v0 {
 /// Every space
 /// - has at most 30 configs on a target, and a baseline among them: the fixed config that the recipe runs untuned;
 /// - knows its targets: of matrix products one list each for sm_80 to sm_89, sm_90, sm_100 to sm_119 and sm_12x, and a
-///   short one for the CPU device, whose compiler knows no hints. A target filter picks the list. With `only`, the space
-///   is that target's list alone, and the same configs in the same order;
+///   short one for the CPU device, whose compiler knows no hints. A target filter picks the list. With `only`, the
+///   space is that target's list alone, and the same configs in the same order;
 /// - is guarded by size: a tile of which half or more would be padding is left out, down to the family's smallest. The
 ///   dims are found by the names that the last argument gives; an empty name leaves its guards out;
 /// - has `num_ctas` > 1 only where clusters are (sm_90 and newer, not sm_12x), and only for matrix products: of two
@@ -111,8 +111,9 @@ TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::null
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Products of many sizes in one launch (mixture of experts), by persistent blocks: TILE_M x TILE_N x TILE_K,
-/// `occupancy` 1, 2; few, since experts get few rows and a config costs a compile. Baseline: 128 x 128 x 64; 64 x 128 x
-/// 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m`: the rows of all groups together.
+/// `occupancy` 1, 2, and from sm_100 clusters of 2 for the largest; few, since experts get few rows and a config costs
+/// a compile. Baseline: 128 x 128 x 64; 64 x 128 x 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m`:
+/// the rows of all groups together.
 TUNEONCE_API SearchSpace GroupedGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Attention over sequences of different lengths (cu_seqlens, paged keys): as Attention, with small tiles on every

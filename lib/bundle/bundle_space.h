@@ -64,8 +64,8 @@ class BundleSpace {
   /// The configs of `space` that a variant must have an artifact for, wherever it runs. Of a space that the manifest
   /// lists: all, whatever target filters say of them; of a named one those of its targets.
   Result<std::vector<Config>> ConfigsWhere(const TargetFilter& runs_on, const SearchSpace& space) const;
-  /// An error if the named space, with what the manifest adds, has more configs than are allowed on a known target where
-  /// `runs_on` holds. `filtered`: with its target filters.
+  /// An error if the named space, with what the manifest adds, has more configs than are allowed on a known target
+  /// where `runs_on` holds. `filtered`: with its target filters.
   Status CheckCount(const ManifestNode& root, const SearchSpace& filtered, const TargetFilter& runs_on) const;
   /// Whether the string `node` is the name of an axis; else it is one of a dim or scalar. Error: of none, or of both.
   Result<bool> MeansAxis(const ManifestNode& node) const;
