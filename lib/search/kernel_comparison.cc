@@ -94,6 +94,7 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
       for (const std::string& note : result.notes) notes->push_back(absl::StrCat(side->name, ": ", note));
     }
   }
+  TUNEONCE_RETURN_IF_ERROR(definition.space().CheckGuards(*config, side->call.problem));  // Not even a baseline may.
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
   TUNEONCE_ASSIGN_OR_RETURN(side->planned, PlanConfig(side->kernel.definition, *config, side->call, enable_tile,
                                                       side->left_out));
@@ -122,7 +123,9 @@ Result<Candidate> Compile(const Side& side, const SearchOptions& options) {
                    {CompileJobOf(side.planned)}, compile, CompilePool::Order::kAsGiven, &runtime.trace());
   std::optional<CompiledJob> compiled = pool.Next();
   if (!compiled->artifact.ok() && side.planned.ends_with_callable()) return ways.back();
-  TUNEONCE_RETURN_IF_ERROR(compiled->artifact.status().WithPrefix("compile"));
+  const Status& status = compiled->artifact.status();
+  if (compiled->was_cut_short || IsTransient(status.code())) return status;
+  if (!status.ok()) return InternalError("compile: " + status.message());  // Whatever is wrong with it is its fault.
   Candidate candidate = ways[compiled->alternative];
   candidate.artifact = *std::move(compiled->artifact);
   return candidate;

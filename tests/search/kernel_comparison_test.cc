@@ -167,17 +167,17 @@ TEST_F(KernelComparisonTest, WhatAFailsAtIsAnErrorAndSaysNothingOfB) {
   const std::string wrong = Replaced("int begin", "no c++; int begin");
   Result<KernelComparison> compared = Compare(Scale({100}, wrong), Scale({1}));
   EXPECT_NE(compared.status().message().find("A: "), std::string::npos) << compared.status().ToString();
-  EXPECT_NE(compared.status().message().find("no c++"), std::string::npos) << compared.status().ToString();
+  EXPECT_NE(compared.status().message().find("'no' was not declared"), std::string::npos) << compared.status().ToString();
 }
 
 TEST_F(KernelComparisonTest, AShapeThatBIsNotForIsAnErrorAndNoVerdict) {
   KernelDefinition b = Scale({100});
-  SearchSpace space;
-  IntAxis work = space.AddAxis("WORK", {1});
+  SearchSpace space = b.space();
+  space.SetBaselines({});
   space.AddGuard("N is small", [](const Config&, const Dims& dims) { return dims[Dim{0}] < 100; });
   b.Space(space);
   Result<KernelComparison> compared = Compare(Scale({100}), b);
-  EXPECT_EQ(compared.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(compared.ok());
   EXPECT_NE(compared.status().message().find("B: "), std::string::npos) << compared.status().ToString();
   EXPECT_NE(compared.status().message().find("N is small"), std::string::npos) << compared.status().ToString();
 }
@@ -210,7 +210,7 @@ TEST_F(KernelComparisonTest, TheSameOutputMayStandElsewhereAmongTheKernelsOwnPar
   SearchSpace space;
   IntAxis work = space.AddAxis("WORK", {50});
   KernelDefinition b("scale_2");
-  b.Parameters({DimValue("N"), In("from", kFloat32, {"N"}), Workspace("sums", "N", kFloat32),
+  b.Parameters({DimValue("N"), In("from", kFloat32, {"N"}), Workspace("sums", 4 * Term("N")),
                 Out("to", kFloat32, {"N"}), Scalar<float>("by")})
       .Space(space)
       .AddVariant(Variant([=](const Config& c) {
@@ -226,9 +226,9 @@ TEST_F(KernelComparisonTest, TheSameOutputMayStandElsewhereAmongTheKernelsOwnPar
 
 TEST_F(KernelComparisonTest, TwoBackEndsOfOneKernelAreNamed) {
   SearchSpace space;
-  StringAxis backend = space.AddStringAxis("backend", {"slow", "fast"});
+  Axis<std::string> backend = space.AddStringAxis("backend", {"slow", "fast"});
   IntAxis work = space.AddAxis("WORK", {100, 80});
-  space.SetBaseline({{backend, "slow"}, {work, 100}});
+  space.SetBaseline({{backend, std::string("slow")}, {work, 100}});
   KernelDefinition definition = Scale({100});
   auto variant = [&](const std::string& name, std::int64_t part) {
     return Variant([=](const Config& c) {
