@@ -101,7 +101,7 @@ Result<std::vector<StoredShape>> ShapesGiven(const Device& device, const Compare
   return shapes;
 }
 
-/// A bundle's kernel, and what it would run by either store.
+/// A bundle's kernel, and what it would run by either store. It is only asked: nothing is searched or loaded.
 class StoredKernel {
  public:
   static Result<std::unique_ptr<StoredKernel>> Create(const CompareRun& run, Bundle bundle,
@@ -110,7 +110,6 @@ class StoredKernel {
     const KernelDefinition definition = Undecided(bundle);
     AutotunePolicy policy;
     policy.search.runtime = run.options().search.runtime;
-    policy.mode = AutotunePolicy::Mode::kStoredOnly;
     policy.store = a;
     TUNEONCE_ASSIGN_OR_RETURN(TunedKernel by_a, TunedKernelOn::Create(run.device(), definition, policy));
     policy.store = b;

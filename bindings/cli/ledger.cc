@@ -26,7 +26,7 @@ constexpr char kHeader[] = "iteration\tchange\tlatency_ms\tcorrectness\tstatus\t
 constexpr std::size_t kColumns = 6;
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 /// How long others' appends are waited for; each takes a moment.
-constexpr std::chrono::seconds kPatience(10);
+constexpr std::chrono::seconds kPatience(3);
 constexpr std::chrono::milliseconds kPoll(5);
 
 Status CannotAppend(const std::string& path, const std::string& why) {
