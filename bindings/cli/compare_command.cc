@@ -35,7 +35,8 @@ Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a
   }
   const bool names_shapes = !arguments.shape.empty() || !arguments.shapes.empty() || !arguments.scalars.empty();
   if (a.kind == Kind::kResult && names_shapes) {
-    return InvalidArgumentError("two results are of the shape that they have: leave --shape, --shapes and --scalar out");
+    return InvalidArgumentError(
+        "results have the shape that they were tuned at: leave --shape, --shapes, --scalar out");
   }
   if (a.kind != Kind::kStore && !arguments.bundle.empty()) {
     return InvalidArgumentError("--bundle says of which kernel stores are: give two bundles as A and B");
@@ -81,8 +82,8 @@ Status Compare(const CompareArguments& arguments, int* exit_code) {
   TUNEONCE_ASSIGN_OR_RETURN(CompareOperand a, ReadOperand(arguments.a));
   TUNEONCE_ASSIGN_OR_RETURN(CompareOperand b, ReadOperand(arguments.b));
   TUNEONCE_RETURN_IF_ERROR(CheckArguments(arguments, a, b));
-  TUNEONCE_ASSIGN_OR_RETURN(CompareReport report, a.kind == Kind::kResult ? CompareResults(a.text, b.text)
-                                                                          : Measure(arguments, a, b));
+  TUNEONCE_ASSIGN_OR_RETURN(CompareReport report,
+                            a.kind == Kind::kResult ? CompareResults(a.text, b.text) : Measure(arguments, a, b));
   if (report.shapes.size() == 1) TUNEONCE_RETURN_IF_ERROR(report.shapes.front().status);
   const CompareSummary summary = SummaryOf(report);
   PrintReport(report, summary, arguments.json);
@@ -100,8 +101,8 @@ Status Compare(const CompareArguments& arguments, int* exit_code) {
 void AddCompare(CLI::App& app, Command* command, int* exit_code) {
   CLI::App* compare = app.add_subcommand(
       "compare",
-      "Compare two bundles, back ends of one (matmul:tile), stores, or results of tune --json: same inputs, one race, a "
-      "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (slower by 2 %, or wrong; exit code 3)");
+      "Compare two bundles, back ends (matmul:tile), stores, or results of tune --json: same inputs, one race, and a "
+      "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (2 % slower, or wrong; exit code 3)");
   auto arguments = std::make_shared<CompareArguments>();
   compare->add_option("a", arguments->a, "What there is: BUNDLE[:BACKEND or :VARIANT], a store's or a result's file")
       ->type_name("A")
@@ -112,8 +113,9 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code) {
   compare->add_option("--shapes", arguments->shapes, "All shapes of this file, one a line: M=64 N=4096")
       ->type_name("FILE");
   compare->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
-  compare->add_option("--bundle", arguments->bundle,
-                      "Of two stores: the kernel (default: all that both hold and that are found by name)")
+  compare
+      ->add_option("--bundle", arguments->bundle,
+                   "Of two stores: the kernel (default: all that both hold and that are found by name)")
       ->type_name("BUNDLE");
   AddMeasuringOptions(compare, arguments.get());
   compare->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, or begin it")

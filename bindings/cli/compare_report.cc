@@ -202,8 +202,9 @@ CompareSummary SummaryOf(const CompareReport& report) {
     summary.is_certain = has_sure_revert;
   }
   const bool is_whole = by_correctness.size() == 1;
-  summary.correctness = by_correctness.count("fail") > 0 ? "fail" : is_whole ? by_correctness.begin()->first
-                                                                             : "not_compared";
+  summary.correctness = by_correctness.count("fail") > 0 ? "fail"
+                        : is_whole                       ? by_correctness.begin()->first
+                                                         : "not_compared";
   return summary;
 }
 

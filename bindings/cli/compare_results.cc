@@ -32,10 +32,11 @@ std::string TextAt(const Json& json, const char* name) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// {"TILE": 64, "backend": "tile"} as "TILE=64, backend=tile".
+/// {"TILE": 64, "backend": "tile"} as "TILE=64, backend=tile". What is no number, text or truth value is left out.
 std::string Settings(const Json& json) {
   std::string text;
   for (const auto& [name, value] : json.items()) {
+    if (value.is_structured()) continue;
     const std::string value_text = value.is_string() ? value.get<std::string>() : value.dump();
     absl::StrAppend(&text, text.empty() ? "" : ", ", name, "=", value_text);
   }
@@ -51,8 +52,9 @@ Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
   }
   auto margin = best->find("error_margin_us");
   if (margin == best->end() || !margin->is_number() || !(margin->get<double>() >= 0)) {
-    return InvalidArgumentError(path + " has a time without an interval (it is a store's, or of one sample): tune with "
-                                       "--retune --json");
+    return InvalidArgumentError(path +
+                                " has a time without an interval (it is a store's, or of one sample): tune with "
+                                "--retune --json");
   }
   ComparedSide side;
   side.config = config->is_object() ? Settings(*config) : TextAt(*best, "config");

@@ -171,9 +171,9 @@ Result<CompareReport> CompareStores(const std::string& a, const std::string& b, 
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> of_b, OpenStore(b, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<CompareRun> run, CompareRun::Create(device, options));
   const bool is_given = !options.shape.empty() || !options.shapes.empty();
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<StoredShape> shapes,
-                            is_given ? ShapesGiven(device, options)
-                                     : KeysOfBoth(*of_a, *of_b, run->identity(), options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<StoredShape> shapes, is_given
+                                                                 ? ShapesGiven(device, options)
+                                                                 : KeysOfBoth(*of_a, *of_b, run->identity(), options));
   CompareReport report{a, b, run->identity().name, {}};
   std::map<std::string, std::unique_ptr<StoredKernel>> kernels;
   for (const StoredShape& wanted : shapes) {

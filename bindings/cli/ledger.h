@@ -15,10 +15,10 @@ namespace tuneonce::cli {
 
 /// What became of a change.
 struct LedgerRow {
-  std::string change;                      ///< In words; tabs and controls become blanks.
-  std::optional<double> latency_ms;        ///< Written with six decimals, "nan" without.
-  std::string correctness;                 ///< "pass", "fail", "not_compared".
-  std::string status;                      ///< "accept", "minor", "no_change", "revert".
+  std::string change;                       ///< In words; tabs and controls become blanks.
+  std::optional<double> latency_ms;         ///< Written with six decimals, "nan" without.
+  std::string correctness;                  ///< "pass", "fail", "not_compared".
+  std::string status;                       ///< "accept", "minor", "no_change", "revert".
   std::optional<std::uint64_t> peak_bytes;  ///< "nan" without.
 };
 

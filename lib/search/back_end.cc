@@ -76,14 +76,13 @@ Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition&
   TUNEONCE_ASSIGN_OR_RETURN(found.left_out, VariantsWithout(definition, backend, problem.target));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(problem.target));
   std::vector<Config>& configs = found.configs;
-  configs.erase(std::remove_if(configs.begin(), configs.end(),
-                               [&](const Config& config) {
-                                 return !IsBuiltBy(here, definition, found.left_out, config);
-                               }),
-                configs.end());
+  configs.erase(
+      std::remove_if(configs.begin(), configs.end(),
+                     [&](const Config& config) { return !IsBuiltBy(here, definition, found.left_out, config); }),
+      configs.end());
   if (configs.empty()) {
-    return FailedPreconditionError(absl::StrCat("no config of '", backend, "' is for this shape on ",
-                                                problem.target.name()));
+    return FailedPreconditionError(
+        absl::StrCat("no config of '", backend, "' is for this shape on ", problem.target.name()));
   }
   TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutStandIns(definition, found.left_out, problem, configs.front()));
   return found;

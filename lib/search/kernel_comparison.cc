@@ -57,7 +57,7 @@ struct Side {
   const char* name;  ///< "A", before its errors.
   const ComparedKernel& kernel;
   BoundCall call = {};
-  VariantSet left_out = {};  ///< What its back end is not.
+  VariantSet left_out = {};    ///< What its back end is not.
   PlannedConfig planned = {};  ///< The one config, with the ways to build it.
 };
 
@@ -73,8 +73,8 @@ Result<TuningResult> Search(const Side& side, const std::vector<Config>& configs
   }
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
   const SearchScope scope{definition.DimsString(side.call.problem.dims), configs, side.left_out, {}, baseline};
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, SearchCall(side.kernel.definition, stream, side.call, scope, options,
-                                                              std::move(memory)));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                            SearchCall(side.kernel.definition, stream, side.call, scope, options, std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -96,8 +96,8 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
   }
   TUNEONCE_RETURN_IF_ERROR(definition.space().CheckGuards(*config, side->call.problem));  // Not even a baseline may.
   const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
-  TUNEONCE_ASSIGN_OR_RETURN(side->planned, PlanConfig(side->kernel.definition, *config, side->call, enable_tile,
-                                                      side->left_out));
+  TUNEONCE_ASSIGN_OR_RETURN(side->planned,
+                            PlanConfig(side->kernel.definition, *config, side->call, enable_tile, side->left_out));
   std::vector<Candidate>& ways = side->planned.alternatives;
   auto is_other = [&](const Candidate& way) { return !variant.empty() && way.variant_name() != variant; };
   ways.erase(std::remove_if(ways.begin(), ways.end(), is_other), ways.end());
@@ -106,8 +106,8 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
   for (const PassedOver& each : side->planned.passed_over) {
     if (variant.empty() || each.variant == variant) absl::StrAppend(&why, "; '", each.variant, "': ", each.reason);
   }
-  return FailedPreconditionError(absl::StrCat("no variant ", variant.empty() ? "" : "'" + variant + "' ",
-                                              "builds {", config->ToString(), "} for this shape", why));
+  return FailedPreconditionError(absl::StrCat("no variant ", variant.empty() ? "" : "'" + variant + "' ", "builds {",
+                                              config->ToString(), "} for this shape", why));
 }
 
 /// The way to build the side's config that compiles, with its artifact. Errors: of the last one.
@@ -168,9 +168,8 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
   std::vector<PlannedConfig> planned;
   for (const Candidate* each : {&a, &b}) planned.push_back(PlannedConfig{each->config, {*each}, {}});
-  TUNEONCE_ASSIGN_OR_RETURN(
-      std::unique_ptr<SearchRunner> runner,
-      SearchRunner::Create(planned, trial_stream.view(), options, memory, /*has_baseline=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
+                            SearchRunner::Create(planned, trial_stream.view(), options, memory, /*has_baseline=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
   PairedRace race(runner->get(), stream.api().measuring_lock(device.handle()), options);
   Result<PairedRace::Outcome> raced =
@@ -229,9 +228,16 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &side->call).WithPrefix(side->name));
     side->call.problem.target = target;
   }
+  // One question has one answer: two searches might find two configs that are as good.
+  const bool is_one_question = a.definition == b.definition && a.backend == b.backend && !a.config && !b.config;
   std::vector<Candidate> candidates;
   for (Side* side : {&of_a, &of_b}) {
-    Status status = Choose(stream, options, side, &comparison.notes);
+    Status status;
+    if (side == &of_b && is_one_question) {
+      of_b.planned = of_a.planned;
+    } else {
+      status = Choose(stream, options, side, &comparison.notes);
+    }
     if (status.ok()) {
       Result<Candidate> candidate = Compile(*side, options);
       status = candidate.status();

@@ -42,8 +42,8 @@ struct ComparedRun {
 
 /// B compared with A, on the same arguments, in one race. Plain data.
 struct KernelComparison {
-  ComparedRun a;                  ///< Without a measurement if B failed.
-  std::optional<ComparedRun> b;   ///< Empty if it failed.
+  ComparedRun a;                   ///< Without a measurement if B failed.
+  std::optional<ComparedRun> b;    ///< Empty if it failed.
   std::optional<Speedup> speedup;  ///< Empty if B failed.
   Verdict verdict = Verdict::kNoChange;
   bool is_certain = true;  ///< IsCertain of the speedup; true if B failed.
@@ -59,14 +59,15 @@ struct KernelComparison {
   std::vector<std::string> notes;  ///< One line each.
 };
 
-/// OK if a caller passes both the same arguments: kinds, access, dtypes and dims of tensors and scalars agree, in order;
-/// names may differ, but for dims'. Errors: InvalidArgument, naming the first parameter that differs.
+/// OK if a caller passes both the same arguments: kinds, access, dtypes and dims of tensors and scalars agree, in
+/// order; names may differ, but for dims'. Errors: InvalidArgument, naming the first parameter that differs.
 TUNEONCE_API Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b);
 
-/// Compares B with A on these arguments. Where one has no config it is searched first, as exhaustive_search does; then
-/// both run side by side, interleaved pair by pair, on the same copies of the arguments; B's outputs are compared with
-/// A's before and after, within the tolerance that A declares. Isolation, timer, cache and budgets are the options', as
-/// for a search. What B alone fails at is a result (KernelComparison::failure), not an error.
+/// Compares B with A on these arguments. Where one has no config it is searched first, as exhaustive_search does (once,
+/// where A and B are the same). Then both run side by side, interleaved pair by pair, on the same copies of the
+/// arguments; B's outputs are compared with A's before and after, within the tolerance that A declares. Isolation,
+/// timer, cache and budgets are the options', as for a search. What B alone fails at is a result
+/// (KernelComparison::failure), not an error.
 ///
 /// REQUIRES and errors: as exhaustive_search; those of CheckSameSignature; of either kernel that cannot run here, with
 /// "A: " or "B: " before them: guards, no variant for the target, no compiler; whatever A fails at.

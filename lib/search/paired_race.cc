@@ -89,8 +89,8 @@ Result<std::vector<double>> PairedRace::SampleTrials(const std::vector<std::size
 
 Result<std::vector<double>> PairedRace::SamplePair(Outcome* outcome) {
   const bool a_first = random_() % 2 == 0;
-  const std::vector<std::size_t> order = a_first ? std::vector<std::size_t>{a_.trial, b_.trial}
-                                                 : std::vector<std::size_t>{b_.trial, a_.trial};
+  const std::vector<std::size_t> order =
+      a_first ? std::vector<std::size_t>{a_.trial, b_.trial} : std::vector<std::size_t>{b_.trial, a_.trial};
   Result<std::vector<double>> times = SampleTrials(order);
   if (!times.ok()) {
     if (times.status().sticky() || times.status().code() == StatusCode::kUnavailable) return times;

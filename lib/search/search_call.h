@@ -43,7 +43,7 @@ struct SearchScope {
   std::string key;                     ///< What it is for, in progress reports.
   const std::vector<Config>& configs;  ///< That the definition's space lists.
   VariantSet left_out;
-  std::vector<KnownLethal> lethal;  ///< Not tried again.
+  std::vector<KnownLethal> lethal;      ///< Not tried again.
   std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
 };
 /// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors.

@@ -27,22 +27,24 @@ class CompareTest : public ::testing::Test {
   /// A bundle y = `value`, computed `work` times, by the statement `before` first. Its tiles of 16 do a hundred times
   /// the work of those of 4096, and its baseline is 4096.
   std::string Bundle(const std::string& name, int work, const std::string& value = "x[i] * factor",
-                     const std::string& before = "", const std::string& more_parameters = "") {
+                     const std::string& before = "") {
     mkdir(Path(name).c_str(), 0700);
     Write(name + "/scale.cc", R"(
 static void scale(const tuneonce_block& block, const float* x, float* y, float factor, int n) {
   )" + before + R"(
   int begin = block.x * TILE, end = begin + TILE < n ? begin + TILE : n;
-  const int work = (TILE == 16 ? 100 : 1) * )" + std::to_string(work) + R"(;
+  const int work = (TILE == 16 ? 100 : 1) * )" +
+                                  std::to_string(work) + R"(;
   for (int k = 0; k < work; ++k) {
-    for (int i = begin; i < end; ++i) static_cast<volatile float*>(y)[i] = )" + value + R"(;
+    for (int i = begin; i < end; ++i) static_cast<volatile float*>(y)[i] = )" +
+                                  value + R"(;
   }
 }
 TUNEONCE_CPU_KERNEL(scale);)");
     Write(name + "/manifest.json", R"({"tuneonce_bundle": 1, "name": "scale", "version": "1", "dims": ["N"],
 "parameters": [{"name": "x", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["N"]},
 {"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]},
-{"name": "factor", "kind": "scalar", "dtype": "float32", "warmup": 2}, {"kind": "dim", "dim": "N"})" + more_parameters + R"(],
+{"name": "factor", "kind": "scalar", "dtype": "float32", "warmup": 2}, {"kind": "dim", "dim": "N"}],
 "axes": [{"name": "TILE", "values": [16, 4096]}], "baseline": {"TILE": 4096},
 "example": {"dims": {"N": 20000}},
 "variants": [{"name": "cpu", "source": "host_cpp", "symbol": "scale", "defines": ["TILE"],
@@ -68,7 +70,8 @@ TUNEONCE_CPU_KERNEL(scale);)");
   }
   static std::string Decision(const std::string& bundle, int tile) {
     return R"({"tuneonce_decisions": 1, "kernel": ")" + bundle + R"(", "decisions": [{"key": {"N": 20000}, "config":
-{"TILE": )" + std::to_string(tile) + "}}]}";
+{"TILE": )" +
+           std::to_string(tile) + "}}]}";
   }
 
   TemporaryFolder folder_;
@@ -208,8 +211,9 @@ TEST_F(CompareTest, StoresAreComparedByWhatEachWouldRun) {
     ASSERT_EQ(RunCli(into_a).exit_code, 0);
   }
   for (const auto& [store, tile] : {std::pair(b, 16), std::pair(Path("sc/store.db"), 4096)}) {
-    ProcessResult imported = RunCli({"records", "import", "--decisions", Write("decisions.json", Decision("scale", tile)),
-                                     "--bundle", bundle, "--device", "cpu", "--store", store});
+    const std::string decisions = Write("decisions.json", Decision("scale", tile));
+    ProcessResult imported = RunCli(
+        {"records", "import", "--decisions", decisions, "--bundle", bundle, "--device", "cpu", "--store", store});
     ASSERT_EQ(imported.exit_code, 0) << imported.output;
   }
   nlohmann::json json = Json({a, b}, kReverted, found);
@@ -241,9 +245,9 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     const char* verdict;
     bool is_certain;
   };
-  for (const Case& each : {Case{90, .1, "accept", true}, Case{97, .1, "minor", true}, Case{99, .1, "no_change", true},
-                           Case{90, 20, "no_change", false}, Case{97, 1.5, "minor", false},
-                           Case{103, .1, "revert", true}}) {
+  for (const Case& each :
+       {Case{90, .1, "accept", true}, Case{97, .1, "minor", true}, Case{99, .1, "no_change", true},
+        Case{90, 20, "no_change", false}, Case{97, 1.5, "minor", false}, Case{103, .1, "revert", true}}) {
     const std::string b = result("b.json", each.mean_us, each.margin_us);
     const int exit_code = std::string(each.verdict) == "revert" ? kReverted : 0;
     nlohmann::json json = Json({a, b}, exit_code, "TUNEONCE_CPU_DRIVER=/none");
@@ -255,14 +259,24 @@ TEST_F(CompareTest, ResultsAreComparedByTheirIntervals) {
     EXPECT_EQ(json["device"], "H200");
   }
   ExpectOneLineError(Compare({a, result("other.json", 1, .1, "8")}), "A is of the shape N=4096, and B of N=8");
-  ExpectOneLineError(Compare({a, a, "--shape", "N=8"}), "leave --shape, --shapes and --scalar out");
+  ExpectOneLineError(Compare({a, a, "--shape", "N=8"}), "leave --shape, --shapes, --scalar out");
   for (const auto& [text, part] :
        {std::pair("", "it is no JSON object"), std::pair("[1]", "it is no JSON object"),
         std::pair("{}", "it has no 'best'"), std::pair(R"({"best": {"mean_us": "1"}})", "has no config and time"),
         std::pair(R"({"best": {"config": "TILE=1", "mean_us": 1}})", "a time without an interval"),
+        std::pair(R"({"best": {"config": {}, "mean_us": 1e999, "error_margin_us": 1}})", "it is no JSON object"),
+        std::pair(R"({"best": {"config": {}, "mean_us": -1, "error_margin_us": 1}})", "has no config and time"),
         std::pair(R"({"keys": []})", "compare two stores")}) {
     ExpectOneLineError(Compare({a, Write("wrong.json", text)}), part);
   }
+  const std::string deep(100000, '[');
+  ExpectOneLineError(Compare({a, Write("wrong.json", deep)}), "it is no JSON object");
+  const std::string nested = deep + std::string(100000, ']');
+  const std::string in_a_config = R"({"best": {"config": {"TILE": )" + nested + R"(}, "mean_us": 1}})";
+  ExpectOneLineError(Compare({a, Write("wrong.json", in_a_config)}), "a time without an interval");
+  const std::string escape = Write("wrong.json", R"({"kernel": "k", "device": "\u001b[2J", "best": {"config": {"\u001b":
+    1}, "mean_us": 1, "error_margin_us": 0, "num_samples": 2}})");
+  EXPECT_EQ(RunCli(Compare({escape, escape})).output.find('\x1b'), std::string::npos);
 }
 
 TEST_F(CompareTest, ResultsOfTuneAreRead) {

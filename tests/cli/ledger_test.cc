@@ -35,9 +35,7 @@ class LedgerTest : public ::testing::Test {
   std::vector<std::string> Append(const std::string& change, const std::string& b = "b") const {
     return {"compare", folder_.path() + "/a", folder_.path() + "/" + b, "--ledger", ledger_, "--change", change};
   }
-  std::vector<std::string> Lines() const {
-    return absl::StrSplit(*ReadFile(ledger_), '\n');
-  }
+  std::vector<std::string> Lines() const { return absl::StrSplit(*ReadFile(ledger_), '\n'); }
 
   TemporaryFolder folder_;
   std::string ledger_;
@@ -56,8 +54,8 @@ TEST_F(LedgerTest, ANewFileGetsAHeaderAndEachComparisonARow) {
 }
 
 TEST_F(LedgerTest, OfARunItHasCorrectnessAndMemory) {
-  ProcessResult result = RunCli({"compare", "vector_add", "vector_add", "--device", "cpu", "--quiet", "--shape",
-                                 "N=1000", "--ledger", ledger_});
+  ProcessResult result = RunCli(
+      {"compare", "vector_add", "vector_add", "--device", "cpu", "--quiet", "--shape", "N=1000", "--ledger", ledger_});
   ASSERT_EQ(result.exit_code, 0) << result.output;
   std::vector<std::string> fields = absl::StrSplit(Lines()[1], '\t');
   ASSERT_EQ(fields.size(), 6u);

@@ -82,20 +82,14 @@ TEST(SpeedupTest, Verdicts) {
     Verdict verdict;
     bool is_certain;
   };
-  for (const Case& each : {Case{{1.10, 1.09, 1.11}, Verdict::kAccept, true},
-                           Case{{1.05, 1.049, 1.051}, Verdict::kAccept, false},
-                           Case{{1.10, 1.03, 1.17}, Verdict::kAccept, false},
-                           Case{{1.03, 1.025, 1.035}, Verdict::kMinor, true},
-                           Case{{1.02, 1.02, 1.021}, Verdict::kMinor, true},
-                           Case{{1.03, 1.01, 1.05}, Verdict::kMinor, false},
-                           Case{{1.00, .99, 1.01}, Verdict::kNoChange, true},
-                           Case{{1.015, 1.012, 1.018}, Verdict::kNoChange, true},
-                           Case{{1.10, .98, 1.22}, Verdict::kNoChange, false},
-                           Case{{.95, .90, 1.001}, Verdict::kNoChange, false},
-                           Case{{.99, .985, .995}, Verdict::kNoChange, true},
-                           Case{{.97, .965, .975}, Verdict::kRevert, true},
-                           Case{{.98, .975, .985}, Verdict::kRevert, false},
-                           Case{{.5, .4, .6}, Verdict::kRevert, true}}) {
+  for (const Case& each :
+       {Case{{1.10, 1.09, 1.11}, Verdict::kAccept, true}, Case{{1.05, 1.049, 1.051}, Verdict::kAccept, false},
+        Case{{1.10, 1.03, 1.17}, Verdict::kAccept, false}, Case{{1.03, 1.025, 1.035}, Verdict::kMinor, true},
+        Case{{1.02, 1.02, 1.021}, Verdict::kMinor, true}, Case{{1.03, 1.01, 1.05}, Verdict::kMinor, false},
+        Case{{1.00, .99, 1.01}, Verdict::kNoChange, true}, Case{{1.015, 1.012, 1.018}, Verdict::kNoChange, true},
+        Case{{1.10, .98, 1.22}, Verdict::kNoChange, false}, Case{{.95, .90, 1.001}, Verdict::kNoChange, false},
+        Case{{.99, .985, .995}, Verdict::kNoChange, true}, Case{{.97, .965, .975}, Verdict::kRevert, true},
+        Case{{.98, .975, .985}, Verdict::kRevert, false}, Case{{.5, .4, .6}, Verdict::kRevert, true}}) {
     const std::string text = std::to_string(each.speedup.ratio) + " from " + std::to_string(each.speedup.low);
     EXPECT_EQ(VerdictName(VerdictOf(each.speedup)), VerdictName(each.verdict)) << text;
     EXPECT_EQ(IsCertain(each.speedup), each.is_certain) << text;

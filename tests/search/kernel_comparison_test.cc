@@ -58,8 +58,7 @@ class KernelComparisonTest : public testing::CpuDeviceTest {
     DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
     TensorView x_view = View(x), y_view = View(y);
     float factor = 2;
-    Result<KernelComparison> compared =
-        CompareKernels(a, b, stream_->view(), {x_view, y_view, factor}, options_);
+    Result<KernelComparison> compared = CompareKernels(a, b, stream_->view(), {x_view, y_view, factor}, options_);
     EXPECT_EQ(Read(x), std::vector<float>(kN, 3)) << "the caller's input is untouched";
     EXPECT_EQ(Read(y), std::vector<float>(kN, 7)) << "the caller's output is untouched";
     return compared;
@@ -128,6 +127,16 @@ TEST_F(KernelComparisonTest, AConfigThatWasChosenIsNotSearchedFor) {
   EXPECT_EQ(compared->verdict, Verdict::kNoChange);
 }
 
+TEST_F(KernelComparisonTest, AgainstItselfAKernelIsSearchedOnceAndNeverReverted) {
+  ComparedKernel a = Validated(Scale({100, 50, 51}));
+  Result<KernelComparison> compared = Compare(a, a);
+  ASSERT_OK(compared);
+  EXPECT_TRUE(compared->is_same_code);
+  EXPECT_EQ(compared->verdict, Verdict::kNoChange);
+  EXPECT_TRUE(compared->is_certain);
+  EXPECT_EQ(compared->a.config.ToString(), compared->b->config.ToString());
+}
+
 TEST_F(KernelComparisonTest, WhatIsWrongIsRevertedHoweverFastItIs) {
   struct Case {
     std::string source;
@@ -167,7 +176,8 @@ TEST_F(KernelComparisonTest, WhatAFailsAtIsAnErrorAndSaysNothingOfB) {
   const std::string wrong = Replaced("int begin", "no c++; int begin");
   Result<KernelComparison> compared = Compare(Scale({100}, wrong), Scale({1}));
   EXPECT_NE(compared.status().message().find("A: "), std::string::npos) << compared.status().ToString();
-  EXPECT_NE(compared.status().message().find("'no' was not declared"), std::string::npos) << compared.status().ToString();
+  EXPECT_NE(compared.status().message().find("'no' was not declared"), std::string::npos)
+      << compared.status().ToString();
 }
 
 TEST_F(KernelComparisonTest, AShapeThatBIsNotForIsAnErrorAndNoVerdict) {
@@ -233,13 +243,15 @@ TEST_F(KernelComparisonTest, TwoBackEndsOfOneKernelAreNamed) {
   auto variant = [&](const std::string& name, std::int64_t part) {
     return Variant([=](const Config& c) {
              return KernelSource::HostCpp(kScaleSource, "scale").Define("TILE", 64).Define("WORK", c[work] / part);
-           }).Grid(Grid::OneD({"N", 64})).Named(name);
+           })
+        .Grid(Grid::OneD({"N", 64}))
+        .Named(name);
   };
   KernelDefinition both("scale");
   both.Parameters(definition.parameters()).Space(space).AddVariant(variant("slow", 1)).AddVariant(variant("fast", 2));
   // Stands behind the fast one, and must not stand in for it.
-  both.AddVariant(Callable([](CUstream, const Config&, const CallArguments&) { return Status(); }, "nothing")
-                      .Backend("fast"));
+  both.AddVariant(
+      Callable([](CUstream, const Config&, const CallArguments&) { return Status(); }, "nothing").Backend("fast"));
   ComparedKernel a = Validated(both), b = a;
   a.backend = "slow";
   b.backend = "fast";
