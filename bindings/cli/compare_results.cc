@@ -12,6 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+/// Deeper than any result is.
+constexpr int kMostDepth = 32;
 
 /// What a file says of its best config.
 struct TuneResult {
@@ -69,7 +71,13 @@ Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
 
 Result<TuneResult> ReadResult(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string content, ReadFile(path, kMostBytes));
-  const Json json = Json::parse(content, nullptr, /*allow_exceptions=*/false);
+  bool is_too_deep = false;
+  auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    is_too_deep |= depth > kMostDepth;
+    return depth <= kMostDepth;
+  };
+  const Json json = Json::parse(content, keep, /*allow_exceptions=*/false);
+  if (is_too_deep) return IsNone(path, absl::StrCat("it is nested deeper than ", kMostDepth));
   if (!json.is_object()) return IsNone(path, "it is no JSON object");
   if (json.contains("keys")) {
     return InvalidArgumentError(path + " is the result of many shapes, which has no intervals: compare two stores");
