@@ -55,8 +55,7 @@ Result<ComparedSide> BestOf(const std::string& path, const Json& json) {
   auto margin = best->find("error_margin_us");
   if (margin == best->end() || !margin->is_number() || !(margin->get<double>() >= 0)) {
     return InvalidArgumentError(path +
-                                " has a time without an interval (it is a store's, or of one sample): tune with "
-                                "--retune --json");
+                                " has a time without an interval (of a store, or of one sample): compare bundles");
   }
   ComparedSide side;
   side.config = config->is_object() ? Settings(*config) : TextAt(*best, "config");

@@ -61,6 +61,13 @@ struct Side {
   PlannedConfig planned = {};  ///< The one config, with the ways to build it.
 };
 
+/// Each once: two searches and the race may say the same.
+void AddNotes(const std::vector<std::string>& added, std::vector<std::string>* notes) {
+  for (const std::string& note : added) {
+    if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
+  }
+}
+
 /// A search among `configs`.
 Result<TuningResult> Search(const Side& side, const std::vector<Config>& configs, StreamView stream,
                             SearchOptions options) {
@@ -91,7 +98,7 @@ Status Choose(StreamView stream, const SearchOptions& options, Side* side, std::
       TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, Search(*side, back_end.configs, stream, options));
       config = result.best.config;
       variant = result.best.variant;
-      for (const std::string& note : result.notes) notes->push_back(absl::StrCat(side->name, ": ", note));
+      AddNotes(result.notes, notes);
     }
   }
   TUNEONCE_RETURN_IF_ERROR(definition.space().CheckGuards(*config, side->call.problem));  // Not even a baseline may.
@@ -179,8 +186,8 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   TUNEONCE_RETURN_IF_ERROR(finished.status());
   comparison->timer = runner->get().timer_name();
   comparison->is_isolated = runner->get().is_isolated();
-  for (std::string& note : finished->result.notes) comparison->notes.push_back(std::move(note));
-  for (std::string& note : runner->get().notes()) comparison->notes.push_back(std::move(note));
+  AddNotes(finished->result.notes, &comparison->notes);
+  AddNotes(runner->get().notes(), &comparison->notes);
   comparison->largest_difference = std::move(raced->largest_difference);
   comparison->failure = raced->failure.value_or("");
   comparison->num_pairs = static_cast<int>(raced->a_us.size());

@@ -284,9 +284,15 @@ TEST_F(CompareTest, ResultsOfTuneAreRead) {
     std::string manifest = *ReadFile(Bundle(name, work) + "/manifest.json");
     manifest.replace(manifest.find("16,"), 3, "8192,");  // One as good as the other: so there is more than one sample.
     Write(std::string(name) + "/manifest.json", manifest);
-    ProcessResult tuned = RunCli({"tune", Path(name), "--device", "cpu", "--json"});
-    ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
-    Write(std::string(name) + ".json", tuned.output);
+    // On a busy machine the other may leave after its first run, and then there is one sample.
+    bool has_interval = false;
+    for (int attempt = 0; attempt < 20 && !has_interval; ++attempt) {
+      ProcessResult tuned = RunCli({"tune", Path(name), "--device", "cpu", "--json"});
+      ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+      has_interval = !nlohmann::json::parse(tuned.output)["best"]["error_margin_us"].is_null();
+      Write(std::string(name) + ".json", tuned.output);
+    }
+    ASSERT_TRUE(has_interval);
   }
   nlohmann::json json = Json({Path("a.json"), Path("b.json")});
   EXPECT_EQ(json["summary"]["verdict"], "accept");

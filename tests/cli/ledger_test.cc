@@ -76,11 +76,13 @@ TEST_F(LedgerTest, WhatIsNoLedgerIsLeftAsItIsAndNothingIsRun) {
   ExpectOneLineError(Append("x"), "No such file or directory");
   ledger_ = "/dev/null";
   ExpectOneLineError(Append("x"), "it is no file");
-  ledger_ = folder_.path() + "/read_only.tsv";
+}
+
+TEST_F(LedgerTest, AFileThatIsReadOnlyIsAClearLineBeforeAnythingRuns) {
   ASSERT_TRUE(WriteFile(ledger_, std::string(kHeader) + "\n").ok());
   ASSERT_EQ(chmod(ledger_.c_str(), 0444), 0);
   if (geteuid() == 0) GTEST_SKIP() << "root may write what is read-only";
-  ExpectOneLineError(Append("x"), "Permission denied");
+  ExpectOneLineError(Append("x"), "cannot append to " + ledger_ + ": Permission denied");
 }
 
 TEST_F(LedgerTest, AnEmptyFileIsANewOne) {
