@@ -35,18 +35,25 @@ std::string SideText(const ComparedSide& side) {
   return text + "{" + side.config + "}" + (side.variant.empty() ? "" : ", " + side.variant);
 }
 
-void PrintShape(const ComparedShape& shape) {
+/// What a line is about: the shape, with its kernel where others are compared, too.
+std::string LabelOf(const ComparedShape& shape, const CompareReport& report) {
+  const bool has_others = std::any_of(report.shapes.begin(), report.shapes.end(),
+                                      [&](const ComparedShape& each) { return each.kernel != shape.kernel; });
+  if (shape.shape.empty()) return shape.kernel;
+  return has_others ? shape.kernel + ", " + shape.shape : shape.shape;
+}
+
+void PrintShape(const ComparedShape& shape, const std::string& label) {
   if (!shape.status.ok()) {
-    return PrintLine("%s: not compared: %s", shape.shape.c_str(), shape.status.message().c_str());
+    return PrintLine("%s: not compared: %s", label.c_str(), shape.status.message().c_str());
   }
   const std::string verdict = VerdictText(shape.verdict, shape.is_certain);
   if (!shape.failure.empty()) {
     const std::string first_line = shape.failure.substr(0, shape.failure.find('\n'));
-    PrintLine("%s: %s: B failed: %s", shape.shape.c_str(), verdict.c_str(), first_line.c_str());
+    PrintLine("%s: %s: B failed: %s", label.c_str(), verdict.c_str(), first_line.c_str());
   } else {
     const std::string same = shape.is_same_code ? ", the same code" : "";
-    PrintLine("%s: B is %s: %s%s", shape.shape.c_str(), SpeedupText(*shape.speedup).c_str(), verdict.c_str(),
-              same.c_str());
+    PrintLine("%s: B is %s: %s%s", label.c_str(), SpeedupText(*shape.speedup).c_str(), verdict.c_str(), same.c_str());
   }
   PrintLine("  A: %s", SideText(shape.a).c_str());
   if (shape.failure.empty()) PrintLine("  B: %s", SideText(shape.b).c_str());
@@ -212,7 +219,7 @@ void PrintReport(const CompareReport& report, const CompareSummary& summary, boo
   if (json) return PrintJson(ReportJson(report, summary));
   const std::string where = report.device.empty() ? "" : ", on " + report.device;
   PrintLine("B, %s, compared with A, %s%s", report.b.c_str(), report.a.c_str(), where.c_str());
-  for (const ComparedShape& shape : report.shapes) PrintShape(shape);
+  for (const ComparedShape& shape : report.shapes) PrintShape(shape, LabelOf(shape, report));
   PrintSummary(report, summary);
   PrintNotes(report);
 }
