@@ -30,6 +30,8 @@ void AddMeasuringOptions(CLI::App* command, MeasuringArguments* arguments) {
       ->check(CLI::IsMember({"off", "preferred", "required"}));
   command->add_option("--candidate-deadline", arguments->candidate_deadline,
                       "In a worker: end a candidate that takes longer than this, as 2s, 1m (default: 10s)");
+  command->add_flag("--all-configs", arguments->all_configs,
+                    "Of a matmul with many configs: all, not only those that nvMatmulHeuristics proposes");
   command->add_flag("--warm", arguments->warm,
                     "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
   command->add_flag("--json", arguments->json, "JSON instead of text");
@@ -66,6 +68,7 @@ Result<SearchOptions> SearchOptionsOf(const MeasuringArguments& arguments, const
   search.quiet = arguments.quiet || arguments.json;
   search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
   search.cancelled = &interrupted;
+  if (arguments.all_configs) search.max_proposed = 0;
   search.isolation = IsolationNamed(arguments.isolation);
   if (!arguments.candidate_deadline.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t deadline_ms,

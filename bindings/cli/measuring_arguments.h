@@ -18,6 +18,7 @@ struct MeasuringArguments {
   std::string timer;
   std::string isolation = "preferred";
   std::string candidate_deadline;
+  bool all_configs = false;
   bool warm = false;
   bool json = false;
   bool quiet = false;

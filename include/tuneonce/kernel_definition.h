@@ -110,6 +110,20 @@ inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
 }
 
+/// Where a matrix product has its parts: C[M, N] = A[M, K] * B[K, N], by the names that the kernel gives them. With it a
+/// model of matmuls can say which of many configs are worth measuring (KernelDefinition::Matmul).
+struct MatmulParts {
+  std::string a = "a", b = "b", c = "c";  ///< Tensors; their dtypes in a call are the precision.
+  std::string m = "M", n = "N", k = "K";  ///< Dims.
+  std::string batch;                      ///< A dim that counts equal products; empty: one.
+  bool a_is_transposed = false;           ///< A lies in memory as [K, M].
+  bool b_is_transposed = false;           ///< B lies in memory as [N, K].
+  /// Axes of whole numbers: the tile that a block computes. All three must be there.
+  std::string tile_m = "TILE_M", tile_n = "TILE_N", tile_k = "TILE_K";
+  /// Axes that count where the space has them: stages of the pipeline, warps, parts of K, blocks per cluster.
+  std::string num_stages = "num_stages", num_warps = "num_warps", split_k = "SPLIT_K", num_ctas = "num_ctas";
+};
+
 class KernelDefinition;
 
 /// The arguments of one launch, as a launcher of the host's gets them (Variant::launcher): in a search the scratch and
@@ -354,6 +368,11 @@ class TUNEONCE_API KernelDefinition {
   /// multiply-add is two). Either may be null.
   using WorkFn = std::function<double(const Problem&)>;
   KernelDefinition& Work(WorkFn bytes, WorkFn operations);
+  /// The kernel is a matmul. Where its space has more configs for a problem than SearchOptions::max_proposed, and
+  /// nvMatmulHeuristics is there, a search tries those that it proposes, and the baseline, in place of all;
+  /// docs/spaces.md says how they are found. Errors (Validate): a part that the kernel does not have.
+  KernelDefinition& Matmul(MatmulParts parts = {});
+  const std::optional<MatmulParts>& matmul() const { return matmul_; }
   /// Records that come along with the kernel, as a precompiled bundle has them: a TunedKernel looks them up under those
   /// of its store. Empty (default): none.
   KernelDefinition& ShippedDecisions(std::string records) {
@@ -409,6 +428,7 @@ class TUNEONCE_API KernelDefinition {
   Status ResolveDTypes();
   Status ResolveTypes(Variant* variant) const;
   Status CheckOptionAxes() const;
+  Status CheckMatmul() const;
   void CompleteKey();
   Status CheckKey() const;
 
@@ -428,6 +448,7 @@ class TUNEONCE_API KernelDefinition {
   WorkFn work_bytes_;
   WorkFn work_operations_;
   std::string shipped_decisions_;
+  std::optional<MatmulParts> matmul_;
 };
 
 }  // namespace v0

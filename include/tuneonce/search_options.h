@@ -60,6 +60,9 @@ struct SearchOptions {
   int max_rounds = 300;
   double gpu_budget_ms = 500;
   double race_budget_ms = 10000;
+  /// Of a matmul (KernelDefinition::Matmul) with more configs than this: how many are tried at most, besides the
+  /// baseline, where a model proposes some. 0: all configs. Default 16.
+  int max_proposed = 16;
   /// Wall time of the whole search, compiling included, of which the race is left as much as it may take, but half at
   /// most. What was not compiled, or not tried, when its time ended is TuningResult::not_measured; compilers that run
   /// are stopped (NVRTC, which cannot be, ends its compile first). The baseline, or without one what compiles cheapest,

@@ -168,6 +168,7 @@ class TUNEONCE_API SearchSpace {
   /// combinations. Saturates at INT64_MAX.
   std::int64_t NumPoints() const;
   int max_configs() const { return max_configs_; }
+  bool HasIntAxis(const std::string& name) const;  ///< An axis of whole numbers.
   std::uint64_t id() const;
 
   /// The first thing that was wrong while building, or OK.

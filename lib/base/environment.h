@@ -36,6 +36,9 @@ struct TUNEONCE_API Environment {
   /// the places searched.
   std::string tileiras;
   std::string ptxas;
+  /// `TUNEONCE_MATMUL_HEURISTICS`: the library nvMatmulHeuristics; "off": none. Default empty: see MatmulHeuristics for
+  /// the places searched.
+  std::string matmul_heuristics;
   /// False if `TUNEONCE_ENABLE_TILE` or `ENABLE_TILE` is "0": Tile IR is left out, and a config's next variant (PTX,
   /// say) is used instead. Default true.
   bool enable_tile = true;

@@ -34,9 +34,10 @@ class BundleReader {
   }
 
   Result<Bundle> Read(const ManifestNode& root) {
-    TUNEONCE_RETURN_IF_ERROR(root.CheckFields(
-        {"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "axes", "configs", "max_configs",
-         "baseline", "stand_in", "target_filters", "guards", "variants", "tolerance", "unordered", "work", "example"}));
+    TUNEONCE_RETURN_IF_ERROR(
+        root.CheckFields({"tuneonce_bundle", "name", "version", "dims", "key", "parameters", "axes", "configs",
+                          "max_configs", "baseline", "stand_in", "target_filters", "guards", "variants", "tolerance",
+                          "unordered", "work", "matmul", "example"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* format, root.Get("tuneonce_bundle"));
     TUNEONCE_ASSIGN_OR_RETURN(std::int64_t version, format->Int());
     if (version != kFormat) {
@@ -64,6 +65,7 @@ class BundleReader {
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
+    TUNEONCE_RETURN_IF_ERROR(ReadMatmul(root, &definition));
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
@@ -319,6 +321,43 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn bytes, ReadWorkField(*node, "bytes"));
     TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn operations, ReadWorkField(*node, "operations"));
     definition->Work(std::move(bytes), std::move(operations));
+    return Status();
+  }
+
+  /// {"a": "a", "m": "M", "tile_m": "TILE_M", ...}: what is not named is called as MatmulParts has it.
+  static Status ReadMatmul(const ManifestNode& root, KernelDefinition* definition) {
+    const ManifestNode* node = root.Find("matmul");
+    if (node == nullptr) return Status();
+    MatmulParts parts;
+    const std::pair<std::string_view, std::string*> names[] = {{"a", &parts.a},
+                                                               {"b", &parts.b},
+                                                               {"c", &parts.c},
+                                                               {"m", &parts.m},
+                                                               {"n", &parts.n},
+                                                               {"k", &parts.k},
+                                                               {"batch", &parts.batch},
+                                                               {"tile_m", &parts.tile_m},
+                                                               {"tile_n", &parts.tile_n},
+                                                               {"tile_k", &parts.tile_k},
+                                                               {"num_stages", &parts.num_stages},
+                                                               {"num_warps", &parts.num_warps},
+                                                               {"split_k", &parts.split_k},
+                                                               {"num_ctas", &parts.num_ctas}};
+    std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
+    for (const auto& [field, value] : names) {
+      fields.push_back(field);
+      if (const ManifestNode* given = node->Find(field)) {
+        TUNEONCE_ASSIGN_OR_RETURN(*value, given->String());
+      }
+    }
+    TUNEONCE_RETURN_IF_ERROR(node->CheckFields(fields));
+    for (auto [field, value] :
+         {std::pair("a_is_transposed", &parts.a_is_transposed), std::pair("b_is_transposed", &parts.b_is_transposed)}) {
+      if (const ManifestNode* given = node->Find(field)) {
+        TUNEONCE_ASSIGN_OR_RETURN(*value, given->Bool());
+      }
+    }
+    definition->Matmul(std::move(parts));
     return Status();
   }
 

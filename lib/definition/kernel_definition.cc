@@ -376,6 +376,7 @@ Status KernelDefinition::Validate() {
     TUNEONCE_RETURN_IF_ERROR(CheckKey());
     TUNEONCE_RETURN_IF_ERROR(space_.status());
     TUNEONCE_RETURN_IF_ERROR(CheckOptionAxes());
+    TUNEONCE_RETURN_IF_ERROR(CheckMatmul());
     if (variants_.empty()) return InvalidArgumentError("it has no variant: call AddVariant");
     if (variants_.size() > kMaxVariants) {
       return InvalidArgumentError(

@@ -189,6 +189,12 @@ SearchSpace& SearchSpace::Add(Guard guard) {
   return *this;
 }
 
+bool SearchSpace::HasIntAxis(const std::string& name) const {
+  return std::any_of(axes_->axes.begin(), axes_->axes.end(), [&](const AxisDefinition& axis) {
+    return axis.name == name && std::holds_alternative<std::int64_t>(axis.values.front());
+  });
+}
+
 SearchSpace& SearchSpace::AllowConfigs(int max_configs) {
   max_configs_ = max_configs;
   return *this;

@@ -11,6 +11,7 @@
 #include "launch/assumption.h"
 #include "measure/roofline.h"
 #include "search/candidate.h"
+#include "search/proposed_configs.h"
 #include "search/search_call.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
@@ -25,6 +26,11 @@
 namespace tuneonce {
 inline namespace v0 {
 namespace {
+
+Result<DeviceIdentity> CurrentDevice(const DriverApi& api) {
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
+  return device.Identity();
+}
 
 /// What is searched for, in words.
 struct Subject {
@@ -191,20 +197,25 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
                                  const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
                                  TrialMemory memory) {
   const Target& target = call.problem.target;
-  const bool enable_tile = Runtime::OrDefault(options.runtime)->environment().enable_tile;
-  std::vector<PlannedConfig> planned;
-  for (const Config& config : scope.configs) {
-    planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(), PlanConfig(definition, config, call, enable_tile, scope.left_out));
-  }
-  TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
+  const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
+  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, CurrentDevice(stream.api()));
   std::optional<Config> baseline = scope.baseline;
   if (!baseline) {
     TUNEONCE_ASSIGN_OR_RETURN(baseline, definition->space().BaselineFor(call.problem));
   }
+  ProposedConfigs proposed =
+      ProposeConfigs(*definition, call.problem, device, scope.configs, baseline, options.max_proposed, environment);
+  std::vector<PlannedConfig> planned;
+  for (const Config& config : proposed.configs) {
+    planned.emplace_back();
+    TUNEONCE_ASSIGN_OR_RETURN(planned.back(),
+                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
+  }
+  TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
                             RunSearch({definition->name(), scope.key, scope.lethal}, baseline, target, stream,
                                       std::move(planned), options, std::move(memory)));
+  if (!proposed.note.empty()) outcome.result.notes.push_back(proposed.note);
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;
 }

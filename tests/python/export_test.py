@@ -86,7 +86,8 @@ def test_a_declaration_says_all_that_a_manifest_can():
         axes={"TILE": [64, 128]}, option_axes={"opt-level": [2, 3]}, configs=[{"TILE": 64}, {"TILE": 128}], max_configs=4,
         baseline=[{"config": {"TILE": 128, "opt-level": 3}, "targets": {"min_capability": 100}},
                   {"config": {"TILE": 64, "opt-level": 3}}],
-        unordered=True, stand_in={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
+        matmul=dict(a="x", b="x", c="y", k="M", tile_m="TILE", tile_n="TILE", tile_k="TILE"), unordered=True,
+        stand_in={"TILE": 64, "opt-level": 3}, target_filters=[{"config": {"TILE": 128}, "targets": "cpu"}],
         guards=[{"scalar": "causal", "is": True}, {"term": add("M", "N"), "at_most": greatest("M", 1 << 20)}],
         tolerance={"relative": 1e-3}, work={"bytes": [[8, "M", "N"]], "operations": floor_div(product("M", "N"), 2)},
         example={"dims": {"M": 64, "N": 64}}, targets_of={"cuda": {"min_capability": 90}}, options_of={"cpu": ["-g"]})

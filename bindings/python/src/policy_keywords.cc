@@ -92,6 +92,7 @@ std::vector<Keyword<SearchOptions>> MakeSearchKeywords() {
       Of<O, &O::max_rounds>("max_rounds"),
       Of<O, &O::gpu_budget_ms>("gpu_budget_ms"),
       Of<O, &O::race_budget_ms>("race_budget_ms"),
+      Of<O, &O::max_proposed>("max_proposed"),
       Of<O, &O::wall_budget_ms>("wall_budget_ms"),
       Of<O, &O::memory_budget_bytes>("memory_budget_bytes"),
       {"isolation", "'preferred'",

@@ -124,6 +124,7 @@ tune_at_bucket_bound: tune a bucket at its upper bound. max_resident_keys: more 
 timer: 'cupti', 'events' or None for the best there is. warm: measure with a warm cache.
 verify: compare with the baseline's outputs. baseline_margin: by which a config must beat the baseline.
 final_rounds: of the winner against the baseline alone. max_rounds, gpu_budget_ms, race_budget_ms: bounds of a race.
+max_proposed: most configs of a matmul with many, if a model proposes some; 0: all.
 wall_budget_ms: of a whole search, compiling included; 0: none. What is not tried by its end is not measured.
 memory_budget_bytes: of a search; 0: half of what is free.
 isolation: try candidates in a worker process: 'off', 'preferred', 'required'. candidate_deadline_ms: of each, there.

@@ -73,7 +73,8 @@ class TunedKernel:
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
-        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
+        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
+        max_proposed: int = 16, wall_budget_ms: float = 0.0,
         memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
         seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True
@@ -106,7 +107,8 @@ def load(
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
-        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0, wall_budget_ms: float = 0.0,
+        max_rounds: int = 300, gpu_budget_ms: float = 500.0, race_budget_ms: float = 10000.0,
+        max_proposed: int = 16, wall_budget_ms: float = 0.0,
         memory_budget_bytes: int = 0, isolation: _Isolation = "preferred", candidate_deadline_ms: float = 10000.0,
         seed: int = 1, compile_workers: int = 0, compile_timeout_ms: int = 120000,
         compile_budget_ms: int = 0, quiet: bool = True

@@ -177,6 +177,7 @@ class Declaration:
     targets_of: Dict[str, Dict[str, int]] = dataclasses.field(default_factory=dict)
     options_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     more_parameters: Sequence[Dict[str, Any]] = ()
+    matmul: Optional[Dict[str, Any]] = None
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -317,7 +318,8 @@ class Declaration:
             result["configs"] = self.all_configs()
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
                     "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
-                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "example": self.example}
+                    "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "matmul": self.matmul,
+                    "example": self.example}
         result.update({field: value for field, value in optional.items() if value is not None})
         result["variants"] = [self._with_choices(variant) for variant in variants]
         return result

@@ -1,0 +1,220 @@
+#include "search/matmul_heuristics.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <type_traits>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "compile/python_packages.h"
+#include "cuda/dynamic_library.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+// What its header (nvMatmulHeuristics.h, version 0.1) declares, as far as it is used here.
+constexpr int kSuccess = 1;
+constexpr int kTargetTriton = 3;
+/// Its model ranks what it finds (NVMMH_FLAG_PERF_MODEL_BASED_AUTO_TUNING).
+constexpr unsigned kRankByModel = 1 << 3;
+
+/// Its layouts are counted: bit 0 for a B, bit 1 for an A that is transposed while it is loaded, row-major.
+std::uint8_t LayoutOf(const MatmulProblem& problem) {
+  return static_cast<std::uint8_t>((problem.a_is_transposed ? 2 : 0) + (problem.b_is_transposed ? 1 : 0));
+}
+
+/// Its number of a GPU: by name, else a large one of that capability.
+int GpuOf(const DeviceIdentity& device) {
+  static constexpr struct {
+    int capability;
+    const char* name;
+    int gpu;
+  } kGpus[] = {
+      {80, "A30", 8002},  {80, "PCI", 8001},    {80, "", 8000},       {86, "A10", 8003},     {86, "A40", 8600},
+      {86, "3090", 8601}, {86, "", 8602},       {89, "L20", 8900},    {89, "L40S", 8902},    {89, "L40", 8901},
+      {89, "L4", 8903},   {89, "4090", 8904},   {89, "", 8905},       {90, "H200", 9003},    {90, "H20", 9004},
+      {90, "PCI", 9001},  {90, "NVL", 9002},    {90, "", 9000},       {100, "GB200", 10001}, {100, "", 10000},
+      {103, "", 10300},   {120, "5080", 12000}, {120, "5090", 12001}, {120, "", 12002},
+  };
+  const int capability = 10 * device.capability_major + device.capability_minor;
+  for (const auto& each : kGpus) {
+    if (each.capability == capability && absl::StrContains(device.name, each.name)) return each.gpu;
+  }
+  return 0;
+}
+
+std::vector<std::string> Places(const Environment& environment) {
+  if (!environment.matmul_heuristics.empty()) return {environment.matmul_heuristics};
+  constexpr char kName[] = "libnvMatmulHeuristics.so.0";
+  std::vector<std::string> places;
+  for (const std::string& folder : PythonPackageFolders(environment)) {
+    places.push_back(absl::StrCat(folder, "/nvidia/nvMatmulHeuristics/lib/", kName));
+  }
+  places.push_back(kName);
+  return places;
+}
+
+}  // namespace
+
+struct MatmulHeuristics::Calls {
+  using Handle = void*;
+  struct Problem {
+    std::uint32_t m, n, k, batch;
+    std::uint8_t layout;
+  };
+  struct KernelConfiguration {
+    std::uint16_t cta[3];
+    std::uint16_t warp[3];
+    std::uint16_t instruction[3];
+    std::uint16_t split_k;
+    std::uint8_t load_stages;
+    std::uint8_t grid_swizzle;
+    std::uint8_t cta_order;
+    std::uint8_t cluster[2];
+  };
+
+  Mutex mutex;  ///< Its handle's state is used by one thread at a time.
+  /// Made at the first question, and never destroyed: nvMatmulHeuristicsDestroy of 0.1.0.27 crashes on a machine
+  /// without a CUDA driver.
+  Handle handle TUNEONCE_GUARDED_BY(mutex) = nullptr;
+  std::map<int, void*> hardware TUNEONCE_GUARDED_BY(mutex);  ///< By GPU.
+
+  unsigned (*VersionMajor)();
+  unsigned (*VersionMinor)();
+  unsigned (*VersionPatch)();
+  int (*Create)(Handle*);
+  int (*CreateHardware)(void**);
+  int (*SetPredefinedGpu)(void*, int);
+  int (*LoadInternalDiscoverySet)(Handle, const char*, int target, int layout, void* hardware);
+  unsigned (*GetGemmConfig)(Handle, const char*, unsigned flags, int target, const Problem*, KernelConfiguration*,
+                            unsigned count, void* hardware);
+
+  Result<void*> HardwareOf(int gpu) TUNEONCE_REQUIRES(mutex) {
+    if (handle == nullptr && Create(&handle) != kSuccess) return UnavailableError("nvMatmulHeuristics gives no handle");
+    void*& descriptor = hardware[gpu];
+    if (descriptor == nullptr &&
+        (CreateHardware(&descriptor) != kSuccess || SetPredefinedGpu(descriptor, gpu) != kSuccess)) {
+      hardware.erase(gpu);
+      return UnavailableError(absl::StrCat("nvMatmulHeuristics does not take its GPU ", gpu));
+    }
+    return descriptor;
+  }
+
+  static MatmulProposal ProposalOf(const KernelConfiguration& given) {
+    MatmulProposal proposal;
+    proposal.tile_m = given.cta[0];
+    proposal.tile_n = given.cta[1];
+    proposal.tile_k = given.cta[2];
+    proposal.num_stages = std::max<std::int64_t>(1, given.load_stages);
+    const auto parts = [&](int i) { return given.warp[i] == 0 ? 1 : given.cta[i] / given.warp[i]; };
+    proposal.num_warps = std::max(1, parts(0) * parts(1));
+    proposal.split_k = std::max<std::int64_t>(1, given.split_k);
+    proposal.num_ctas = std::max(1, given.cluster[0] * given.cluster[1]);
+    return proposal;
+  }
+
+  static constexpr char kPrefix[] = "nvMatmulHeuristics";
+  bool Find(void* library) {
+    auto find = [&](const char* name, auto* function) {
+      *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(
+          dlsym(library, absl::StrCat(kPrefix, name).c_str()));
+      return *function != nullptr;
+    };
+    return find("GetVersionMajor", &VersionMajor) && find("GetVersionMinor", &VersionMinor) &&
+           find("GetVersionPatch", &VersionPatch) && find("Create", &Create) &&
+           find("HardwareDescriptorCreate", &CreateHardware) &&
+           find("HardwareDescriptorSetPredefinedGpu", &SetPredefinedGpu) &&
+           find("LoadInternalDiscoverySet", &LoadInternalDiscoverySet) && find("GetGemmConfig", &GetGemmConfig);
+  }
+};
+
+std::string PrecisionOf(DType a, DType b, DType c) {
+  auto letter = [](DType dtype) -> std::string {
+    switch (dtype) {
+      case DType::kFloat16:
+        return "H";
+      case DType::kBFloat16:
+        return "T";
+      case DType::kFloat32:
+        return "S";
+      case DType::kFloat64:
+        return "D";
+      case DType::kFloat8E4M3:
+        return "Q";
+      case DType::kFloat8E5M2:
+        return "R";
+      default:
+        return "";
+    }
+  };
+  const std::string of_a = letter(a), of_b = letter(b), of_c = letter(c);
+  if (of_a.empty() || of_b.empty() || of_c.empty()) return "";
+  const bool is_float8 = absl::StrContains("QR", of_a) && absl::StrContains("QR", of_b);
+  if (is_float8) return absl::StrCat(of_a, of_b, absl::StrContains("QR", of_c) ? "T" : of_c, "S", of_c);
+  if (a != b) return "";
+  if (a == DType::kFloat64) return c == a ? "DDD" : "";
+  if (a == DType::kFloat32) return c == a ? "SFS" : "";  // By tensor cores, as TF32.
+  return c == a || c == DType::kFloat32 ? absl::StrCat(of_a, "S", of_c) : "";
+}
+
+Result<MatmulHeuristics> MatmulHeuristics::Load(const Environment& environment) {
+  if (environment.matmul_heuristics == "off") {
+    return UnavailableError("nvMatmulHeuristics is switched off (TUNEONCE_MATMUL_HEURISTICS)");
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(DynamicLibrary library, OpenFirst(Places(environment), "nvMatmulHeuristics"));
+  static auto* const loaded = new std::map<void*, std::unique_ptr<Calls>>;  // By the loader's handle.
+  static Mutex* const mutex = new Mutex;
+  MutexLock lock(*mutex);
+  std::unique_ptr<Calls>& calls = (*loaded)[library.handle];
+  if (calls == nullptr) {
+    auto found = std::make_unique<Calls>();
+    if (!found->Find(library.handle)) {
+      return UnimplementedError(
+          absl::StrCat(library.path, " is no nvMatmulHeuristics 0.1: it lacks some of its calls"));
+    }
+    calls = std::move(found);
+  }
+  const std::string version =
+      absl::StrCat(calls->VersionMajor(), ".", calls->VersionMinor(), ".", calls->VersionPatch());
+  if (calls->VersionMajor() != 0 || calls->VersionMinor() != 1) {
+    return UnimplementedError(absl::StrCat(library.path, " is version ", version, "; 0.1 is known here"));
+  }
+  return MatmulHeuristics(calls.get(), version);
+}
+
+Result<std::vector<MatmulProposal>> MatmulHeuristics::Propose(const MatmulProblem& problem,
+                                                              const DeviceIdentity& device, int most) const {
+  const std::string precision = PrecisionOf(problem.a, problem.b, problem.c);
+  if (precision.empty()) return UnimplementedError("nvMatmulHeuristics does not know these dtypes");
+  const int gpu = GpuOf(device);
+  if (gpu == 0) return UnimplementedError("nvMatmulHeuristics does not know the device " + device.name);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  for (std::int64_t extent : {problem.m, problem.n, problem.k, problem.batch}) {
+    if (extent < 1 || extent > kMost) return UnimplementedError("nvMatmulHeuristics does not take such extents");
+  }
+  MutexLock lock(calls_->mutex);
+  TUNEONCE_ASSIGN_OR_RETURN(void* hardware, calls_->HardwareOf(gpu));
+  const std::uint8_t layout = LayoutOf(problem);
+  // What it has measured on such a device itself; it proposes without, too.
+  (void)calls_->LoadInternalDiscoverySet(calls_->handle, precision.c_str(), kTargetTriton, layout, hardware);
+  const Calls::Problem asked{static_cast<std::uint32_t>(problem.m), static_cast<std::uint32_t>(problem.n),
+                             static_cast<std::uint32_t>(problem.k), static_cast<std::uint32_t>(problem.batch), layout};
+  std::vector<Calls::KernelConfiguration> found(static_cast<std::size_t>(most));
+  const unsigned count = calls_->GetGemmConfig(calls_->handle, precision.c_str(), kRankByModel, kTargetTriton, &asked,
+                                               found.data(), static_cast<unsigned>(most), hardware);
+  found.resize(std::min<std::size_t>(count, found.size()));
+  if (found.empty()) return UnavailableError("nvMatmulHeuristics proposes nothing for " + precision);
+  std::vector<MatmulProposal> proposals;
+  std::transform(found.begin(), found.end(), std::back_inserter(proposals), Calls::ProposalOf);
+  return proposals;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
