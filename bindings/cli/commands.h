@@ -11,9 +11,14 @@ namespace tuneonce::cli {
 /// A command to run once the command line was understood. Prints its own output; its error is printed by main.
 using Command = std::function<Status()>;
 
+/// Neither a success nor a failure of the command: 1 is what failed, 2 what was not understood.
+inline constexpr int kRevertExitCode = 3;
+
 /// Each adds one sub-command to `app`, and sets `*command` when the user chose it.
 void AddDoctor(CLI::App& app, Command* command);
 void AddTune(CLI::App& app, Command* command);
+/// `*exit_code`: what the process ends with if the command succeeds; kRevertExitCode where B should not take A's place.
+void AddCompare(CLI::App& app, Command* command, int* exit_code);
 void AddCompile(CLI::App& app, Command* command);
 void AddHints(CLI::App& app, Command* command);
 void AddRecords(CLI::App& app, Command* command);

@@ -1,4 +1,5 @@
-// The command line: exit code 0 only on success; otherwise one clear line on stderr, and one of what to do.
+// The command line: exit code 0 only on success; otherwise one clear line on stderr, and one of what to do. (A verdict
+// of `compare` is no failure, and has an exit code of its own.)
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -62,6 +63,8 @@ int Run(int argc, char** argv) {
   Command command;
   AddDoctor(app, &command);
   AddTune(app, &command);
+  int success = 0;
+  AddCompare(app, &command, &success);
   AddCompile(app, &command);
   AddHints(app, &command);
   AddRecords(app, &command);
@@ -86,7 +89,8 @@ int Run(int argc, char** argv) {
     return ReportMistake(app, e.what());
   }
   Status status = command();
-  const int code = Report(status.ok() ? CloseOutput() : status, verbose);
+  int code = Report(status.ok() ? CloseOutput() : status, verbose);
+  if (code == 0) code = success;
   std::fflush(stdout);
   DieOfInterrupt();
   return code;

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "files.h"
 #include "interrupts.h"
+#include "measuring_arguments.h"
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
@@ -30,48 +31,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct TuneArguments {
+struct TuneArguments : MeasuringArguments {
   std::string bundle;
-  std::string device = "cuda";
   std::vector<std::string> shape;
   std::string shapes;
   std::vector<std::string> scalars;
-  bool json = false;
-  bool quiet = false;
-  std::string timer;
-  bool warm = false;
   std::string store;
   bool retune = false;
   bool dry_run = false;
   std::string budget;
   std::string trace;
-  std::string isolation = "preferred";
-  std::string candidate_deadline;
-  bool all_configs = false;
 };
-
-std::unique_ptr<Timer> TimerNamed(const std::string& name) {
-  if (name == "cupti") return MakeCuptiTimer();
-  if (name == "events") return MakeEventTimer();
-  return nullptr;
-}
-
-/// "auto": the first CUDA device, else the CPU device; says which.
-Result<Device> OpenNamedDevice(const std::string& name) {
-  Result<Device> device = OpenDevice(name == "auto" ? "cuda" : name);
-  if (name == "auto") {
-    const Status no_gpu = device.status();
-    if (!device.ok()) device = OpenDevice("cpu");
-    if (!device.ok()) return device.status().WithPrefix(no_gpu.message());
-    TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device->Identity());
-    PrintNote("--device auto took " + identity.name +
-              (no_gpu.ok() ? "" : ", since " + no_gpu.message().substr(0, no_gpu.message().find(';'))));
-    return device;
-  }
-  bool no_gpu = device.status().code() == StatusCode::kUnavailable && name.compare(0, 4, "cuda") == 0;
-  if (!no_gpu) return device;
-  return Remedied(device.status(), "--device cpu, the CPU device; tuneonce doctor shows what was looked for");
-}
 
 void PrintStored(const std::string& name, const BundleReport& report, bool json) {
   const TuningRecord& record = *report.run.record;
@@ -112,28 +82,11 @@ void Print(const std::string& name, const BundleReport& report, bool json) {
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-Isolation IsolationNamed(const std::string& name) {
-  if (name == "off") return Isolation::kOff;
-  return name == "required" ? Isolation::kRequired : Isolation::kPreferred;
-}
-
 /// What the command was asked for, as a policy; `*kept` is the store that it names.
 Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomic<bool>& interrupted,
                                 std::shared_ptr<TuneStore>* kept) {
-  RuntimeOptions of_runtime;
-  // This command is asked to tune, whatever the environment says; and what it launches is nobody's shape.
-  of_runtime.environment = {{"DISABLE_AUTOTUNE", ""}, {"TUNEONCE_RECORD_SHAPES", ""}};
   AutotunePolicy policy;
-  TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(std::move(of_runtime)));
-  policy.search.quiet = arguments.quiet || arguments.json;
-  policy.search.cache = arguments.warm ? CacheState::kWarm : CacheState::kDefault;
-  policy.search.cancelled = &interrupted;
-  policy.search.isolation = IsolationNamed(arguments.isolation);
-  if (!arguments.candidate_deadline.empty()) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t deadline_ms,
-                              ParseDurationMs("--candidate-deadline", arguments.candidate_deadline));
-    policy.search.candidate_deadline_ms = static_cast<double>(deadline_ms);
-  }
+  TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
   SqliteStoreOptions where;
@@ -184,7 +137,6 @@ Status Tune(const TuneArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(AutotunePolicy policy, PolicyOf(arguments, interrupted, &kept));
   std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
   policy.search.timer = timer.get();
-  if (arguments.all_configs) policy.search.max_proposed = 0;
   if (arguments.dry_run || !arguments.shapes.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(WantedShapes wanted, WantedOf(arguments, device, policy.search.runtime));
     if (arguments.dry_run) return EstimateTuning(wanted, device, policy, budget_ms, arguments.json);
@@ -217,9 +169,7 @@ void AddTune(CLI::App& app, Command* command) {
   auto arguments = std::make_shared<TuneArguments>();
   tune->add_option("bundle", arguments->bundle, "A bundle's folder, or the name of one that is found by name")
       ->type_name("BUNDLE");
-  tune->add_option("--device", arguments->device,
-                   "cuda, cuda:N, cpu, cpu:N, or auto, which is cuda if there is one, else cpu (default: cuda)")
-      ->type_name("DEVICE");
+  AddMeasuringOptions(tune, arguments.get());
   tune->add_option("--shape", arguments->shape,
                    "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
   tune->add_option("--shapes", arguments->shapes,
@@ -227,8 +177,6 @@ void AddTune(CLI::App& app, Command* command) {
                    "kernels'); TUNEONCE_RECORD_SHAPES makes such a file")
       ->type_name("FILE");
   tune->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
-  tune->add_option("--timer", arguments->timer, "cupti or events (default: cupti where it can be had)")
-      ->check(CLI::IsMember({"cupti", "events"}));
   tune->add_option("--store", arguments->store,
                    "Use this store's records, and keep what is tuned in it (default: nowhere)");
   tune->add_flag("--retune", arguments->retune, "Search also for what the store has");
@@ -237,18 +185,6 @@ void AddTune(CLI::App& app, Command* command) {
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only say what would be searched, and about how much time and memory that takes");
   tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
-  tune->add_option("--isolation", arguments->isolation,
-                   "Try candidates in a worker process, which may crash: off, preferred (in this one where that cannot "
-                   "be) or required (default: preferred)")
-      ->check(CLI::IsMember({"off", "preferred", "required"}));
-  tune->add_option("--candidate-deadline", arguments->candidate_deadline,
-                   "In a worker: end a candidate that takes longer than this, as 2s, 1m (default: 10s)");
-  tune->add_flag("--all-configs", arguments->all_configs,
-                 "Of a matmul with many configs: all, not only those that nvMatmulHeuristics proposes");
-  tune->add_flag("--warm", arguments->warm,
-                 "Leave the L2 cache as the run before left it (default: flush it on a GPU)");
-  tune->add_flag("--json", arguments->json, "JSON instead of text");
-  tune->add_flag("--quiet", arguments->quiet, "No progress line");
   tune->callback([=] { *command = [=] { return Tune(*arguments); }; });
 }
 

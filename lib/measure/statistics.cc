@@ -57,18 +57,21 @@ Measurement Summarize(const std::vector<double>& samples_us) {
   return m;
 }
 
-Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us) {
+double StoppedEarlyMargin(int num_samples, double std, double prior) {
   constexpr double kMixture = 2;
   constexpr double kAlpha = 0.05;
-  Measurement m = Describe(samples_us);
-  if (samples_us.size() < 2) return m;
-  auto n = static_cast<double>(samples_us.size());
-  double prior = kPriorSpread * m.mean_us;
+  auto n = static_cast<double>(num_samples);
   double freedom = kPriorFreedom + n - 1;
-  double variance = (kPriorFreedom * prior * prior + (n - 1) * m.std_us * m.std_us) / freedom;
+  double variance = (kPriorFreedom * prior * prior + (n - 1) * std * std) / freedom;
   double widening = StudentT975(static_cast<int>(freedom)) / kNormal975;
   double mixture = (n + kMixture) / (n * n) * std::log((n + kMixture) / (kMixture * kAlpha * kAlpha));
-  m.error_margin_us = std::sqrt(variance * mixture) * widening;
+  return std::sqrt(variance * mixture) * widening;
+}
+
+Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us) {
+  Measurement m = Describe(samples_us);
+  if (samples_us.size() < 2) return m;
+  m.error_margin_us = StoppedEarlyMargin(m.num_samples, m.std_us, kPriorSpread * m.mean_us);
   return m;
 }
 

@@ -22,13 +22,18 @@ inline constexpr double kPriorSpread = 0.04;
 /// How much that counts, in degrees of freedom.
 inline constexpr double kPriorFreedom = 2;
 
-/// Mean and 95 % confidence interval of the mean of samples in microseconds, whose number was decided while they were
-/// taken: a confidence sequence, which holds at whatever moment sampling stops. No outlier is dropped.
+/// Half of the 95 % confidence interval of the mean of samples, whose number was decided while they were taken: a
+/// confidence sequence, which holds at whatever moment sampling stops. In the unit of `std`, their sample standard
+/// deviation; `prior` is what is known of that beforehand.
 ///
-/// The interval's half is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
+/// It is s * sqrt((n + r) / n^2 * ln((n + r) / (r * 0.05^2))), the normal mixture of Robbins 1970
 /// (doi:10.1214/aoms/1177696786) with r = 2, which is narrowest near n = 20. s^2 is the sample variance moderated by
-/// the prior above (Smyth 2004, doi:10.2202/1544-6115.1027), widened by Student's t over the normal quantile. Empty
-/// with one sample. REQUIRES: `samples_us` is not empty.
+/// the prior (Smyth 2004, doi:10.2202/1544-6115.1027), widened by Student's t over the normal quantile. REQUIRES:
+/// `num_samples` >= 2.
+TUNEONCE_API double StoppedEarlyMargin(int num_samples, double std, double prior);
+
+/// Mean of samples in microseconds, whose number was decided while they were taken, and StoppedEarlyMargin with the
+/// prior above. No outlier is dropped. Empty with one sample. REQUIRES: `samples_us` is not empty.
 TUNEONCE_API Measurement SummarizeStoppedEarly(const std::vector<double>& samples_us);
 
 /// Mean and 95 % confidence interval (Student t) of a fixed number of independent samples in microseconds. No outlier

@@ -7,7 +7,6 @@
 #include "base/callback.h"
 #include "base/environment.h"
 #include "cuda/driver_api.h"
-#include "cuda/event.h"
 #include "definition/compiler_option.h"
 #include "launch/assumption.h"
 #include "measure/roofline.h"
@@ -16,8 +15,8 @@
 #include "search/search_call.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
+#include "search/trial_stream.h"
 #include "search/trial_tensors.h"
-#include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
@@ -28,31 +27,9 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// A private stream whose work comes after what `caller` holds now.
-Result<Stream> MakeTrialStream(StreamView caller) {
-  const DriverApi& api = caller.api();
-  TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(api));
-  TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, caller.Context());
-  if (owner != current.get()) {
-    return InvalidArgumentError("the stream belongs to another context than the thread's current one");
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(bool capturing, caller.IsCapturing());
-  if (capturing) return FailedPreconditionError("the stream is capturing: tune before the capture begins");
-  TUNEONCE_ASSIGN_OR_RETURN(Event event, Event::Create(api, Event::Timing::kDisabled));
-  TUNEONCE_RETURN_IF_ERROR(event.Record(caller.get()));
-  TUNEONCE_ASSIGN_OR_RETURN(Stream stream, Stream::Create(api));
-  TUNEONCE_RETURN_IF_ERROR(stream.view().Wait(event));
-  return stream;
-}
-
 Result<DeviceIdentity> CurrentDevice(const DriverApi& api) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
   return device.Identity();
-}
-
-Result<Target> CurrentTarget(const DriverApi& api) {
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, CurrentDevice(api));
-  return Target::Of(identity);
 }
 
 /// What is searched for, in words.
@@ -65,9 +42,6 @@ struct Subject {
 Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Config>& baseline, const Target& target,
                                 StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
                                 TrialMemory memory) {
-  if (InsideCallback()) return FailedPreconditionError("a search cannot be started from inside a callback");
-  if (InsideTrial())
-    return FailedPreconditionError("a search cannot be started from a launcher that another one tries");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
@@ -225,7 +199,10 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
   const Target& target = call.problem.target;
   const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
   TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, CurrentDevice(stream.api()));
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Config> baseline, definition->space().BaselineFor(call.problem));
+  std::optional<Config> baseline = scope.baseline;
+  if (!baseline) {
+    TUNEONCE_ASSIGN_OR_RETURN(baseline, definition->space().BaselineFor(call.problem));
+  }
   ProposedConfigs proposed =
       ProposeConfigs(*definition, call.problem, device, scope.configs, baseline, options.max_proposed, environment);
   std::vector<PlannedConfig> planned;

@@ -16,6 +16,15 @@ OutputCheck::Finding NotWritten(const std::string& output, const Comparison& fou
                                                  "; if that is meant, declare the output MayBePartial")};
 }
 
+/// The place among `parameters` of the output of this ordinal; none if there are not so many.
+std::optional<std::size_t> PlaceOf(std::size_t ordinal, const std::vector<Parameter>& parameters) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].kind != ParameterKind::kTensor || parameters[i].access == Access::kIn) continue;
+    if (ordinal-- == 0) return i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors& tensors) {
@@ -38,10 +47,12 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
   outputs_.clear();
   not_compared_.clear();
   std::size_t next_given = 0;
+  std::size_t next_ordinal = 0;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
     const TensorView* tensor = tensors.trial_call().FindTensor(definition.parameters(), i);
     if (tensor == nullptr || parameter.access == Access::kIn) continue;
+    const std::size_t ordinal = next_ordinal++;
     TensorView source = *tensor;
     if (given != nullptr) {
       if (next_given == given->size()) {
@@ -65,8 +76,8 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
       continue;
     }
     bool is_partial = given == nullptr && tensors.is_poisoned(i) && parameter.may_be_partial;
-    Output output{i, parameter.name, *tensor, *layout, definition.ToleranceOf(parameter, tensor->dtype), is_partial,
-                  {}};
+    const Tolerance tolerance = definition.ToleranceOf(parameter, tensor->dtype);
+    Output output{i, ordinal, parameter.name, *tensor, *layout, tolerance, is_partial, {}};
     TUNEONCE_ASSIGN_OR_RETURN(output.references[0], Copy(source));
     auto poison = is_partial ? std::optional<unsigned char>(ArrayComparer::kPoisons[0]) : std::nullopt;
     TUNEONCE_ASSIGN_OR_RETURN(double largest,
@@ -85,15 +96,16 @@ Status OutputCheck::KeepPartial(const TrialTensors& tensors) {
   return Status();
 }
 
-Result<Comparison> OutputCheck::Compare(const Output& output, const TrialTensors& tensors, int poison) {
+Result<Comparison> OutputCheck::Compare(const Output& output, std::size_t parameter, const TrialTensors& tensors,
+                                        int poison) {
   auto index = static_cast<std::size_t>(poison);
   ElementCheck check;
   check.tolerance = output.tolerance;
-  if (tensors.is_poisoned(output.parameter)) check.poison = ArrayComparer::kPoisons[index];
+  if (tensors.is_poisoned(parameter)) check.poison = ArrayComparer::kPoisons[index];
   std::size_t reference = output.references[index] ? index : 0;
   if (output.is_partial) check.reference_poison = ArrayComparer::kPoisons[reference];
   return comparer_.Compare(output.references[reference]->buffer.get(),
-                           AddressOf(tensors.trial_call().tensor(output.parameter)), output.layout, check);
+                           AddressOf(tensors.trial_call().tensor(parameter)), output.layout, check);
 }
 
 Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefinition& definition,
@@ -102,16 +114,14 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
                                                                std::optional<OutputDifference>* largest) {
   const std::vector<Parameter>& parameters = definition.parameters();
   for (const Output& output : outputs_) {
-    const TensorView* tensor =
-        output.parameter < parameters.size() && parameters[output.parameter].access != Access::kIn
-            ? tensors.trial_call().FindTensor(parameters, output.parameter)
-            : nullptr;
+    const std::optional<std::size_t> place = PlaceOf(output.ordinal, parameters);
+    const TensorView* tensor = place ? tensors.trial_call().FindTensor(parameters, *place) : nullptr;
     // In a search without a definition each config has arguments of its own.
     if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
       return std::optional<Finding>({FailureKind::kWrongResult, "output '" + output.name + "' is not of the size and " +
                                                                     "type of the reference's"});
     }
-    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, tensors, poison));
+    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, *place, tensors, poison));
     if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {
       *largest = OutputDifference{output.name, found.largest_difference, found.largest_share};
     }
@@ -131,7 +141,7 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
 Result<std::optional<OutputCheck::Finding>> OutputCheck::FindUnwritten(const TrialTensors& tensors) {
   for (const Output& output : outputs_) {
     if (output.is_partial || !tensors.is_poisoned(output.parameter)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, tensors, 1));
+    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, output.parameter, tensors, 1));
     if (found.num_missing > 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));
   }
   return std::optional<Finding>();

@@ -50,7 +50,8 @@ class OutputCheck {
 
  private:
   struct Output {
-    std::size_t parameter;
+    std::size_t parameter;  // Its place among the parameters of the kernel that the reference is of,
+    std::size_t ordinal;    // and among that kernel's outputs: another kernel may have it in another place.
     std::string name;
     TensorView tensor;  // Of the trial that the reference is of, for its type and size.
     ArrayLayout layout;
@@ -60,7 +61,8 @@ class OutputCheck {
   };
 
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors, const std::vector<TensorView>* given);
-  Result<Comparison> Compare(const Output& output, const TrialTensors& tensors, int poison);
+  /// `parameter`: the output's place among those of the trial's kernel.
+  Result<Comparison> Compare(const Output& output, std::size_t parameter, const TrialTensors& tensors, int poison);
   Result<TrialMemory::Block> Copy(const TensorView& tensor);
 
   StreamView stream_;

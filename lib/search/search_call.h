@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_CALL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct SearchScope {
   std::string key;                     ///< What it is for, in progress reports.
   const std::vector<Config>& configs;  ///< That the definition's space lists.
   VariantSet left_out;
-  std::vector<KnownLethal> lethal;  ///< Not tried again.
+  std::vector<KnownLethal> lethal;      ///< Not tried again.
+  std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
 };
 /// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,

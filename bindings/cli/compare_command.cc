@@ -1,0 +1,127 @@
+// tuneonce compare A B
+#include <memory>
+#include <utility>
+
+#include "commands.h"
+#include "compare_operand.h"
+#include "compare_report.h"
+#include "compare_results.h"
+#include "compare_run.h"
+#include "interrupts.h"
+#include "ledger.h"
+#include "measuring_arguments.h"
+#include "output.h"
+#include "tuneonce/bundle.h"
+
+namespace tuneonce::cli {
+namespace {
+
+using Kind = CompareOperand::Kind;
+
+struct CompareArguments : MeasuringArguments {
+  std::string a, b;
+  std::vector<std::string> shape;
+  std::string shapes;
+  std::vector<std::string> scalars;
+  std::string bundle;
+  std::string ledger;
+  std::string change;
+};
+
+Status CheckArguments(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
+  if (a.kind != b.kind) {
+    return InvalidArgumentError("A, " + a.text + ", is " + KindName(a.kind) + ", and B, " + b.text + ", is " +
+                                KindName(b.kind) + ": compare two of a kind");
+  }
+  const bool names_shapes = !arguments.shape.empty() || !arguments.shapes.empty() || !arguments.scalars.empty();
+  if (a.kind == Kind::kResult && names_shapes) {
+    return InvalidArgumentError(
+        "results have the shape that they were tuned at: leave --shape, --shapes, --scalar out");
+  }
+  if (a.kind != Kind::kStore && !arguments.bundle.empty()) {
+    return InvalidArgumentError("--bundle says of which kernel stores are: give two bundles as A and B");
+  }
+  if (arguments.ledger.empty() && !arguments.change.empty()) {
+    return InvalidArgumentError("--change is written into a ledger: give --ledger FILE, too");
+  }
+  return arguments.ledger.empty() ? Status() : CheckLedger(arguments.ledger);
+}
+
+Result<CompareReport> Measure(const CompareArguments& arguments, const CompareOperand& a, const CompareOperand& b) {
+  // Before a device is looked for: a wrong name is the first thing to say.
+  for (const CompareOperand* each : {&a, &b}) {
+    if (each->kind == Kind::kBundle) TUNEONCE_RETURN_IF_ERROR(Bundle::Load(each->bundle).status());
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, OpenNamedDevice(arguments.device));
+  CompareOptions options;
+  TUNEONCE_ASSIGN_OR_RETURN(options.search, SearchOptionsOf(arguments, CatchInterrupts()));
+  std::unique_ptr<Timer> timer = TimerNamed(arguments.timer);
+  options.search.timer = timer.get();
+  options.shape = arguments.shape;
+  options.scalars = arguments.scalars;
+  options.shapes = arguments.shapes;
+  options.bundle = arguments.bundle;
+  return a.kind == Kind::kStore ? CompareStores(a.text, b.text, device, options)
+                                : CompareBundles(a, b, device, options);
+}
+
+Status WriteLedger(const CompareArguments& arguments, const CompareSummary& summary) {
+  if (arguments.ledger.empty()) return Status();
+  LedgerRow row;
+  row.change = arguments.change.empty() ? arguments.b : arguments.change;
+  row.latency_ms = summary.latency_ms;
+  row.correctness = summary.correctness;
+  row.status = std::string(VerdictName(summary.verdict));
+  row.peak_bytes = summary.memory_bytes;
+  TUNEONCE_ASSIGN_OR_RETURN(std::int64_t iteration, AppendToLedger(arguments.ledger, row));
+  if (!arguments.json) PrintLine("row %lld of %s", static_cast<long long>(iteration), arguments.ledger.c_str());
+  return Status();
+}
+
+Status Compare(const CompareArguments& arguments, int* exit_code) {
+  TUNEONCE_ASSIGN_OR_RETURN(CompareOperand a, ReadOperand(arguments.a));
+  TUNEONCE_ASSIGN_OR_RETURN(CompareOperand b, ReadOperand(arguments.b));
+  TUNEONCE_RETURN_IF_ERROR(CheckArguments(arguments, a, b));
+  TUNEONCE_ASSIGN_OR_RETURN(CompareReport report,
+                            a.kind == Kind::kResult ? CompareResults(a.text, b.text) : Measure(arguments, a, b));
+  if (report.shapes.size() == 1) TUNEONCE_RETURN_IF_ERROR(report.shapes.front().status);
+  const CompareSummary summary = SummaryOf(report);
+  PrintReport(report, summary, arguments.json);
+  if (summary.not_compared > 0) {
+    return InternalError(std::to_string(summary.not_compared) + " of " + std::to_string(report.shapes.size()) +
+                         " shapes were not compared; see above");
+  }
+  TUNEONCE_RETURN_IF_ERROR(WriteLedger(arguments, summary));
+  if (summary.verdict == Verdict::kRevert) *exit_code = kRevertExitCode;
+  return Status();
+}
+
+}  // namespace
+
+void AddCompare(CLI::App& app, Command* command, int* exit_code) {
+  CLI::App* compare = app.add_subcommand(
+      "compare",
+      "Compare two bundles, back ends (matmul:tile), stores, or results of tune --json: same inputs, one race, and a "
+      "verdict: accept (B is 5 % faster), minor (2 %), no_change, revert (2 % slower, or wrong; exit code 3)");
+  auto arguments = std::make_shared<CompareArguments>();
+  compare->add_option("a", arguments->a, "What there is: BUNDLE[:BACKEND or :VARIANT], a store's or a result's file")
+      ->type_name("A")
+      ->required();
+  compare->add_option("b", arguments->b, "What may take its place")->type_name("B")->required();
+  compare->add_option("--shape", arguments->shape,
+                      "Value of one dim, scalar or dtype, as M=4096, causal=1, x=float16; may be repeated");
+  compare->add_option("--shapes", arguments->shapes, "All shapes of this file, one a line: M=64 N=4096")
+      ->type_name("FILE");
+  compare->add_option("--scalar", arguments->scalars, "Value of a bundle's scalar, as eps=1e-5; may be repeated");
+  compare
+      ->add_option("--bundle", arguments->bundle,
+                   "Of two stores: the kernel (default: all that both hold and that are found by name)")
+      ->type_name("BUNDLE");
+  AddMeasuringOptions(compare, arguments.get());
+  compare->add_option("--ledger", arguments->ledger, "Append a row to this table of changes, or begin it")
+      ->type_name("FILE");
+  compare->add_option("--change", arguments->change, "What was changed, in words, for the ledger (default: B)");
+  compare->callback([=] { *command = [=] { return Compare(*arguments, exit_code); }; });
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,49 @@
+#include "compare_operand.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace tuneonce::cli {
+namespace {
+
+/// What the first 16 bytes of SQLite's files are (https://sqlite.org/fileformat.html, 1.3.1).
+constexpr char kSqliteMagic[] = "SQLite format 3";
+
+bool IsSqlite(const std::string& path) {
+  char magic[sizeof(kSqliteMagic)] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return std::string(magic, sizeof(magic)) == std::string(kSqliteMagic, sizeof(kSqliteMagic));
+}
+
+}  // namespace
+
+const char* KindName(CompareOperand::Kind kind) {
+  switch (kind) {
+    case CompareOperand::Kind::kStore:
+      return "a store";
+    case CompareOperand::Kind::kResult:
+      return "a result";
+    case CompareOperand::Kind::kBundle:
+      break;
+  }
+  return "a bundle";
+}
+
+Result<CompareOperand> ReadOperand(const std::string& text) {
+  CompareOperand operand;
+  operand.text = operand.bundle = text;
+  std::error_code error;  // What cannot be looked at is none.
+  if (std::filesystem::is_regular_file(text, error)) {
+    operand.kind = IsSqlite(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
+    return operand;
+  }
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || std::filesystem::is_directory(text, error)) return operand;
+  operand.bundle = text.substr(0, colon);
+  operand.backend = text.substr(colon + 1);
+  if (!operand.bundle.empty() && !operand.backend.empty()) return operand;
+  return InvalidArgumentError("'" + text + "' is no bundle and back end: write them as matmul:tile");
+}
+
+}  // namespace tuneonce::cli

@@ -1,0 +1,54 @@
+#ifndef TUNEONCE_LIB_MEASURE_SPEEDUP_H_
+#define TUNEONCE_LIB_MEASURE_SPEEDUP_H_
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/trial.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// How much faster B is than A: A's time divided by B's, with its 95 % confidence interval. Above 1: B is faster. A
+/// value.
+struct Speedup {
+  double ratio = 1;
+  double low = 1;
+  double high = 1;
+};
+
+/// Of samples that were taken in pairs, in microseconds: the mean log-ratio of the pairs, so that what slows both down
+/// cancels. The interval holds at whatever moment sampling stopped (StoppedEarlyMargin). Empty for less than two pairs.
+/// REQUIRES: as many samples of each, all positive.
+TUNEONCE_API std::optional<Speedup> PairedSpeedup(const std::vector<double>& a_us, const std::vector<double>& b_us);
+
+/// Of two measurements that were taken apart, whose errors are independent: the margins' shares of the means, added in
+/// squares, are the log-ratio's (to the first order). What differed between the two moments is not in the interval.
+/// Empty where one has no time or no margin.
+TUNEONCE_API std::optional<Speedup> SpeedupOf(const Measurement& a, const Measurement& b);
+
+/// The geometric mean of ratios that are independent of each other. REQUIRES: there is one.
+TUNEONCE_API Speedup GeometricMean(const std::vector<Speedup>& speedups);
+
+/// What to do about a change from A to B.
+enum class Verdict {
+  kAccept,    ///< B is faster by 5 % or more.
+  kMinor,     ///< B is faster by 2 to 5 %: worth it if the change is simple.
+  kNoChange,  ///< Neither is faster by 2 %, or they cannot be told apart: 1 is within the interval.
+  kRevert,    ///< B is slower by 2 % or more, or wrong.
+};
+
+/// "accept", "minor", "no_change", "revert".
+TUNEONCE_API std::string_view VerdictName(Verdict verdict);
+
+/// By time alone.
+TUNEONCE_API Verdict VerdictOf(const Speedup& speedup);
+/// True if the whole interval gives the verdict; false: more samples might give another.
+TUNEONCE_API bool IsCertain(const Speedup& speedup);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_SPEEDUP_H_

@@ -1,0 +1,92 @@
+#include "search/back_end.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// The bits of the variants that `backend` is not.
+Result<VariantSet> VariantsWithout(const KernelDefinition& definition, const std::string& backend,
+                                   const Target& target) {
+  VariantSet left_out;
+  if (backend.empty()) return left_out;
+  const std::vector<Variant>& all = definition.variants();
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(target));
+  auto is_backend = [&](const Variant* variant) { return variant->BackendName() == backend; };
+  auto is_variant = [&](const Variant* variant) { return variant->name == backend; };
+  const bool names_backend = std::any_of(here.begin(), here.end(), is_backend);
+  if (!names_backend && !std::any_of(here.begin(), here.end(), is_variant)) {
+    std::string known;
+    for (const Variant* variant : here) {
+      absl::StrAppend(&known, known.empty() ? "" : ", ", variant->BackendName(), ":", variant->name);
+    }
+    return NotFoundError(absl::StrCat("kernel '", definition.name(), "' has no back end and no variant '", backend,
+                                      "' for ", target.name(), "; there are (BACKEND:VARIANT): ", known));
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_here = std::find(here.begin(), here.end(), &all[i]) != here.end();
+    if (!is_here || !(names_backend ? is_backend(&all[i]) : is_variant(&all[i]))) left_out = left_out.With(i);
+  }
+  return left_out;
+}
+
+/// True if one of the variants that are not left out builds the config.
+bool IsBuiltBy(const std::vector<const Variant*>& here, const KernelDefinition& definition, VariantSet left_out,
+               const Config& config) {
+  return std::any_of(here.begin(), here.end(), [&](const Variant* variant) {
+    const auto place = static_cast<std::size_t>(variant - definition.variants().data());
+    return !left_out.Has(place) && variant->IsBackendOf(config);
+  });
+}
+
+/// `left_out`, and what would stand in for the first of the others: variants with another kind of source at `config`.
+Result<VariantSet> WithoutStandIns(const KernelDefinition& definition, VariantSet left_out, const Problem& problem,
+                                   const Config& config) {
+  std::optional<SourceKind> kind;
+  bool is_callable = false;
+  for (std::size_t i = 0; i < definition.variants().size(); ++i) {
+    const Variant& variant = definition.variants()[i];
+    if (left_out.Has(i)) continue;
+    SourceKind its_kind = SourceKind::kHostCpp;
+    if (!variant.launcher) {
+      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function", [&] {
+                                  return variant.MakeSource(config, definition.DecidedByKey(problem));
+                                }));
+      its_kind = source.kind;
+    }
+    const bool is_first = !kind;
+    if (is_first) is_callable = static_cast<bool>(variant.launcher);
+    if (is_first) kind = its_kind;
+    if (its_kind != *kind || static_cast<bool>(variant.launcher) != is_callable) left_out = left_out.With(i);
+  }
+  return left_out;
+}
+
+}  // namespace
+
+Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition& definition, const Problem& problem) {
+  BackEnd found;
+  TUNEONCE_ASSIGN_OR_RETURN(found.configs, definition.space().Enumerate(problem.target, &problem));
+  if (backend.empty()) return found;
+  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, VariantsWithout(definition, backend, problem.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> here, definition.VariantsFor(problem.target));
+  std::vector<Config>& configs = found.configs;
+  configs.erase(
+      std::remove_if(configs.begin(), configs.end(),
+                     [&](const Config& config) { return !IsBuiltBy(here, definition, found.left_out, config); }),
+      configs.end());
+  if (configs.empty()) {
+    return FailedPreconditionError(
+        absl::StrCat("no config of '", backend, "' is for this shape on ", problem.target.name()));
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(found.left_out, WithoutStandIns(definition, found.left_out, problem, configs.front()));
+  return found;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,30 @@
+#ifndef TUNEONCE_LIB_SEARCH_BACK_END_H_
+#define TUNEONCE_LIB_SEARCH_BACK_END_H_
+
+#include <string>
+#include <vector>
+
+#include "launch/variant_set.h"
+#include "tuneonce/config.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// The part of a kernel that is one back end's.
+struct BackEnd {
+  std::vector<Config> configs;  ///< Its own, in the space's order; at least one.
+  VariantSet left_out;          ///< The variants that are not its.
+};
+
+/// `backend`: a back end (Variant::BackendName), of whose variants those are meant that have the kind of source of the
+/// first that runs on the problem's target, so that nothing stands in for it; else the name of one variant; empty: the
+/// whole kernel. Errors: as SearchSpace::Enumerate; NotFound, with those that there are; FailedPrecondition if none of
+/// its configs is for this problem.
+Result<BackEnd> BackEndNamed(const std::string& backend, const KernelDefinition& definition, const Problem& problem);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_BACK_END_H_
