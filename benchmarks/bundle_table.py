@@ -40,8 +40,14 @@ def cases():
     by_rows = lambda c: (c["TILE_N"], c["LOOP"], c["ONE_ROW"])  # noqa: E731
     yield ("rms_norm", (x, w, y, 1e-5), lambda c: (x, w, y, 1e-5, *by_rows(c)), rows_of,
            lambda: torch.nn.functional.rms_norm(x, (4096,), w, 1e-5))
+    bias = rand(4096)
+    yield ("layer_norm", (x, w, bias, y, 1e-5), lambda c: (x, w, bias, y, 1e-5, *by_rows(c)), rows_of,
+           lambda: torch.nn.functional.layer_norm(x, (4096,), w, bias, 1e-5))
     f, g = rand(4096, 4096, dtype=torch.float32), rand(4096, 4096, dtype=torch.float32)
     yield ("softmax", (f, g), lambda c: (f, g, *by_rows(c)), rows_of, lambda: torch.softmax(f, 1, out=g))
+    gate, factor, product = rand(1 << 24), rand(1 << 24), rand(1 << 24)
+    yield ("elementwise", (gate, factor, product), lambda c: (gate, factor, product, c["BLOCK"]),
+           lambda c: (ct.cdiv(1 << 24, c["BLOCK"]),), None)
     both = rand(4096, 8192)
     yield ("silu_and_mul", (both, y), lambda c: (both, y, c["TILE_N"]), lambda c: (4096, ct.cdiv(4096, c["TILE_N"])), None)
     q, cos, sin = rand(4096, 32, 128), rand(4096, 64, dtype=torch.float32), rand(4096, 64, dtype=torch.float32)
@@ -52,6 +58,14 @@ def cases():
     yield "matmul", (a, b, p), constants, tiles, lambda: torch.mm(a, b, out=p)
     yield ("persistent_matmul", (a, b, p), constants,
            lambda c: (min(sms // c["num_ctas"], tiles(c)[0] * tiles(c)[1]) * c["occupancy"],), lambda: torch.mm(a, b, out=p))
+    dual = (a, b, rand(4096, 4096), p)
+    yield ("dual_gemm", dual, lambda c: (*dual, c["TILE_M"], c["TILE_N"], c["TILE_K"]), tiles, None)
+    query, key, value, out = rand(2, 32, 4096, 128), *(rand(2, 8, 4096, 128) for _ in range(2)), rand(2, 32, 4096, 128)
+    scale = 128 ** -0.5
+    yield ("attention", (query, key, value, out, scale, True),
+           lambda c: (query, key, value, out, scale, True, c["TILE_M"], c["TILE_N"], 128),
+           lambda c: (ct.cdiv(4096, c["TILE_M"]), 32, 2),
+           lambda: torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True))
 
 
 rows = []
@@ -59,6 +73,8 @@ for name, arguments, constants, grid, operator in cases():
     module = module_of(name)
     kernel, declaration = getattr(module, name), getattr(module, name + "_bundle")
     configs = [c for c in declaration.all_configs("tile") if c.get("LOOP", 1) or c["TILE_N"] >= 4096]
+    if name == "attention" and torch.cuda.get_device_capability()[0] < 10:
+        configs = [c for c in configs if c["TILE_M"] < 256]
     hints = lambda c: {name: c[name] for name in ("occupancy", "num_ctas") if name in c}  # noqa: E731
     tuned = tuneonce.TunedKernel(folder / name, store="memory")
     baseline = tuneonce.TunedKernel(folder / name, store="memory", mode="baseline_only")

@@ -20,6 +20,7 @@ struct Shipped {
   std::vector<std::string> variants;
   std::set<std::string> racing_on_90;  ///< Values of the axis `backend`.
   bool has_clusters = false;           ///< num_ctas = 2, where that is legal.
+  std::size_t num_buckets = 1;         ///< So many dims, the first ones, are buckets.
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behind_tile", "cpu"};
@@ -28,7 +29,24 @@ const std::vector<std::string> kVectors = {"tile", "cuda", "cuda_behind_tile", "
 /// The multiplication of matrices is no match for CUDA C++ without tensor cores: there Triton's code races, too.
 const std::vector<std::string> kByThree = {"tile", "tile_any",         "triton_sm90", "triton_sm90_any",
                                            "cuda", "cuda_behind_tile", "cpu"};
-const std::vector<Shipped> kShipped = {{"matmul", kByThree, {"tile", "triton", "cuda"}, true},
+/// A size of head is a constant of the code that has tensor cores.
+const std::vector<std::string> kByHead = {"tile_D64",
+                                          "tile_D128",
+                                          "tile_D256",
+                                          "triton_sm90_D64",
+                                          "triton_sm90_D64_any",
+                                          "triton_sm90_D128",
+                                          "triton_sm90_D128_any",
+                                          "triton_sm90_D256",
+                                          "triton_sm90_D256_any",
+                                          "cuda",
+                                          "cuda_behind_tile",
+                                          "cpu"};
+const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, false, 3},
+                                       {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, true},
+                                       {"elementwise", kVectors, {"tile", "cuda"}},
+                                       {"layer_norm", kByTwo, {"tile", "cuda"}},
+                                       {"matmul", kByThree, {"tile", "triton", "cuda"}, true},
                                        {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, true},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
@@ -89,19 +107,24 @@ TEST_P(ShippedBundleTest, ClustersAreTriedWhereTheyAreLegal) {
 
 TEST_P(ShippedBundleTest, WhatComesInAnyNumberIsABucketAndTheRestIsExact) {
   ASSERT_FALSE(definition().key().empty());
-  EXPECT_EQ(definition().key().front().name, definition().dims().front()) << "tokens, rows, elements";
-  EXPECT_EQ(definition().key().front().Round(700), 1024);
-  for (std::size_t i = 1; i < definition().key().size(); ++i) EXPECT_EQ(definition().key()[i].Round(700), 700);
+  for (std::size_t i = 0; i < definition().key().size(); ++i) {
+    const bool is_bucket = i < GetParam().num_buckets;
+    if (is_bucket) {
+      EXPECT_EQ(definition().key()[i].name, definition().dims()[i]) << "tokens, rows, elements";
+    }
+    EXPECT_EQ(definition().key()[i].Round(700), is_bucket ? 1024 : 700);
+  }
 }
 
 /// Or a launch in the bucket would run the baseline, where its tuned code was compiled for other extents.
 TEST_P(ShippedBundleTest, NoCodeIsForSomeExtentsOfABucketOnly) {
-  const std::string bucket = definition().dims().front();
+  const auto first = definition().dims().begin();
+  const std::set<std::string> buckets(first, first + static_cast<std::ptrdiff_t>(GetParam().num_buckets));
   for (const Variant& variant : definition().variants()) {
     for (const Assumption& assumption : variant.assumptions) {
       if (assumption.kind != Assumption::Kind::kExtentDivisibleBy) continue;
       const Parameter& tensor = definition().parameters()[*definition().FindParameter(assumption.tensor)];
-      EXPECT_NE(tensor.dims[static_cast<std::size_t>(assumption.dimension)], bucket) << variant.name;
+      EXPECT_EQ(buckets.count(tensor.dims[static_cast<std::size_t>(assumption.dimension)]), 0u) << variant.name;
     }
   }
 }

@@ -49,6 +49,10 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"softmax", std::vector<std::string>{"M=1", "N=16384"}},
                       std::pair{"silu_and_mul", std::vector<std::string>{"M=3", "N=4001", "N2=8002"}},
                       std::pair{"rope", std::vector<std::string>{"T=17", "H=5"}},
+                      std::pair{"attention", std::vector<std::string>{"S=33", "T=50", "H=6"}},
+                      std::pair{"dual_gemm", std::vector<std::string>{"M=100", "N=130", "K=70"}},
+                      std::pair{"elementwise", std::vector<std::string>{"N=100001"}},
+                      std::pair{"layer_norm", std::vector<std::string>{"M=37", "N=301"}},
                       std::pair{"vector_add", std::vector<std::string>{"N=100001"}}),
     [](const auto& param) { return std::string(param.param.first); });
 
@@ -127,7 +131,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
   ProcessResult result = RunCli({"tune", "fill", "--device", "cpu", "--json"}, folders);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["shape"]["N"], 50);
-  EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, matmul"), std::string::npos);
+  EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, layer_norm, matmul"), std::string::npos);
   ExpectOneLineError({"tune", "fill", "--device", "cpu"}, "there is no bundle 'fill'");
   ExpectOneLineError({"tune", "fill", "--device", "cpu", "--shape", "N=4000000000000"}, "out of memory", folders);
 }
@@ -143,7 +147,8 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
   ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
-                     "; there are: matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, vector_add");
+                     "; there are: attention, dual_gemm, elementwise, layer_norm, matmul, persistent_matmul, rms_norm, "
+                     "rope, silu_and_mul, softmax, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
   ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");

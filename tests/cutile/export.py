@@ -13,24 +13,26 @@ import sys
 
 here = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(here / "../../bindings/python"))  # Behind a package that is built or installed.
-import cuda.tile as ct  # noqa: E402
 from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
-from tuneonce.export import kernel_spec  # noqa: E402
-from tuneonce.export.cutile import array_constraint  # noqa: E402
+from tuneonce.export import constants, kernel_spec  # noqa: E402
+from tuneonce.export.cutile import array_constraint, dtype_of  # noqa: E402
 from tuneonce.export.cutile_kernel import CutileKernel  # noqa: E402
 
-NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul", "vector_add")
+NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul", "vector_add", "layer_norm",
+         "elementwise", "dual_gemm", "attention")
 
 
 def declared(name):
     """(kernel, run-time parameters, configs: constants in the order of the function's parameters)"""
     kernel, _, declaration, _ = kernel_spec.find(f"{here}/../../bundles/{name}/{name}.py:{name}")
-    parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(getattr(ct, p["dtype"]))
+    parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(dtype_of(p["dtype"]))
                   for p in declaration.parameters if p["kind"] != "dim"]
     names = CutileKernel(kernel, name).names
-    configs = [tuple(v for n, v in config.items() if n in names) for config in declaration.structural_configs("tile")]
-    return kernel, parameters, configs
+    values = [constants.values_at(declaration.constants, config, extents)
+              for extents in constants.extents(declaration.constants)
+              for config in declaration.structural_configs("tile")]
+    return kernel, parameters, [tuple(of[n] for n in names if n in of) for of in values]
 
 
 KERNELS = {name: declared(name) for name in NAMES}

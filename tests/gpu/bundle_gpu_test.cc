@@ -89,9 +89,11 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
     has_clusters |= ctas != nullptr && *ctas == AxisValue(std::int64_t{2});
   }
   EXPECT_EQ(sources.count("tile") + sources.count("cuda"), 2u);
-  if (absl::StrContains(GetParam().bundle, "matmul") && Target::Of(*device_->Identity()).capability() == 90) {
-    EXPECT_EQ(sources.count("triton"), 1u);
-    EXPECT_TRUE(has_clusters) << "num_ctas = 2";
+  const std::string& bundle = GetParam().bundle;
+  const bool is_product = absl::StrContains(bundle, "matmul") || bundle == "dual_gemm";
+  if (Target::Of(*device_->Identity()).capability() == 90) {
+    EXPECT_EQ(sources.count("triton"), is_product || bundle == "attention" ? 1u : 0u);
+    EXPECT_EQ(has_clusters, is_product) << "num_ctas = 2";
   }
 }
 

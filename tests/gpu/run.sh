@@ -57,7 +57,8 @@ step_with_tileiras() { # NAME COMMAND...
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
-for bundle in vector_add rms_norm softmax silu_and_mul rope matmul persistent_matmul; do
+for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
+              attention; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
 done
@@ -69,12 +70,12 @@ tune_at() { # BUNDLE DIM=EXTENT...
   for shape in "$@"; do shapes+=(--shape "$shape"); done
   step "tune $bundle, $*" "$bin/tuneonce" tune "$bundle" --device cuda "${shapes[@]}" --quiet
 }
-for bundle in matmul persistent_matmul; do
+for bundle in matmul persistent_matmul dual_gemm; do
   tune_at "$bundle" M=1000 N=777 K=123
   tune_at "$bundle" M=1 N=4001 K=4096
   tune_at "$bundle" M=1 N=16384 K=4096
 done
-for bundle in rms_norm softmax; do
+for bundle in rms_norm layer_norm softmax; do
   tune_at "$bundle" M=33 N=1001
   tune_at "$bundle" M=4096 N=4001
   tune_at "$bundle" M=4096 N=16384
@@ -84,7 +85,12 @@ tune_at silu_and_mul M=4096 N=4001 N2=8002
 tune_at silu_and_mul M=1 N=16384 N2=32768
 tune_at rope T=33 H=5
 tune_at rope T=1 H=32
+tune_at attention S=1000 T=1000 H=8 G=2 D=64
+tune_at attention S=1000 T=3000 H=8 G=2 causal=0
+tune_at attention S=1 T=8191
+tune_at attention S=2048 T=2048 H=8 G=8 D=256
 tune_at vector_add N=1000003
+tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1
 pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
+#include "testing/formulas.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
@@ -419,6 +420,79 @@ class TileMatmulTest : public TileKernelsTest {
 
 TEST_F(TileMatmulTest, Matmul) { Run("matmul", false); }
 TEST_F(TileMatmulTest, PersistentMatmul) { Run("persistent_matmul", true); }
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+TEST_F(TileKernelsTest, LayerNorm) {
+  constexpr std::int64_t kRows = 300, kColumns = 1000;
+  Tensor x = Random(kHalf, {kRows, kColumns}), weight = Random(kHalf, {kColumns}), bias = Random(kHalf, {kColumns});
+  testing::Tensors expected = {x.values, weight.values, bias.values, x.values};
+  testing::LayerNormFormula({{"M", kRows}, {"N", kColumns}}, expected);
+  ForEachExport(
+      "layer_norm", {"M", "N"},
+      {In("x", {"M", "N"}), In("weight", {"N"}), In("bias", {"N"}), Out("y", {"M", "N"}), Scalar("eps", kFloat)},
+      [&](const auto&, const KernelDefinition& definition, const Variant& variant) {
+        Tensor y = Empty(kHalf, {kRows, kColumns});
+        Launch(definition, variant, Grid::Fixed(kRows), x.view(), weight.view(), bias.view(), y.view(),
+               testing::kEpsilon);
+        ExpectNear(y, expected[3], kHalfTolerance);
+      });
+}
+
+TEST_F(TileKernelsTest, Elementwise) {
+  constexpr std::int64_t kElements = 100008;
+  Tensor x = Random(kHalf, {kElements}), z = Random(kHalf, {kElements});
+  testing::Tensors expected = {x.values, z.values, x.values};
+  testing::ElementwiseFormula({}, expected);
+  ForEachExport("elementwise", {"N"}, {In("x", {"N"}), In("z", {"N"}), Out("y", {"N"})},
+                [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kHalf, {kElements});
+                  Launch(definition, variant, Grid::Fixed(CeilDiv(kElements, tile[0])), x.view(), z.view(), y.view());
+                  ExpectNear(y, expected[2], kHalfTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, DualGemm) {
+  constexpr std::int64_t kM = 200, kN = 264, kK = 136;  // No multiples of any tile; rows are 16-byte aligned.
+  Tensor x = Random(kHalf, {kM, kK}), gate = Random(kHalf, {kK, kN}), up = Random(kHalf, {kK, kN});
+  testing::Tensors expected = {x.values, gate.values, up.values, std::vector<double>(kM * kN)};
+  testing::DualGemmFormula({{"M", kM}, {"N", kN}, {"K", kK}}, expected);
+  ForEachExport("dual_gemm", {"M", "N", "K"},
+                {In("x", {"M", "K"}), In("w_gate", {"K", "N"}), In("w_up", {"K", "N"}), Out("y", {"M", "N"})},
+                [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kHalf, {kM, kN});
+                  Launch(definition, variant, Grid::Fixed(CeilDiv(kM, tile[0]), CeilDiv(kN, tile[1])), x.view(),
+                         gate.view(), up.view(), y.view());
+                  ExpectNear(y, expected[3], kHalfTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, AttentionCausalAndNot) {
+  constexpr std::int64_t kBatch = 2, kHeads = 6, kKeyHeads = 2, kQueries = 150, kKeys = 203;
+  auto run = [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+    const std::int64_t width = tile[2];
+    Tensor q = Random(kHalf, {kBatch, kHeads, kQueries, width});
+    Tensor k = Random(kHalf, {kBatch, kKeyHeads, kKeys, width}), v = Random(kHalf, {kBatch, kKeyHeads, kKeys, width});
+    for (bool is_causal : {false, true}) {
+      testing::Tensors expected = {q.values, k.values, v.values, q.values};
+      (is_causal ? testing::AttentionFormula<true> : testing::AttentionFormula<false>)({{"B", kBatch},
+                                                                                        {"H", kHeads},
+                                                                                        {"G", kKeyHeads},
+                                                                                        {"S", kQueries},
+                                                                                        {"T", kKeys},
+                                                                                        {"D", width}},
+                                                                                       expected);
+      Tensor o = Empty(kHalf, q.shape);
+      Launch(definition, variant, Grid::Fixed(CeilDiv(kQueries, tile[0]), kHeads, kBatch), q.view(), k.view(), v.view(),
+             o.view(), testing::kAttentionScale, is_causal);
+      ExpectNear(o, expected[3], kHalfTolerance);
+    }
+  };
+  ForEachExport("attention", {"B", "H", "S", "D", "G", "T"},
+                {In("q", {"B", "H", "S", "D"}), In("k", {"B", "G", "T", "D"}), In("v", {"B", "G", "T", "D"}),
+                 Out("o", {"B", "H", "S", "D"}), Scalar("scale", kFloat), Scalar("causal", DType::kBool)},
+                run);
+}
 
 }  // namespace
 }  // namespace tuneonce

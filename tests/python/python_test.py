@@ -33,7 +33,7 @@ def soft_arguments(m=8, n=64):
     return np.random.rand(m, n).astype(np.float32), np.zeros((m, n), np.float32)
 
 
-def test_every_bundle_computes_what_numpy_computes():
+def test_bundles_compute_what_numpy_computes():
     half = np.float16
     x, w, y = np.random.randn(33, 100).astype(half), np.random.randn(100).astype(half), np.zeros((33, 100), half)
     kernel_of("rms_norm")(x, w, y, 1e-5)
@@ -56,6 +56,37 @@ def test_every_bundle_computes_what_numpy_computes():
         p = np.zeros((40, 72), half)
         kernel_of(name)(a, b, p)
         np.testing.assert_allclose(p, a.astype(np.float32) @ b.astype(np.float32), rtol=1e-2, atol=2e-2)
+
+
+def test_layer_norm_elementwise_dual_gemm_and_attention_compute_what_numpy_computes():
+    half, single = np.float16, np.float32
+    def random(*shape):
+        return np.random.randn(*shape).astype(half)
+    x, weight, bias, y = random(33, 100), random(100), random(100), np.zeros((33, 100), half)
+    kernel_of("layer_norm")(x, weight, bias, y, 1e-5)
+    f = x.astype(single)
+    expected = (f - f.mean(1, keepdims=True)) / np.sqrt(f.var(1, keepdims=True) + 1e-5) * weight + bias
+    np.testing.assert_allclose(y, expected, rtol=5e-3, atol=5e-3)
+    g, z, e = random(3000), random(3000), np.zeros(3000, half)
+    kernel_of("elementwise")(g, z, e)
+    f = g.astype(single)
+    gelu = 0.5 * f * (1 + np.tanh(np.sqrt(2 / np.pi) * (f + 0.044715 * f ** 3)))
+    np.testing.assert_allclose(e, gelu * z, rtol=5e-3, atol=5e-3)
+    a, gate, up, p = random(40, 24), random(24, 72) / 4, random(24, 72) / 4, np.zeros((40, 72), half)
+    kernel_of("dual_gemm")(a, gate.astype(half), up.astype(half), p)
+    gates, ups = (a.astype(single) @ w.astype(half).astype(single) for w in (gate, up))
+    np.testing.assert_allclose(p, gates / (1 + np.exp(-gates)) * ups, rtol=1e-2, atol=2e-2)
+    q, k, v, o = random(2, 6, 9, 64), random(2, 2, 21, 64), random(2, 2, 21, 64), np.zeros((2, 6, 9, 64), half)
+    kernel = kernel_of("attention")
+    for causal in (False, True):
+        kernel(q, k, v, o, 0.125, causal)
+        keys, values = (np.repeat(t.astype(single), 3, 1) for t in (k, v))
+        scores = q.astype(single) @ keys.swapaxes(2, 3) * 0.125
+        if causal:
+            scores[..., np.arange(21)[None, :] > np.arange(9)[:, None] + 12] = -np.inf
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        np.testing.assert_allclose(o, weights / weights.sum(-1, keepdims=True) @ values, rtol=5e-3, atol=5e-3)
+    assert kernel.counters()["tunes"] == 2, "whether it is causal is part of the key"
 
 
 def test_it_tunes_once_and_counts():
@@ -116,7 +147,7 @@ def test_a_bundle_is_loaded_by_name_or_by_folder():
         z[:] = 0
         kernel(x, y, z)
         assert (z == 5).all() and kernel.name == "vector_add"
-    expect(tuneonce.NotFoundError, "; there are: matmul, ", lambda: tuneonce.load("nonsense", "cpu"))
+    expect(tuneonce.NotFoundError, "; there are: attention, ", lambda: tuneonce.load("nonsense", "cpu"))
     expect(tuneonce.NotFoundError, "there is no bundle folder './vector_add'",
            lambda: tuneonce.load(pathlib.Path("vector_add"), "cpu"))  # A path is never a name.
     expect(TypeError, "", lambda: tuneonce.load(7, "cpu"))

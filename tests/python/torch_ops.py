@@ -29,6 +29,30 @@ def matmul(a, b):
     return (a.float() @ b.float()).to(a.dtype)
 
 
+def layer_norm(x, weight, bias, eps):
+    normal = torch.nn.functional.layer_norm(x.float(), x.shape[1:], weight.float(), bias.float(), eps)
+    return normal.to(x.dtype)
+
+
+def dual_gemm(x, w_gate, w_up):
+    return (torch.nn.functional.silu(x.float() @ w_gate.float()) * (x.float() @ w_up.float())).to(x.dtype)
+
+
+def elementwise(x, z):
+    return (torch.nn.functional.gelu(x.float(), approximate="tanh") * z.float()).to(x.dtype)
+
+
+def attention(q, k, v, scale, causal):
+    """Of as many queries as keys: PyTorch counts `is_causal` from the first query, the bundle from the last."""
+    groups = q.shape[1] // k.shape[1]
+    k, v = (t.float().repeat_interleave(groups, 1) for t in (k, v))
+    return torch.nn.functional.scaled_dot_product_attention(q.float(), k, v, is_causal=causal, scale=scale).to(q.dtype)
+
+
+def halves(device, *shapes):
+    return tuple(torch.randn(*shape, dtype=HALF, device=device) for shape in shapes)
+
+
 @dataclasses.dataclass
 class Case:
     """One bundle: its reference, what makes arguments on a device, and how far results may be apart."""
@@ -50,6 +74,11 @@ CASES = {
     "matmul": Case(matmul, lambda d: (torch.randn(48, 32, dtype=HALF, device=d), torch.randn(32, 64, dtype=HALF, device=d)), 2e-2),
     "persistent_matmul": Case(matmul, lambda d: (torch.randn(48, 32, dtype=HALF, device=d),
                                                  torch.randn(32, 64, dtype=HALF, device=d)), 2e-2),
+    "layer_norm": Case(layer_norm, lambda d: (*halves(d, (32, 96), (96,), (96,)), 1e-5), 5e-3),
+    "dual_gemm": Case(dual_gemm, lambda d: tuple(t / 4 for t in halves(d, (48, 32), (32, 64), (32, 64))), 2e-2),
+    "elementwise": Case(elementwise, lambda d: halves(d, (3000,), (3000,)), 5e-3),
+    "attention": Case(attention, lambda d: (*halves(d, (2, 4, 40, 64), (2, 2, 40, 64), (2, 2, 40, 64)), 0.125, True),
+                      5e-3),
 }
 _ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
 
@@ -80,6 +109,7 @@ def check_eager(device):
 def check_compiled(device, **options):
     """Each op within torch.compile(fullgraph=True), between PyTorch's own."""
     for name, case in CASES.items():
+        torch.compiler.reset()  # It compiles one lambda 8 times at most.
         op, args = op_of(name, device), case.arguments(device)
         compiled = torch.compile(lambda *a: op(a[0] * 0.5, *a[1:]) + 1, fullgraph=True, **options)
         for _ in range(3):

@@ -44,7 +44,8 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedBundleTest,
-                         ::testing::Values("matmul", "persistent_matmul", "rms_norm", "rope", "silu_and_mul", "softmax",
+                         ::testing::Values("attention", "dual_gemm", "elementwise", "layer_norm", "matmul",
+                                           "persistent_matmul", "rms_norm", "rope", "silu_and_mul", "softmax",
                                            "vector_add"),
                          [](const auto& bundle) { return bundle.param; });
 

@@ -4,21 +4,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "runtime/tuned_kernel_on.h"
 #include "testing/expect_status.h"
+#include "testing/formulas.h"
 #include "tuneonce/bundle.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/tuned_kernel.h"
 
-// What the shipped bundles should compute, by other code than theirs.
+// The shipped bundles against what they should compute.
 
 namespace tuneonce::testing {
 
@@ -58,82 +60,13 @@ inline std::vector<float> Unpacked(const std::vector<float>& memory, DType dtype
   return values;
 }
 
-using Extents = std::map<std::string, std::int64_t>;
-/// Tensors in the order of the parameters, as before the launch; outputs become what they are after it.
-using Tensors = std::vector<std::vector<double>>;
-
-inline void MatmulFormula(const Extents& dims, Tensors& tensors) {
-  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
-  const auto k = static_cast<std::size_t>(dims.at("K"));
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      double sum = 0;
-      for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][p * n + j];
-      tensors[2][i * n + j] = sum;
-    }
-  }
-}
-
-inline constexpr float kEpsilon = 1e-5f;
-inline void RmsNormFormula(const Extents& dims, Tensors& tensors) {
-  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
-  for (std::size_t i = 0; i < m; ++i) {
-    const double* x = tensors[0].data() + i * n;
-    double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += x[j] * x[j];
-    const double scale = 1.0 / std::sqrt(sum / static_cast<double>(n) + static_cast<double>(kEpsilon));
-    for (std::size_t j = 0; j < n; ++j) tensors[2][i * n + j] = x[j] * scale * tensors[1][j];
-  }
-}
-
-inline void RopeFormula(const Extents& dims, Tensors& tensors) {
-  const auto tokens = static_cast<std::size_t>(dims.at("T")), heads = static_cast<std::size_t>(dims.at("H"));
-  const auto half = static_cast<std::size_t>(dims.at("R"));
-  for (std::size_t token = 0; token < tokens; ++token) {
-    for (std::size_t head = 0; head < heads; ++head) {
-      double* low = tensors[0].data() + (token * heads + head) * 2 * half;
-      for (std::size_t i = 0; i < half; ++i) {
-        const double c = tensors[1][token * half + i], s = tensors[2][token * half + i];
-        const double u = low[i], v = low[i + half];
-        low[i] = u * c - v * s;
-        low[i + half] = v * c + u * s;
-      }
-    }
-  }
-}
-
-inline void SoftmaxFormula(const Extents& dims, Tensors& tensors) {
-  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
-  for (std::size_t i = 0; i < m; ++i) {
-    const double* x = tensors[0].data() + i * n;
-    const double largest = *std::max_element(x, x + n);
-    double sum = 0;
-    for (std::size_t j = 0; j < n; ++j) sum += std::exp(x[j] - largest);
-    for (std::size_t j = 0; j < n; ++j) tensors[1][i * n + j] = std::exp(x[j] - largest) / sum;
-  }
-}
-
-inline void SiluAndMulFormula(const Extents& dims, Tensors& tensors) {
-  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
-  for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const double gate = tensors[0][i * 2 * n + j];
-      tensors[1][i * n + j] = gate / (1 + std::exp(-gate)) * tensors[0][i * 2 * n + n + j];
-    }
-  }
-}
-
-inline void VectorAddFormula(const Extents&, Tensors& tensors) {
-  for (std::size_t i = 0; i < tensors[2].size(); ++i) tensors[2][i] = tensors[0][i] + tensors[1][i];
-}
-
 /// A shipped bundle at one shape.
 struct FormulaCase {
   std::string bundle;
   Extents dims;
   void (*formula)(const Extents&, Tensors&);
   double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
-  std::vector<float> scalars;
+  std::vector<std::variant<float, bool>> scalars;
   bool is_in_place = false;  ///< Launched twice on the same tensors, by the baseline first.
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
@@ -141,6 +74,17 @@ inline std::string CaseName(const FormulaCase& of) {
   std::string name = of.bundle;
   for (const auto& [dim, extent] : of.dims) name += "_" + dim + std::to_string(extent);
   return name;
+}
+
+/// Extents of B, H, G, S, T and D.
+inline FormulaCase Attention(const std::array<std::int64_t, 6>& e, bool is_causal) {
+  const Extents dims = {{"B", e[0]}, {"H", e[1]}, {"G", e[2]}, {"S", e[3]}, {"T", e[4]}, {"D", e[5]}};
+  constexpr double kHalf = 2e-3;
+  return {"attention",
+          dims,
+          is_causal ? AttentionFormula<true> : AttentionFormula<false>,
+          kHalf,
+          {kAttentionScale, is_causal}};
 }
 
 /// At shapes that fit the tiles, and at odd ones: one row, rows that no tile covers, extents that nothing divides. A
@@ -169,6 +113,24 @@ inline std::vector<FormulaCase> FormulaCases() {
           {"rope", {{"T", 64}, {"H", 16}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
           {"rope", {{"T", 17}, {"H", 5}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
           {"rope", {{"T", 1}, {"H", 32}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+          {"layer_norm", {{"M", 64}, {"N", 1024}}, LayerNormFormula, kHalf, {kEpsilon}},
+          {"layer_norm", {{"M", 37}, {"N", 301}}, LayerNormFormula, kHalf, {kEpsilon}},
+          {"layer_norm", {{"M", 700}, {"N", 4001}}, LayerNormFormula, kHalf, {kEpsilon}},
+          {"layer_norm", {{"M", 1}, {"N", 16384}}, LayerNormFormula, kHalf, {kEpsilon}},
+          {"layer_norm", {{"M", 3}, {"N", 40008}}, LayerNormFormula, kHalf, {kEpsilon}},
+          {"dual_gemm", {{"M", 128}, {"N", 192}, {"K", 64}}, DualGemmFormula, kHalf, {}},
+          {"dual_gemm", {{"M", 100}, {"N", 131}, {"K", 71}}, DualGemmFormula, kHalf, {}},
+          {"dual_gemm", {{"M", 1}, {"N", 256}, {"K", 1001}}, DualGemmFormula, 2 * kHalf, {}},
+          Attention({1, 2, 1, 128, 128, 64}, true),
+          Attention({1, 2, 2, 128, 256, 128}, false),
+          Attention({2, 6, 2, 37, 61, 64}, true),   // Groups of three heads; a part of a prompt.
+          Attention({1, 4, 1, 1, 301, 128}, true),  // Decode.
+          Attention({1, 2, 1, 70, 70, 256}, true),
+          Attention({1, 1, 1, 50, 20, 64}, true),   // The first 30 queries see no key.
+          Attention({1, 3, 3, 33, 41, 80}, false),  // A head for which there is no Tile IR.
+          {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
+          {"elementwise", {{"N", 1}}, ElementwiseFormula, kHalf, {}},
+          {"elementwise", {{"N", 100001}}, ElementwiseFormula, kHalf, {}},
           {"vector_add", {{"N", 1}}, VectorAddFormula, 1e-6, {}},
           {"vector_add", {{"N", 65536}}, VectorAddFormula, 1e-6, {}},
           {"vector_add", {{"N", 100001}}, VectorAddFormula, 1e-6, {}}};
@@ -210,7 +172,9 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     buffers.push_back(*std::move(buffer));
   }
   std::vector<Argument> arguments(views.begin(), views.end());
-  for (const float& scalar : of.scalars) arguments.emplace_back(scalar);
+  for (const auto& scalar : of.scalars) {
+    std::visit([&](const auto& value) { arguments.emplace_back(value); }, scalar);
+  }
   if (of.is_in_place) {
     AutotunePolicy fixed = policy;
     fixed.mode = AutotunePolicy::Mode::kBaselineOnly;

@@ -1,0 +1,34 @@
+"""y = gelu(x) * z, BLOCK elements per block: the pattern of all that goes element by element, here a gated activation
+(GEGLU: N. Shazeer, arXiv:2002.05202). gelu is the one with tanh (D. Hendrycks, K. Gimpel, arXiv:1606.08415), as
+(1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u))."""
+import cuda.tile as ct
+from tuneonce.export import Declaration, dim, tensors
+
+SLOPE = 1.5957691216057308  # 2 sqrt(2 / pi)
+CUBIC = 0.044715
+
+
+@ct.kernel
+def elementwise(x, z, y, BLOCK: ct.Constant[int]):
+    block = ct.bid(0)
+    gate = ct.astype(ct.load(x, index=(block,), shape=(BLOCK,)), ct.float32)
+    factor = ct.astype(ct.load(z, index=(block,), shape=(BLOCK,)), ct.float32)
+    gelu = gate / (1.0 + ct.exp(gate * (gate * gate * CUBIC + 1.0) * -SLOPE))
+    ct.store(y, index=(block,), tile=ct.astype(gelu * factor, y.dtype))
+
+
+def config(backend, BLOCK):
+    return {"backend": backend, "BLOCK": BLOCK}
+
+
+elementwise_bundle = Declaration(
+    dims=["N"],
+    parameters=[*tensors("x z", "float16", ["N"]), *tensors("y", "float16", ["N"], "out"), dim("N", "int64")],
+    key=[{"dim": "N", "bucket": "next_pow2"}],
+    configs=[*(config("tile", block) for block in (512, 1024, 2048, 4096, 8192)),
+             *(config("cuda", block) for block in (2048, 8192, 32768))],
+    baseline=config("tile", 1024),
+    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
+    cpu="elementwise.cpu.cc", work={"bytes": [[6, "N"]], "operations": [[8, "N"]]},
+    example={"dims": {"N": 16777216}, "cpu_dims": {"N": 1048576}})

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80, sm_90,
+# sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs nvidia-cuda-tileiras in .deps/tile
+# (scripts/test), and NVRTC.
+set -euo pipefail
+tuneonce=$1 bundles=$2/bundles
+export TUNEONCE_TILEIRAS=$2/.deps/tile/nvidia/cu13/bin/tileiras
+if [ ! -x "$TUNEONCE_TILEIRAS" ]; then
+  echo "SKIPPED: there is no $TUNEONCE_TILEIRAS: run scripts/install_dependencies --tests" >&2
+  exit 77
+fi
+if ! "$tuneonce" doctor | grep -q '^\[ok\] *NVRTC'; then
+  echo "SKIPPED: there is no NVRTC" >&2
+  exit 77
+fi
+
+declare -A has_tile_ir has_cuda
+of_cuda() { # NAME MACRO...
+  local name=$1 target macro
+  local -a macros=()
+  shift
+  has_cuda[$name]=1
+  for macro in "$@"; do macros+=(-D "$macro"); done
+  for target in sm_80 sm_90; do "$tuneonce" compile "$bundles/$name/$name.cu" --target "$target" "${macros[@]}"; done
+}
+of_tile_ir() { # FILE...
+  local file target
+  for file in "$@"; do
+    has_tile_ir[${file%%.*}]=1
+    for target in sm_80 sm_90 sm_100 sm_120; do
+      "$tuneonce" compile "$bundles/${file%%.*}/$file.tileir" --target "$target"
+    done
+  done
+}
+
+of_tile_ir attention.64x64.D64 dual_gemm.64x64x32 elementwise.1024 layer_norm.1024x0x1 matmul.64x64x32 \
+  persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 silu_and_mul.512 softmax.1024x0x1 vector_add.1024
+of_cuda attention TILE_M=64
+of_cuda dual_gemm TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1
+of_cuda elementwise BLOCK=2048
+for name in layer_norm rms_norm softmax; do of_cuda "$name" TILE_N=1024 occupancy=1; done
+for name in matmul persistent_matmul; do of_cuda "$name" TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1; done
+of_cuda rope TILE_H=4 HALF=64 occupancy=1
+of_cuda silu_and_mul TILE_N=512 occupancy=1
+of_cuda vector_add BLOCK=1024 UNROLL=1
+for folder in "$bundles"/*/; do
+  name=$(basename "$folder")
+  if [ -z "${has_tile_ir[$name]:-}" ] || [ -z "${has_cuda[$name]:-}" ]; then
+    echo "$name is not compiled here: add one of its configs above" >&2
+    exit 1
+  fi
+done

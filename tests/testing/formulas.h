@@ -1,0 +1,148 @@
+#ifndef TUNEONCE_TESTS_TESTING_FORMULAS_H_
+#define TUNEONCE_TESTS_TESTING_FORMULAS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+// What kernels should compute, in float64 and by other code than theirs.
+
+namespace tuneonce::testing {
+
+using Extents = std::map<std::string, std::int64_t>;
+/// Tensors in the order of the parameters, as before the launch; outputs become what they are after it.
+using Tensors = std::vector<std::vector<double>>;
+
+inline void MatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][p * n + j];
+      tensors[2][i * n + j] = sum;
+    }
+  }
+}
+
+inline constexpr float kEpsilon = 1e-5f;
+inline void RmsNormFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* x = tensors[0].data() + i * n;
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += x[j] * x[j];
+    const double scale = 1.0 / std::sqrt(sum / static_cast<double>(n) + static_cast<double>(kEpsilon));
+    for (std::size_t j = 0; j < n; ++j) tensors[2][i * n + j] = x[j] * scale * tensors[1][j];
+  }
+}
+
+inline void RopeFormula(const Extents& dims, Tensors& tensors) {
+  const auto tokens = static_cast<std::size_t>(dims.at("T")), heads = static_cast<std::size_t>(dims.at("H"));
+  const auto half = static_cast<std::size_t>(dims.at("R"));
+  for (std::size_t token = 0; token < tokens; ++token) {
+    for (std::size_t head = 0; head < heads; ++head) {
+      double* low = tensors[0].data() + (token * heads + head) * 2 * half;
+      for (std::size_t i = 0; i < half; ++i) {
+        const double c = tensors[1][token * half + i], s = tensors[2][token * half + i];
+        const double u = low[i], v = low[i + half];
+        low[i] = u * c - v * s;
+        low[i + half] = v * c + u * s;
+      }
+    }
+  }
+}
+
+inline void SoftmaxFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* x = tensors[0].data() + i * n;
+    const double largest = *std::max_element(x, x + n);
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += std::exp(x[j] - largest);
+    for (std::size_t j = 0; j < n; ++j) tensors[1][i * n + j] = std::exp(x[j] - largest) / sum;
+  }
+}
+
+inline void SiluAndMulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const double gate = tensors[0][i * 2 * n + j];
+      tensors[1][i * n + j] = gate / (1 + std::exp(-gate)) * tensors[0][i * 2 * n + n + j];
+    }
+  }
+}
+
+inline void VectorAddFormula(const Extents&, Tensors& tensors) {
+  for (std::size_t i = 0; i < tensors[2].size(); ++i) tensors[2][i] = tensors[0][i] + tensors[1][i];
+}
+
+inline void LayerNormFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t i = 0; i < m; ++i) {
+    const double* x = tensors[0].data() + i * n;
+    double sum = 0, squares = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += x[j];
+    const double mean = sum / static_cast<double>(n);
+    for (std::size_t j = 0; j < n; ++j) squares += (x[j] - mean) * (x[j] - mean);
+    const double scale = 1.0 / std::sqrt(squares / static_cast<double>(n) + static_cast<double>(kEpsilon));
+    for (std::size_t j = 0; j < n; ++j) tensors[3][i * n + j] = (x[j] - mean) * scale * tensors[1][j] + tensors[2][j];
+  }
+}
+
+inline void DualGemmFormula(const Extents& dims, Tensors& tensors) {
+  Tensors gates = {tensors[0], tensors[1], tensors[3]}, ups = {tensors[0], tensors[2], tensors[3]};
+  MatmulFormula(dims, gates);
+  MatmulFormula(dims, ups);
+  for (std::size_t i = 0; i < tensors[3].size(); ++i) {
+    tensors[3][i] = gates[2][i] / (1 + std::exp(-gates[2][i])) * ups[2][i];
+  }
+}
+
+/// gelu(x) z, with the tanh of arXiv:1606.08415.
+inline void ElementwiseFormula(const Extents&, Tensors& tensors) {
+  const double slope = std::sqrt(2 / std::acos(-1.0));
+  for (std::size_t i = 0; i < tensors[2].size(); ++i) {
+    const double x = tensors[0][i];
+    tensors[2][i] = 0.5 * x * (1 + std::tanh(slope * (x + 0.044715 * x * x * x))) * tensors[1][i];
+  }
+}
+
+inline constexpr float kAttentionScale = 0.3f;
+/// One query that sees `count` keys; a query that sees none gets zeros.
+inline void AttendFormula(const double* query, const double* keys, const double* values, double* out, std::size_t count,
+                          std::size_t d) {
+  std::vector<double> weights(count);
+  double largest = -HUGE_VAL, total = 0;
+  for (std::size_t key = 0; key < count; ++key) {
+    for (std::size_t i = 0; i < d; ++i) weights[key] += query[i] * keys[key * d + i];
+    weights[key] *= static_cast<double>(kAttentionScale);
+    largest = std::max(largest, weights[key]);
+  }
+  std::fill_n(out, d, 0.0);
+  for (double& weight : weights) total += weight = std::exp(weight - largest);
+  for (std::size_t key = 0; key < count; ++key) {
+    for (std::size_t i = 0; i < d; ++i) out[i] += weights[key] / total * values[key * d + i];
+  }
+}
+template <bool kIsCausal>
+void AttentionFormula(const Extents& dims, Tensors& tensors) {
+  const std::int64_t s = dims.at("S"), t = dims.at("T"), h = dims.at("H"), g = dims.at("G"), d = dims.at("D");
+  for (std::int64_t head = 0; head < dims.at("B") * h; ++head) {
+    const std::int64_t shared = (head / h * g + head % h / (h / g)) * t * d;
+    for (std::int64_t query = 0; query < s; ++query) {
+      const std::int64_t at = (head * s + query) * d;
+      const std::int64_t count = kIsCausal ? std::max<std::int64_t>(0, query + 1 + t - s) : t;
+      AttendFormula(tensors[0].data() + at, tensors[1].data() + shared, tensors[2].data() + shared,
+                    tensors[3].data() + at, static_cast<std::size_t>(count), static_cast<std::size_t>(d));
+    }
+  }
+}
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_FORMULAS_H_
