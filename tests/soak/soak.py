@@ -70,6 +70,8 @@ def header(options, seconds):
     system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
     fuzzed = f"{options.runs} runs of each fuzzer" if options.fuzzers else "without the fuzzers"
     how = "short form" if options.short else f"{options.minutes} minutes of kill -9, {fuzzed}"
+    if options.only is not None:
+        how = f"{options.only} alone"
     return (f"tuneonce soak, {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {git('rev-parse', '--short', 'HEAD')}"
             f"{' with changes' if git('status', '--porcelain', '--untracked-files=no') else ''}\n"
             f"{os.cpu_count()} cores, {platform.machine()}, {system.get('PRETTY_NAME', 'Linux').strip(chr(34))}, "
