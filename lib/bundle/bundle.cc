@@ -13,6 +13,7 @@
 #include "bundle/bundle_fill.h"
 #include "bundle/bundle_folders.h"
 #include "bundle/bundle_key.h"
+#include "bundle/bundle_matmul.h"
 #include "bundle/bundle_space.h"
 #include "bundle/bundle_term.h"
 #include "bundle/bundle_variant.h"
@@ -66,7 +67,10 @@ class BundleReader {
     }
     TUNEONCE_RETURN_IF_ERROR(ReadVerification(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadWork(root, &definition));
-    TUNEONCE_RETURN_IF_ERROR(ReadMatmul(root, &definition));
+    if (const ManifestNode* matmul = root.Find("matmul")) {
+      TUNEONCE_ASSIGN_OR_RETURN(MatmulParts parts, ReadMatmul(*matmul));
+      definition.Matmul(std::move(parts));
+    }
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
@@ -328,43 +332,6 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn bytes, ReadWorkField(*node, "bytes"));
     TUNEONCE_ASSIGN_OR_RETURN(KernelDefinition::WorkFn operations, ReadWorkField(*node, "operations"));
     definition->Work(std::move(bytes), std::move(operations));
-    return Status();
-  }
-
-  /// {"a": "a", "m": "M", "tile_m": "TILE_M", ...}: what is not named is called as MatmulParts has it.
-  static Status ReadMatmul(const ManifestNode& root, KernelDefinition* definition) {
-    const ManifestNode* node = root.Find("matmul");
-    if (node == nullptr) return Status();
-    MatmulParts parts;
-    const std::pair<std::string_view, std::string*> names[] = {{"a", &parts.a},
-                                                               {"b", &parts.b},
-                                                               {"c", &parts.c},
-                                                               {"m", &parts.m},
-                                                               {"n", &parts.n},
-                                                               {"k", &parts.k},
-                                                               {"batch", &parts.batch},
-                                                               {"tile_m", &parts.tile_m},
-                                                               {"tile_n", &parts.tile_n},
-                                                               {"tile_k", &parts.tile_k},
-                                                               {"num_stages", &parts.num_stages},
-                                                               {"num_warps", &parts.num_warps},
-                                                               {"split_k", &parts.split_k},
-                                                               {"num_ctas", &parts.num_ctas}};
-    std::vector<std::string_view> fields = {"a_is_transposed", "b_is_transposed"};
-    for (const auto& [field, value] : names) {
-      fields.push_back(field);
-      if (const ManifestNode* given = node->Find(field)) {
-        TUNEONCE_ASSIGN_OR_RETURN(*value, given->String());
-      }
-    }
-    TUNEONCE_RETURN_IF_ERROR(node->CheckFields(fields));
-    for (auto [field, value] :
-         {std::pair("a_is_transposed", &parts.a_is_transposed), std::pair("b_is_transposed", &parts.b_is_transposed)}) {
-      if (const ManifestNode* given = node->Find(field)) {
-        TUNEONCE_ASSIGN_OR_RETURN(*value, given->Bool());
-      }
-    }
-    definition->Matmul(std::move(parts));
     return Status();
   }
 
