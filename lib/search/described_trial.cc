@@ -16,15 +16,7 @@ std::vector<Term> TermsOf(const std::vector<std::int64_t>& values) { return {val
 /// The parameter with constants in place of functions.
 Parameter Constant(const Described& described) {
   Parameter parameter;
-  parameter.kind = described.kind;
-  parameter.name = described.name;
-  parameter.dtype = described.dtype;
-  parameter.access = described.access;
-  parameter.dims = described.dims;
-  parameter.dim = described.dim;
-  parameter.tensor = described.tensor;
-  parameter.dimension = static_cast<int>(described.dimension);
-  parameter.may_be_partial = described.may_be_partial;
+  CopyDeclaration(described, &parameter);
   if (described.tolerance) {
     const auto [absolute, relative, ulps] = *described.tolerance;
     parameter.tolerance = Tolerance{absolute, relative, ulps};
@@ -38,10 +30,7 @@ Parameter Constant(const Described& described) {
     TensorMap map;
     map.box = TermsOf(described.map->box);
     map.element_strides = TermsOf(described.map->element_strides);
-    map.swizzle = described.map->swizzle;
-    map.interleave = described.map->interleave;
-    map.l2_promotion = described.map->l2_promotion;
-    map.out_of_bounds = described.map->out_of_bounds;
+    CopyModes(*described.map, &map);
     parameter.tensor_map = std::move(map);
   } else if (described.kind == ParameterKind::kDescriptor) {
     parameter.describe = [](const Config&, const Problem&, const TensorView* const*, void*) {

@@ -37,10 +37,7 @@ Result<TrialDescription::Map> MapOf(const TensorMap& map, const Config& config) 
   TrialDescription::Map described;
   TUNEONCE_ASSIGN_OR_RETURN(described.box, ValuesOf(map.box, config));
   TUNEONCE_ASSIGN_OR_RETURN(described.element_strides, ValuesOf(map.element_strides, config));
-  described.swizzle = map.swizzle;
-  described.interleave = map.interleave;
-  described.l2_promotion = map.l2_promotion;
-  described.out_of_bounds = map.out_of_bounds;
+  CopyModes(map, &described);
   return described;
 }
 
@@ -49,15 +46,7 @@ Result<Described> Describe(const Candidate& candidate, const ParameterLayout& la
   const Parameter& parameter = candidate.definition->parameters()[index];
   const Problem& problem = candidate.call.problem;
   Described described;
-  described.kind = parameter.kind;
-  described.name = parameter.name;
-  described.dtype = parameter.dtype;
-  described.access = parameter.access;
-  described.dims = parameter.dims;
-  described.dim = parameter.dim;
-  described.tensor = parameter.tensor;
-  described.dimension = parameter.dimension;
-  described.may_be_partial = parameter.may_be_partial;
+  CopyDeclaration(parameter, &described);
   if (parameter.kind == ParameterKind::kTensor) {
     described.argument = TrialDescription::Tensor::Of(candidate.call.tensor(index));
     if (parameter.access != Access::kIn) {

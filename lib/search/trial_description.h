@@ -74,6 +74,28 @@ struct TrialDescription {
   static Result<TrialDescription> Of(const Candidate& candidate);
 };
 
+/// What a parameter and its description both say; and a tensor map and its. Either may be described by the other, so
+/// that no field goes one way alone.
+template <typename From, typename To>
+void CopyDeclaration(const From& from, To* to) {
+  to->kind = from.kind;
+  to->name = from.name;
+  to->dtype = from.dtype;
+  to->access = from.access;
+  to->dims = from.dims;
+  to->dim = from.dim;
+  to->tensor = from.tensor;
+  to->dimension = static_cast<decltype(to->dimension)>(from.dimension);
+  to->may_be_partial = from.may_be_partial;
+}
+template <typename From, typename To>
+void CopyModes(const From& from, To* to) {
+  to->swizzle = from.swizzle;
+  to->interleave = from.interleave;
+  to->l2_promotion = from.l2_promotion;
+  to->out_of_bounds = from.out_of_bounds;
+}
+
 /// Why trials of a candidate cannot run in another process, in words; empty if they can: a launcher or a function of
 /// the host's that makes use of addresses, memory of unknown size. Calls functions of the definition; what fails in
 /// them is no reason.
