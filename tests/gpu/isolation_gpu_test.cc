@@ -2,7 +2,6 @@
 // worker with them at most; the host's context computes on, and its data is as it was.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <string>
@@ -11,31 +10,19 @@
 #include <vector>
 
 #include "cuda/driver_api.h"
-#include "testing/device_test.h"
-#include "testing/runtimes.h"
-#include "tuneonce/context.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "testing/kind_searches.h"
 
 namespace tuneonce {
 namespace {
 
-using testing::View;
 using Clock = std::chrono::steady_clock;
 
-class IsolationGpuTest : public testing::GpuTest, public ::testing::WithParamInterface<Isolation> {
+class IsolationGpuTest : public testing::KindSearches<testing::GpuTest, 1 << 20>,
+                         public ::testing::WithParamInterface<Isolation> {
  protected:
-  static constexpr std::int64_t kN = 1 << 20;
+  IsolationGpuTest() : KindSearches(/*candidate_deadline_ms=*/3000) {}
 
-  IsolationGpuTest() {
-    options_.quiet = true;
-    options_.candidate_deadline_ms = 3000;
-    options_.runtime = testing::RuntimeIn({});
-  }
-
-  /// y = 2 * x, one kernel per value of KIND; 0 is the baseline, and slow. `body`: of one thread, which has `at`, its
+  /// One kernel per value of KIND; 0 is the baseline, and slow. `body`: of one thread, which has `at`, its
   /// element, and `runs`, how often the kernel ran before.
   KernelDefinition Kinds(const std::string& body, std::vector<std::int64_t> kinds) {
     const std::string source = R"(
@@ -66,23 +53,6 @@ extern "C" __global__ void k(const float* cx, float* y, int n, float* work) {
         .AddVariant(CudaCpp(source, "k").Block(256));
     return definition;
   }
-  Result<TuningResult> Search(const KernelDefinition& definition) {
-    DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
-    const TensorView x_view = View(x), y_view = View(y);
-    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options_);
-    EXPECT_TRUE(Read(x) == std::vector<float>(kN, 3)) << "the caller's input is damaged";
-    EXPECT_TRUE(Read(y) == std::vector<float>(kN, 7)) << "the caller's output is damaged";
-    return result;
-  }
-  static std::map<std::string, std::string> Failures(const TuningResult& result) {
-    std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
-    }
-    return failures;
-  }
-
-  SearchOptions options_;
 };
 
 INSTANTIATE_TEST_SUITE_P(, IsolationGpuTest, ::testing::Values(Isolation::kOff, Isolation::kRequired),
@@ -131,24 +101,7 @@ INSTANTIATE_TEST_SUITE_P(, CrashGpuTest, ::testing::Values(Isolation::kRequired)
 
 TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   options_.isolation = GetParam();
-  std::atomic<bool> over{false};
-  std::atomic<int> computed{0}, failed{0};
-  std::thread host([&] {
-    ScopedContext current(context_->view());
-    Stream stream = *Stream::Create(api());
-    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 4096);
-    std::vector<char> bytes(4096);
-    while (!over) {
-      const auto value = static_cast<char>(++computed);
-      bool fine = buffer.Fill(static_cast<unsigned char>(value)).ok() &&
-                  buffer.CopyToHost(bytes.data(), bytes.size()).ok() && stream.view().Synchronize().ok();
-      if (!fine || bytes != std::vector<char>(4096, value)) ++failed;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
-  std::vector<std::int64_t> kinds;
-  for (std::int64_t kind = 0; kind < 29; ++kind) kinds.push_back(kind);
-  kinds.push_back(1000);
+  testing::HostAtWork host(api(), context_->view());
   const std::string bad = R"(
     float value = 2 * x[at];
     if (KIND == 1 && at == 0) value = *(volatile float*)(1ull << 60);
@@ -166,15 +119,14 @@ TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
     Result<TuningResult> of = Search(Kinds(body, all));
     return std::make_pair(std::move(of), std::chrono::duration<double>(Clock::now() - begin).count());
   };
-  std::vector<std::int64_t> good_kinds = kinds;
+  std::vector<std::int64_t> good_kinds = Thirty();
   good_kinds.back() = 29;
   const auto [healthy, healthy_seconds] = timed_search("y[at] = 2 * x[at];", good_kinds);
-  const auto [result, seconds] = timed_search(bad, kinds);
-  over = true;
-  host.join();
+  const auto [result, seconds] = timed_search(bad, Thirty());
+  host.Stop();
   ASSERT_OK(healthy);
   ASSERT_OK(result);
-  EXPECT_EQ(failed, 0) << "the host's context computes before, during and after";
+  EXPECT_EQ(host.failed(), 0) << "the host's context computes before, during and after";
   EXPECT_EQ(result->best.config.ToString(), "KIND=2");
   std::map<std::string, std::string> failures = Failures(*result);
   auto expect = [&](const std::string& config, const std::string& how) {
@@ -189,9 +141,10 @@ TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   expect("KIND=25", "wrote an input: ");
   expect("KIND=28", "wrong result: ");
   expect("KIND=1000", "resources: ");
-  EXPECT_LE(seconds, 1.1 * healthy_seconds + 0.5 * result->cost.workers_replaced + options_.candidate_deadline_ms / 1e3);
+  EXPECT_LE(seconds,
+            1.1 * healthy_seconds + 0.5 * result->cost.workers_replaced + options_.candidate_deadline_ms / 1e3);
   std::printf("%.2f s, the healthy ones %.2f s; %d workers replaced; the host computed %d times\n", seconds,
-              healthy_seconds, result->cost.workers_replaced, computed.load());
+              healthy_seconds, result->cost.workers_replaced, host.computed());
   for (const auto& [config, how] : failures) std::printf("  {%s} %s\n", config.c_str(), how.c_str());
 }
 

@@ -88,32 +88,11 @@ class IsolationTest : public testing::KindsTest {
     }
 #endif
 )";
-  static std::vector<std::int64_t> Thirty() {
-    std::vector<std::int64_t> kinds;
-    for (std::int64_t kind = 0; kind < 29; ++kind) kinds.push_back(kind);
-    kinds.push_back(1000);  // Wants more memory than there is.
-    return kinds;
-  }
   static std::string Bad(bool good) { return std::string("\n#define GOOD ") + (good ? "1" : "0") + kBad; }
 };
 
 TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
-  // Something of the host's runs all the while.
-  std::atomic<bool> over{false};
-  std::atomic<int> computed{0}, failed{0};
-  std::thread host([&] {
-    ScopedContext current(context_->view());
-    Stream stream = *Stream::Create(api());
-    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream.view(), 4096);
-    std::vector<char> bytes(4096);
-    while (!over) {
-      const auto value = static_cast<char>(++computed);
-      bool fine = buffer.Fill(static_cast<unsigned char>(value)).ok() &&
-                  buffer.CopyToHost(bytes.data(), bytes.size()).ok() && stream.view().Synchronize().ok();
-      if (!fine || bytes != std::vector<char>(4096, value)) ++failed;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  });
+  testing::HostAtWork host(api(), context_->view());
   Result<TuningResult> healthy = Search(Kinds(Bad(/*good=*/true), [] {
     std::vector<std::int64_t> kinds = Thirty();
     kinds.back() = 29;
@@ -123,17 +102,16 @@ TEST_F(IsolationTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
   std::size_t free_before = 0, free_after = 0, total = 0;
   ASSERT_OK(stream_->view().Synchronize());
   ASSERT_EQ(UnguardedTable(api()).MemGetInfo(&free_before, &total), CUDA_SUCCESS);
-  const int computed_before = computed;
+  const int computed_before = host.computed();
 
   Result<TuningResult> result = Search(Kinds(Bad(/*good=*/false), Thirty()));
 
   ASSERT_OK(stream_->view().Synchronize());
   ASSERT_EQ(UnguardedTable(api()).MemGetInfo(&free_after, &total), CUDA_SUCCESS);
-  over = true;
-  host.join();
+  host.Stop();
   ASSERT_OK(result);
-  EXPECT_EQ(failed, 0);
-  EXPECT_GT(computed, computed_before) << "the host's context computed meanwhile";
+  EXPECT_EQ(host.failed(), 0);
+  EXPECT_GT(host.computed(), computed_before) << "the host's context computed meanwhile";
   EXPECT_EQ(free_before, free_after);
   EXPECT_EQ(result->best.config.ToString(), "KIND=2");
   EXPECT_TRUE(result->is_isolated);

@@ -2,31 +2,18 @@
 #define TUNEONCE_TESTS_TESTING_KINDS_TEST_H_
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "testing/device_test.h"
-#include "testing/runtimes.h"
-#include "tuneonce/device_buffer.h"
-#include "tuneonce/exhaustive_search.h"
-#include "tuneonce/search_options.h"
-#include "tuneonce/tuning_result.h"
+#include "testing/kind_searches.h"
 
 namespace tuneonce::testing {
 
-/// Searches on the CPU device among kernels, one per value of an axis KIND, of which some do what they must not.
-/// y = 2 * x over N elements; KIND=0 is the baseline, and slow.
-class KindsTest : public CpuDeviceTest {
+/// On the CPU device, one kernel per value of an axis KIND; KIND=0 is the baseline, and slow.
+class KindsTest : public KindSearches<CpuDeviceTest, 1000> {
  protected:
-  static constexpr std::int64_t kN = 1000;
-
-  KindsTest() {
-    options_.quiet = true;
-    options_.runtime = RuntimeIn({});
-    options_.candidate_deadline_ms = 4000;
-  }
+  KindsTest() : KindSearches(/*candidate_deadline_ms=*/4000) {}
 
   /// `body`: of one run, over `block`, `const float* x, float* y, int n, float* work`; `runs` counts them from 1 on,
   /// and `twice()` does what is right. `work` is of workspace_bytes(KIND).
@@ -62,26 +49,7 @@ static void k(const tuneonce_block&, const float* cx, float* y, int n, float* wo
     return definition;
   }
 
-  /// EXPECTs that nothing of the caller's changes.
-  Result<TuningResult> Search(const KernelDefinition& definition) {
-    DeviceBuffer x = Floats(std::vector<float>(kN, 3)), y = Floats(std::vector<float>(kN, 7));
-    const TensorView x_view = View(x), y_view = View(y);
-    Result<TuningResult> result = exhaustive_search(definition, stream_->get(), {x_view, y_view}, options_);
-    EXPECT_TRUE(Read(x) == std::vector<float>(kN, 3)) << "the caller's input is damaged";
-    EXPECT_TRUE(Read(y) == std::vector<float>(kN, 7)) << "the caller's output is damaged";
-    return result;
-  }
-  /// Failures by config: "crash: ...".
-  static std::map<std::string, std::string> Failures(const TuningResult& result) {
-    std::map<std::string, std::string> failures;
-    for (const Failure& failure : result.failures) {
-      failures[failure.config.ToString()] = std::string(FailureKindName(failure.kind)) + ": " + failure.message;
-    }
-    return failures;
-  }
-
   IntAxis kind_;
-  SearchOptions options_;
 };
 
 }  // namespace tuneonce::testing
