@@ -34,7 +34,7 @@ extern "C" __global__ void k(const float* cx, float* y, int n, float* work) {
   if (KIND >= 1000) work[0] = KIND;
   if (at >= n) return;
   long long begin = clock64();
-  while (clock64() - begin < (KIND == 0 ? 400000 : KIND == 2 || KIND == 28 ? 0 : 100000)) {}
+  while (clock64() - begin < (KIND == 0 ? 400000 : KIND == 2 ? 20000 : KIND == 28 ? 0 : 100000)) {}
   {)" + body + R"(}
   if (at == 0) launches = runs + 1;
 })";
@@ -113,7 +113,8 @@ TEST_P(CrashGpuTest, ASpaceInWhichEveryThirdCandidateIsABadOne) {
     y[at] = value;
     if (KIND == 22 && at == 0) work[16] = 1;
     if (KIND == 25 && at == 7) x[7] = 1;
-    if (KIND == 28 && at == 0 && runs > 8) y[0] = 0; /* As fast as the fastest. */)";
+    /* The fastest, and wrong once it is timed: what wins is verified again. */
+    if (KIND == 28 && at == 0 && runs > 3) y[0] = 0;)";
   auto timed_search = [&](const std::string& body, const std::vector<std::int64_t>& all) {
     const auto begin = Clock::now();
     Result<TuningResult> of = Search(Kinds(body, all));

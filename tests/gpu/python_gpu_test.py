@@ -238,7 +238,7 @@ def test_exhaustive_search_over_cutile_kernels():
     assert result.cost.num_compiled == 4, "they were compiled at the same time, not by ct.launch"
     by_config = tuneonce.exhaustive_search(
         space, torch.cuda.current_stream(), lambda c: (f.shape[0], 1, 1), lambda c: softmax.replace_hints(occupancy=c["occupancy"]),
-        lambda c: (f, g, c["TILE_N"]), quiet=True)
+        lambda c: (f, g, c["TILE_N"], 0, 1), quiet=True)
     assert by_config.best.config["TILE_N"] == 1024 and len(by_config.failures) == 2, by_config
     # The choice ties with the fastest: of configs that cannot be told apart, the first in the space.
     assert result.best.mean_us <= 1.02 * min(s.mean_us for s in result.successes), result

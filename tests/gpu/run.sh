@@ -123,7 +123,7 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "Python package" python3 "$here/python_gpu_test.py" "$bundles"
   step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
   step_with_tileiras "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --bundles "$bundles" \
-    --tuneonce "$bin/tuneonce"
+    --tuneonce "$bin/tuneonce" --runs 1
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"

@@ -471,6 +471,8 @@ TEST_F(TileKernelsTest, AttentionCausalAndNot) {
   constexpr std::int64_t kBatch = 2, kHeads = 6, kKeyHeads = 2, kQueries = 150, kKeys = 203;
   auto run = [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
     const std::int64_t width = tile[2];
+    // Larger tiles are for the GPUs that have tensor memory (attention.py): here one compiles for up to 36 s.
+    if (tile[0] * width > 128 * 128) return;
     Tensor q = Random(kHalf, {kBatch, kHeads, kQueries, width});
     Tensor k = Random(kHalf, {kBatch, kKeyHeads, kKeys, width}), v = Random(kHalf, {kBatch, kKeyHeads, kKeys, width});
     for (bool is_causal : {false, true}) {
@@ -483,7 +485,9 @@ TEST_F(TileKernelsTest, AttentionCausalAndNot) {
                                                                                         {"D", width}},
                                                                                        expected);
       Tensor o = Empty(kHalf, q.shape);
-      Launch(definition, variant, Grid::Fixed(CeilDiv(kQueries, tile[0]), kHeads, kBatch), q.view(), k.view(), v.view(),
+      KernelDefinition masked = definition;
+      masked.Version(is_causal ? "causal" : "full");  // Each is tuned; the mask is in no key here.
+      Launch(masked, variant, Grid::Fixed(CeilDiv(kQueries, tile[0]), kHeads, kBatch), q.view(), k.view(), v.view(),
              o.view(), testing::kAttentionScale, is_causal);
       ExpectNear(o, expected[3], kHalfTolerance);
     }
