@@ -112,7 +112,7 @@ def hit_cost() -> str:
         "What a hit adds to a raw launch, on the host",
         f"H200 hosts, {dates}; a dot per process, a line at the median",
         (len(names) * (len(runs) + 1) - 1) * _ROW,
-        largest=110,
+        largest=120,
     )
     plot.scale([0, 20, 40, 60, 80, 100], "ns, driver call taken out")
     row = 0
@@ -123,8 +123,9 @@ def hit_cost() -> str:
             plot.text(_LEFT - 10, y + 4, run["commit"], anchor="end", colour=colour)
             for value in run[name]:
                 plot.dot(value, y, colour)
-            at = plot.x(median(run[name]))
-            plot.line(at, y - 9, at, y + 9, colour="#222222")
+            if run[name]:
+                at = plot.x(median(run[name]))
+                plot.line(at, y - 9, at, y + 9, colour="#222222")
             row += 1
         row += 1
     return plot.svg()
