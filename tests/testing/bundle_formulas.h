@@ -76,6 +76,9 @@ inline std::string CaseName(const FormulaCase& of) {
   return name;
 }
 
+/// For GoogleTest, which would show its bytes.
+inline void PrintTo(const FormulaCase& of, std::ostream* out) { *out << CaseName(of); }
+
 /// Extents of B, H, G, S, T and D.
 inline FormulaCase Attention(const std::array<std::int64_t, 6>& e, bool is_causal) {
   const Extents dims = {{"B", e[0]}, {"H", e[1]}, {"G", e[2]}, {"S", e[3]}, {"T", e[4]}, {"D", e[5]}};
