@@ -1,0 +1,216 @@
+"""What is raced, family by family: each shipped bundle at shapes of language models and at odd ones, with the same in
+float64, and torch's operators for it. Shapes are (value of a dim, ...) in the order of the family's `dims`."""
+import dataclasses
+import itertools
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, Iterator, List, Sequence, Tuple
+
+import torch
+import torch.nn.functional as F
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "public_kernels"))
+from case import Case, cdiv  # noqa: E402
+
+HALF = torch.float16
+Operators = Dict[str, Callable[[], Any]]
+
+
+@dataclasses.dataclass
+class Family:
+    """A bundle. make: from a shape to the case and torch's operators; tiny: a shape for the CPU device. superset: axes of
+    more than a hundred configs of its Tile IR kernel, and which of them can be right at a shape. has_triton:
+    BUNDLE_triton.py holds the same kernel for Triton."""
+    bundle: str
+    dims: str
+    shapes: Sequence[Tuple[int, ...]]
+    tiny: Tuple[int, ...]
+    make: Callable[..., Tuple[Case, Operators]]
+    superset: Dict[str, Sequence[int]]
+    fits: Callable[[Dict[str, int], Dict[str, Any]], bool] = lambda shape, config: True
+    has_triton: bool = False
+
+    def cases(self, device: str) -> Iterator[Tuple[Dict[str, int], Case, Operators]]:
+        for shape in self.shapes if device == "cuda" else [self.tiny]:
+            torch.manual_seed(1)
+            case, operators = self.make(device, *shape)
+            yield dict(zip(self.dims.split(), shape)), case, operators
+
+
+def values(device: str, *shape: int, dtype: torch.dtype = HALF) -> torch.Tensor:
+    return (torch.rand(shape, device=device, dtype=torch.float32) - 0.5).to(dtype)
+
+
+def blocks_of(device: str) -> int:
+    return torch.cuda.get_device_properties(0).multi_processor_count if device == "cuda" else 4
+
+
+def by_rows(device: str, rows: int) -> Callable[[Dict[str, Any]], Tuple[int, ...]]:
+    """A block per row, or as many blocks as run at once."""
+    return lambda c: (rows if c["ONE_ROW"] else min(rows, blocks_of(device) * c["occupancy"]), 1, 1)
+
+
+def by_tiles(m: int, n: int) -> Callable[[Dict[str, Any]], Tuple[int, ...]]:
+    return lambda c: (cdiv(m, c["TILE_M"]), cdiv(n, c["TILE_N"]), 1)
+
+
+def elementwise(device: str, n: int) -> Tuple[Case, Operators]:
+    x, z, y = (values(device, n) for _ in range(3))
+    return (Case({"x": x, "z": z, "y": y, "N": n}, ["y"],
+                 lambda: {"y": F.gelu(x.double(), approximate="tanh") * z.double()},
+                 lambda c: (cdiv(n, c["BLOCK"]), 1, 1)),
+            {"gelu, mul": lambda: torch.mul(F.gelu(x, approximate="tanh"), z, out=y)})
+
+
+def softmax(device: str, m: int, n: int) -> Tuple[Case, Operators]:
+    x, y = (values(device, m, n, dtype=torch.float32) for _ in range(2))
+    return (Case({"x": x, "y": y, "M": m, "N": n}, ["y"], lambda: {"y": torch.softmax(x.double(), 1)}, by_rows(device, m)),
+            {"softmax": lambda: torch.softmax(x, 1, out=y)})
+
+
+def rms_norm(device: str, m: int, n: int) -> Tuple[Case, Operators]:
+    x, w, y, eps = values(device, m, n), values(device, n), values(device, m, n), 1e-5
+    return (Case({"x": x, "w": w, "y": y, "eps": eps, "M": m, "N": n}, ["y"],
+                 lambda: {"y": F.rms_norm(x.double(), (n,), w.double(), eps)}, by_rows(device, m)),
+            {"rms_norm": lambda: F.rms_norm(x, (n,), w, eps)})
+
+
+def layer_norm(device: str, m: int, n: int) -> Tuple[Case, Operators]:
+    x, w, b, y, eps = values(device, m, n), values(device, n), values(device, n), values(device, m, n), 1e-5
+    return (Case({"x": x, "weight": w, "bias": b, "y": y, "eps": eps, "M": m, "N": n}, ["y"],
+                 lambda: {"y": F.layer_norm(x.double(), (n,), w.double(), b.double(), eps)}, by_rows(device, m)),
+            {"layer_norm": lambda: F.layer_norm(x, (n,), w, b, eps)})
+
+
+def silu_and_mul(device: str, m: int, n: int) -> Tuple[Case, Operators]:
+    x, y = values(device, m, 2 * n), values(device, m, n)
+    return (Case({"x": x, "y": y, "M": m, "N": n}, ["y"],
+                 lambda: {"y": F.silu(x[:, :n].double()) * x[:, n:].double()}, lambda c: (m, cdiv(n, c["TILE_N"]), 1)),
+            {"silu, mul": lambda: torch.mul(F.silu(x[:, :n]), x[:, n:], out=y)})
+
+
+def rope(device: str, t: int, h: int) -> Tuple[Case, Operators]:
+    x, angles = values(device, t, h, 128), values(device, t, 64, dtype=torch.float32)
+    cos, sin, original = angles.cos(), angles.sin(), x.clone()
+
+    def rotated(of: torch.Tensor) -> torch.Tensor:
+        c, s, low, high = cos.to(of.dtype)[:, None], sin.to(of.dtype)[:, None], of[..., :64], of[..., 64:]
+        return torch.cat([low * c - high * s, high * c + low * s], -1)
+
+    return (Case({"x": x, "cos": cos, "sin": sin, "T": t, "H": h, "HALF": 64}, ["x"],
+                 lambda: {"x": rotated(original.double())}, lambda c: (t, 1, 1)),
+            {"mul, cat": lambda: rotated(x)})
+
+
+def product(device: str, m: int, n: int, k: int) -> Tuple[Dict[str, Any], Callable[[], Dict[str, Any]], Operators]:
+    a, b, c = values(device, m, k), values(device, k, n), values(device, m, n)
+    return ({"a": a, "b": b, "c": c, "M": m, "N": n, "K": k}, lambda: {"c": a.double() @ b.double()},
+            {"mm": lambda: torch.mm(a, b, out=c)})
+
+
+def matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    arguments, reference, operators = product(device, m, n, k)
+    return Case(arguments, ["c"], reference, by_tiles(m, n)), operators
+
+
+def persistent_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    arguments, reference, operators = product(device, m, n, k)
+    return Case(arguments, ["c"], reference,
+                lambda c: (min(blocks_of(device) // c.get("num_ctas", 1) * c["occupancy"],
+                               cdiv(m, c["TILE_M"]) * cdiv(n, c["TILE_N"])), 1, 1)), operators
+
+
+def dual_gemm(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    x, gate, up, y = values(device, m, k), values(device, k, n), values(device, k, n), values(device, m, n)
+    return (Case({"x": x, "w_gate": gate, "w_up": up, "y": y, "M": m, "N": n, "K": k}, ["y"],
+                 lambda: {"y": F.silu(x.double() @ gate.double()) * (x.double() @ up.double())}, by_tiles(m, n)),
+            {"mm, mm, silu, mul": lambda: torch.mul(F.silu(x @ gate), x @ up, out=y)})
+
+
+def attention(device: str, b: int, h: int, g: int, s: int, t: int, d: int, causal: int) -> Tuple[Case, Operators]:
+    q, o, k, v = values(device, b, h, s, d), values(device, b, h, s, d), values(device, b, g, t, d), values(device, b, g, t, d)
+    scale = d**-0.5
+    seen = torch.ones(s, t, dtype=torch.bool, device=device).tril(t - s) if causal else None
+
+    def reference() -> Dict[str, Any]:  # Head by head: the scores of all would be gigabytes.
+        wanted = torch.empty(b, h, s, d, dtype=torch.float64, device=device)
+        for i, j in itertools.product(range(b), range(h)):
+            at = j * g // h
+            scores = q[i, j].double() @ k[i, at].double().T * scale
+            if seen is not None:
+                scores.masked_fill_(~seen, -float("inf"))
+            wanted[i, j] = torch.softmax(scores, 1) @ v[i, at].double()
+        return {"o": wanted}
+
+    case = Case({"q": q, "k": k, "v": v, "o": o, "scale": scale, "causal": bool(causal), "B": b, "H": h, "G": g, "S": s,
+                 "T": t, "D": d}, ["o"], reference, lambda c: (cdiv(s, c["TILE_M"]), h, b))
+    # is_causal aligns the first query with the first key, ours the last with the last: the same for a whole prompt, and
+    # one query sees all. What is between needs a mask.
+    masked = {"attn_mask": seen} if causal and 1 < s != t else {"is_causal": bool(causal) and s > 1}
+    return case, sdpa(q, k, v, masked)
+
+
+def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, masked: Dict[str, Any]) -> Operators:
+    """scaled_dot_product_attention with each of its backends."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    def by(backend: Any) -> Callable[[], Any]:
+        def call() -> Any:
+            with sdpa_kernel(backend):
+                return F.scaled_dot_product_attention(q, k, v, enable_gqa=True, **masked)
+        return call
+
+    names = ("FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
+    return {f"sdpa {name.split('_')[0].lower()}": by(getattr(SDPBackend, name)) for name in names}
+
+
+ROWS = [(1, 4096), (32, 4096), (512, 8192), (4096, 4096), (4096, 4001), (2048, 16384), (32768, 1024)]
+PRODUCTS = [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096), (1000, 777, 1024),
+            (4096, 4096, 4096), (8192, 8192, 8192)]
+GATED = [(1, 14336), (32, 14336), (512, 14336), (4096, 4096), (4096, 14336), (333, 1001)]
+
+
+def powers(first: int, last: int) -> List[int]:
+    return [1 << i for i in range(first.bit_length() - 1, last.bit_length())]
+
+
+OCCUPANCIES = {"occupancy": powers(1, 32), "num_ctas": [1, 2]}
+OF_ROWS = {"TILE_N": powers(128, 16384), "LOOP": [0, 1], "ONE_ROW": [0, 1], "occupancy": powers(1, 32)}
+OF_PRODUCTS = {"TILE_M": powers(32, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
+               "num_ctas": [1, 2]}
+
+
+def row_fits(shape: Dict[str, int], config: Dict[str, Any]) -> bool:
+    return bool(config["LOOP"]) or config["TILE_N"] >= shape["N"]
+
+
+def product_fits(shape: Dict[str, int], config: Dict[str, Any]) -> bool:
+    return config["TILE_M"] * config["TILE_N"] <= 128 * 256  # Beyond, the sums fill the registers.
+
+
+def attention_fits(shape: Dict[str, int], config: Dict[str, Any]) -> bool:
+    return config["TILE_M"] * shape["D"] <= 256 * 128
+
+
+FAMILIES: List[Family] = [
+    Family("elementwise", "N", [(1 << 16,), (1 << 20,), (1000003,), (1 << 22,), (1 << 24,), (1 << 26,)], (1000,),
+           elementwise, {"BLOCK": powers(64, 32768), **OCCUPANCIES}),
+    Family("softmax", "M N", ROWS, (3, 100), softmax, OF_ROWS, row_fits),
+    Family("rms_norm", "M N", ROWS, (3, 100), rms_norm, OF_ROWS, row_fits),
+    Family("layer_norm", "M N", ROWS, (3, 100), layer_norm, OF_ROWS, row_fits),
+    Family("silu_and_mul", "M N", GATED, (3, 100), silu_and_mul, {"TILE_N": powers(64, 16384), **OCCUPANCIES}),
+    Family("rope", "T H", [(1, 32), (32, 32), (512, 32), (4096, 8), (4096, 32), (8192, 64)], (3, 5), rope,
+           {"TILE_H": powers(1, 64), "occupancy": [1, 2, 3, 4, 6, 8, 12, 16], "num_ctas": [1, 2]}),
+    Family("matmul", "M N K", PRODUCTS, (20, 30, 40), matmul, OF_PRODUCTS, product_fits, has_triton=True),
+    Family("persistent_matmul", "M N K", PRODUCTS, (20, 30, 40), persistent_matmul, OF_PRODUCTS, product_fits,
+           has_triton=True),
+    Family("dual_gemm", "M N K", [(1, 14336, 4096), (16, 14336, 4096), (128, 14336, 4096), (512, 14336, 4096),
+                                  (1000, 777, 1024), (4096, 14336, 4096)], (20, 30, 40), dual_gemm, OF_PRODUCTS,
+           product_fits, has_triton=True),
+    Family("attention", "B H G S T D causal",
+           [(2, 32, 8, 4096, 4096, 128, 1), (2, 32, 8, 4096, 4096, 128, 0), (4, 16, 16, 1024, 1024, 64, 1),
+            (1, 8, 8, 2048, 2048, 256, 1), (2, 32, 8, 512, 4096, 128, 1), (8, 32, 8, 1, 8191, 128, 1)],
+           (1, 2, 1, 20, 20, 64, 1), attention,
+           {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
+           attention_fits, has_triton=True),
+]
