@@ -12,7 +12,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "public_kernels"))
 from case import Case, cdiv  # noqa: E402
 
-HALF = torch.float16
+HALF, BFLOAT, FLOAT8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
 Operators = Dict[str, Callable[[], Any]]
 
 
@@ -164,6 +164,80 @@ def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, masked: Dict[str, An
     return {f"sdpa {name.split('_')[0].lower()}": by(getattr(SDPBackend, name)) for name in names}
 
 
+def fp8_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    a, b, y = values(device, m, k, dtype=FLOAT8), values(device, n, k, dtype=FLOAT8), values(device, m, n, dtype=BFLOAT)
+    scales = [torch.full((1,), scale, device=device) for scale in (0.75, 1.25)]
+    return (Case({"a": a, "b": b, "scale_a": scales[0], "scale_b": scales[1], "y": y, "M": m, "N": n, "K": k}, ["y"],
+                 lambda: {"y": a.double() @ b.double().T * 0.9375}, by_tiles(m, n)),
+            {"_scaled_mm": lambda: torch._scaled_mm(a, b.T, scales[0], scales[1], out_dtype=BFLOAT)})
+
+
+def fp8_block_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    a, b, y = values(device, m, k, dtype=FLOAT8), values(device, n, k, dtype=FLOAT8), values(device, m, n, dtype=BFLOAT)
+    of_a = torch.rand(m, cdiv(k, 128), device=device) + 0.5
+    of_b = torch.rand(cdiv(n, 128), cdiv(k, 128), device=device) + 0.5
+
+    def reference() -> Dict[str, Any]:
+        scaled_a = a.double() * of_a.double().repeat_interleave(128, 1)[:, :k]
+        scaled_b = b.double() * of_b.double().repeat_interleave(128, 0)[:n].repeat_interleave(128, 1)[:, :k]
+        return {"y": scaled_a @ scaled_b.T}
+
+    # Torch takes the scales of rows column by column.
+    by_columns = of_a.T.contiguous().T
+    return (Case({"a": a, "b": b, "scale_a": of_a, "scale_b": of_b, "y": y, "M": m, "N": n, "K": k}, ["y"], reference,
+                 by_tiles(m, n)),
+            {"_scaled_mm": lambda: torch._scaled_mm(a, b.T, by_columns, of_b.T, out_dtype=BFLOAT)})
+
+
+def zipf_offsets(device: str, end: int, groups: int) -> torch.Tensor:
+    """Group g has a share of 1 / (g + 1) of the rows, as the bundles' declared inputs have it."""
+    shares = torch.cumsum(1.0 / torch.arange(1, groups + 1, dtype=torch.float64), 0)
+    ends = (shares / shares[-1] * end).floor().to(torch.int32)
+    ends[-1] = end
+    return torch.cat([torch.zeros(1, dtype=torch.int32), ends]).to(device)
+
+
+def grouped_gemm(device: str, t: int, e: int, k: int, n: int) -> Tuple[Case, Operators]:
+    x, w, y = values(device, t, k), values(device, e, k, n), values(device, t, n)
+    offsets = zipf_offsets(device, t, e)
+    ends = offsets.tolist()
+    rows = [slice(ends[i], ends[i + 1]) for i in range(e)]
+    of_bfloat = (x.to(BFLOAT), w.to(BFLOAT), offsets[1:].contiguous())  # The operator takes no other type.
+    return (Case({"x": x, "w": w, "offsets": offsets, "y": y, "E": e, "K": k, "N": n}, ["y"],
+                 lambda: {"y": torch.cat([x[r].double() @ w[i].double() for i, r in enumerate(rows)])},
+                 lambda c: (t // c["TILE_M"] + e, cdiv(n, c["TILE_N"]), 1)),
+            {"_grouped_mm bfloat16": lambda: torch._grouped_mm(of_bfloat[0], of_bfloat[1], offs=of_bfloat[2]),
+             "mm each": lambda: [torch.mm(x[r], w[i], out=y[r]) for i, r in enumerate(rows) if r.stop > r.start]})
+
+
+def varlen_attention(device: str, t: int, sequences: int, h: int, g: int, d: int, causal: int) -> Tuple[Case, Operators]:
+    q, o, k, v = values(device, t, h, d), values(device, t, h, d), values(device, t, g, d), values(device, t, g, d)
+    offsets, scale = zipf_offsets(device, t, sequences), d**-0.5
+    ends = offsets.tolist()
+    longest = max(b - a for a, b in zip(ends, ends[1:]))
+
+    def reference() -> Dict[str, Any]:
+        parts = []
+        for a, b in zip(ends, ends[1:]):
+            seen = torch.ones(b - a, b - a, dtype=torch.bool, device=device)
+            seen = seen.tril() if causal else seen
+            heads = []
+            for j in range(h):
+                scores = q[a:b, j].double() @ k[a:b, j * g // h].double().T * scale
+                heads.append(torch.softmax(scores.masked_fill(~seen, -float("inf")), 1) @ v[a:b, j * g // h].double())
+            parts.append(torch.stack(heads, 1))
+        return {"o": torch.cat(parts)}
+
+    def varlen_attn() -> Any:
+        from torch.nn.attention.varlen import varlen_attn as call
+        return call(q, wide_k, wide_v, offsets, offsets, longest, longest, is_causal=bool(causal))
+
+    wide_k, wide_v = (x.repeat_interleave(h // g, 1) for x in (k, v))  # The operator may not know groups of heads.
+    return (Case({"q": q, "k": k, "v": v, "cu_seqlens": offsets, "o": o, "scale": scale, "causal": bool(causal),
+                  "OFFSETS": sequences + 1, "H": h, "G": g, "D": d}, ["o"], reference,
+                 lambda c: (t // c["TILE_M"] + sequences, h, 1)), {"varlen_attn, each head its keys": varlen_attn})
+
+
 ROWS = [(1, 4096), (32, 4096), (512, 8192), (4096, 4096), (4096, 4001), (2048, 16384), (32768, 1024)]
 PRODUCTS = [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096), (1000, 777, 1024),
             (4096, 4096, 4096), (8192, 8192, 8192)]
@@ -176,6 +250,8 @@ def powers(first: int, last: int) -> List[int]:
 
 OCCUPANCIES = {"occupancy": powers(1, 32), "num_ctas": [1, 2]}
 OF_ROWS = {"TILE_N": powers(128, 16384), "LOOP": [0, 1], "ONE_ROW": [0, 1], "occupancy": powers(1, 32)}
+OF_FLOAT8 = {"TILE_M": powers(16, 256), "TILE_N": [128], "TILE_K": [128], "occupancy": list(range(1, 11)),
+             "num_ctas": [1, 2]}  # The kernel's scales are of 128 columns, 128 deep.
 OF_PRODUCTS = {"TILE_M": powers(32, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
                "num_ctas": [1, 2]}
 
@@ -213,4 +289,16 @@ FAMILIES: List[Family] = [
            (1, 2, 1, 20, 20, 64, 1), attention,
            {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
            attention_fits, has_triton=True),
+    Family("fp8_matmul", "M N K", PRODUCTS, (20, 30, 40), fp8_matmul, OF_FLOAT8),
+    Family("fp8_block_matmul", "M N K", [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096),
+                                         (4096, 4096, 4096), (8192, 8192, 8192)], (20, 30, 200), fp8_block_matmul,
+           OF_FLOAT8),
+    Family("grouped_gemm", "T E K N", [(64, 8, 4096, 14336), (512, 8, 4096, 14336), (4096, 8, 4096, 14336),
+                                       (256, 64, 2048, 1408), (4096, 64, 2048, 1408), (16384, 128, 4096, 1536)],
+           (40, 3, 20, 30), grouped_gemm, OF_PRODUCTS, product_fits),
+    Family("varlen_attention", "T sequences H G D causal",
+           [(8192, 16, 32, 8, 128, 1), (8192, 16, 32, 8, 128, 0), (8192, 4, 16, 16, 64, 1), (2048, 64, 32, 8, 128, 1),
+            (16384, 8, 32, 8, 128, 1), (1000, 7, 32, 4, 128, 1)], (50, 3, 2, 1, 64, 1), varlen_attention,
+           {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
+           attention_fits),
 ]
