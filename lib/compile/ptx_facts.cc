@@ -16,6 +16,12 @@ constexpr std::size_t kMaxOrigins = 32;
 std::size_t At(int number) { return static_cast<std::size_t>(number); }
 bool Starts(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
+/// One of 64 bits, by Fibonacci hashing: numbers of accumulators are multiples of powers of two apart.
+std::uint64_t BitOf(std::size_t number) {
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  return std::uint64_t{1} << (number * kGoldenRatio >> 58);
+}
+
 std::uint32_t FactsOfSpecial(std::string_view name) {
   if (Starts(name, "%ctaid") || Starts(name, "%clusterid")) return kPtxBlockId;
   if (Starts(name, "%nctaid") || Starts(name, "%nclusterid")) return kPtxNumBlocks;
@@ -111,7 +117,7 @@ class PtxSpreader {
     PtxFacts::OfRegister what;
     what.facts = kPtxProduct;
     const std::vector<int>& results = instruction.operands[0].registers;
-    what.products = 1u << ((results.empty() ? at : At(Root(results[0]))) % 32);
+    what.products = BitOf(results.empty() ? at : At(Root(results[0])));
     Add(instruction.operands[0], what);
   }
 

@@ -38,7 +38,7 @@ struct PtxFacts {
   struct OfRegister {
     std::uint32_t facts = 0;
     std::uint32_t origins = 0;   ///< Parameters, of the first 32, by bit.
-    std::uint32_t products = 0;  ///< Of which product: accumulators that are handed on are one; by bit, modulo 32.
+    std::uint64_t products = 0;  ///< Of which product: accumulators that are handed on are one. A bit by its hash.
   };
   std::vector<OfRegister> registers;
   std::uint32_t pointers = 0;  ///< Parameters that are.
