@@ -55,18 +55,24 @@ class PtxSpreader {
  private:
   /// Accumulators that one product hands to the next, by name, are one product.
   void NumberProducts() {
+    is_accumulator_.resize(kernel_.registers.size());
     roots_.resize(kernel_.registers.size());
     std::iota(roots_.begin(), roots_.end(), 0);
     for (const PtxInstruction& each : kernel_.instructions) {
       if (!IsPtxProduct(each) || each.operands.empty()) continue;
       const std::vector<int>& results = each.operands[0].registers;
       constexpr std::size_t kAccumulator = 3;
-      for (int result : results) roots_[At(Root(result))] = Root(results[0]);
+      for (int result : results) Unite(result, results[0]);
       if (each.operands.size() <= kAccumulator || each.Base() != "mma") continue;
       for (int handed : each.operands[kAccumulator].registers) {
-        if (!results.empty()) roots_[At(Root(handed))] = Root(results[0]);
+        if (!results.empty()) Unite(handed, results[0]);
       }
     }
+  }
+
+  void Unite(int accumulator, int with) {
+    roots_[At(Root(accumulator))] = Root(with);
+    is_accumulator_[At(accumulator)] = true;
   }
 
   int Root(int of) {
@@ -80,7 +86,9 @@ class PtxSpreader {
       PtxFacts::OfRegister before = of;
       of.facts |= what.facts;
       of.origins |= what.origins;
-      of.products |= what.products;
+      // What an accumulator starts from, zeros, is often a copy of another one's register.
+      std::uint64_t products = is_accumulator_[At(number)] ? BitOf(At(Root(number))) : what.products;
+      of.products |= (what.facts & kPtxProduct) != 0 ? products : 0;
       is_changed_ |= of.facts != before.facts || of.origins != before.origins || of.products != before.products;
     }
   }
@@ -209,6 +217,7 @@ class PtxSpreader {
   const PtxKernel& kernel_;
   PtxFacts& facts_;
   std::vector<int> roots_;  // By register: of its product.
+  std::vector<bool> is_accumulator_;
   bool is_changed_ = false;
 };
 

@@ -19,7 +19,7 @@ struct KernelEvidence {
   int num_plain_products = 0;
   /// A product's result is multiplied with a value of a tensor or parameter (a product with scales of its own has it).
   bool has_scaled_product = false;
-  /// The results of two products that share an operand are multiplied with each other.
+  /// The results of two products are multiplied with each other; in Tile IR: of two that share an operand.
   bool has_gated_products = false;
   int num_reductions = 0;
   /// What is stored is as long as what was reduced, and made of both the reduction's result and elements.
