@@ -89,8 +89,7 @@ class PtxEvidenceReader {
     evidence_.has_gated_products |= a_is && b_is && a.products != 0 && b.products != 0 && (a.products & b.products) == 0;
     if (instruction.operands.size() < 4 || instruction.Base() != "fma") return;
     bool adds_up = (FactsOf(instruction, 3) & kPtxDot) != 0;
-    bool is_of_two = instruction.operands[1].registers != instruction.operands[2].registers;
-    if (adds_up && is_of_two && (a.facts & kPtxElements) != 0 && (b.facts & kPtxElements) != 0) {
+    if (adds_up && PtxFacts::AreTwoElements(a, b)) {
       ++evidence_.num_plain_products;
     }
   }

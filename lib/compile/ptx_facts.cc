@@ -86,10 +86,12 @@ class PtxSpreader {
       PtxFacts::OfRegister before = of;
       of.facts |= what.facts;
       of.origins |= what.origins;
+      of.loads |= what.loads;
       // What an accumulator starts from, zeros, is often a copy of another one's register.
       std::uint64_t products = is_accumulator_[At(number)] ? BitOf(At(Root(number))) : what.products;
       of.products |= (what.facts & kPtxProduct) != 0 ? products : 0;
-      is_changed_ |= of.facts != before.facts || of.origins != before.origins || of.products != before.products;
+      is_changed_ |= of.facts != before.facts || of.origins != before.origins || of.products != before.products ||
+                     of.loads != before.loads;
     }
   }
 
@@ -111,10 +113,11 @@ class PtxSpreader {
     }
   }
 
-  void SpreadLoad(const PtxInstruction& instruction) {
+  void SpreadLoad(const PtxInstruction& instruction, std::size_t at) {
     if (instruction.operands.size() < 2) return;
     std::uint32_t place = facts_.Of(instruction.operands[1]).facts;
     PtxFacts::OfRegister what;
+    what.loads = BitOf(at);
     if ((place & (kPtxBlockId | kPtxLane | kPtxContent)) != 0) what.facts |= kPtxContent;
     if ((place & kPtxLane) != 0) what.facts |= kPtxElements;
     Add(instruction.operands[0], what);
@@ -149,6 +152,7 @@ class PtxSpreader {
       what.facts |= each.facts;
       what.origins |= each.origins;
       what.products |= each.products;
+      what.loads |= each.loads;
     }
     std::string_view base = instruction.Base();
     if (instruction.opcode.find("cvta.to.global") == 0 && (facts_.pointers | what.origins) != facts_.pointers) {
@@ -171,14 +175,11 @@ class PtxSpreader {
     Add(instruction.operands[0], what);
   }
 
-  /// Of two elements that are not the same.
+  /// Of two elements that were loaded by themselves: what two values have from one load is no product of two.
   bool IsMultiplyAdd(const PtxInstruction& instruction) const {
     constexpr std::size_t kAddend = 3;
     if (instruction.Base() != "fma" || instruction.operands.size() <= kAddend) return false;
-    const PtxOperand& a = instruction.operands[1];
-    const PtxOperand& b = instruction.operands[2];
-    return a.registers != b.registers && (facts_.Of(a).facts & kPtxElements) != 0 &&
-           (facts_.Of(b).facts & kPtxElements) != 0;
+    return PtxFacts::AreTwoElements(facts_.Of(instruction.operands[1]), facts_.Of(instruction.operands[2]));
   }
 
   void Spread(const PtxInstruction& instruction, std::size_t at) {
@@ -189,10 +190,11 @@ class PtxSpreader {
         return SpreadParameter(instruction);
       case PtxAccess::kLoad:
       case PtxAccess::kAtomic:
-        return SpreadLoad(instruction);
+        return SpreadLoad(instruction, at);
       case PtxAccess::kLoadShared: {
         PtxFacts::OfRegister what;
         what.facts = facts_.shared | kPtxShared;
+        what.loads = BitOf(at);
         if (!operands.empty()) Add(operands[0], what);
         return;
       }
@@ -254,6 +256,10 @@ bool IsPtxProduct(const PtxInstruction& instruction) {
          Starts(opcode, "wmma.mma");
 }
 
+bool PtxFacts::AreTwoElements(const OfRegister& a, const OfRegister& b) {
+  return (a.facts & b.facts & kPtxElements) != 0 && (a.loads & b.loads) == 0;
+}
+
 PtxFacts::OfRegister PtxFacts::Of(const PtxOperand& operand) const {
   OfRegister all;
   for (int number : operand.registers) {
@@ -261,6 +267,7 @@ PtxFacts::OfRegister PtxFacts::Of(const PtxOperand& operand) const {
     all.facts |= each.facts;
     all.origins |= each.origins;
     all.products |= each.products;
+    all.loads |= each.loads;
   }
   return all;
 }

@@ -39,6 +39,7 @@ struct PtxFacts {
     std::uint32_t facts = 0;
     std::uint32_t origins = 0;   ///< Parameters, of the first 32, by bit.
     std::uint64_t products = 0;  ///< Of which product: accumulators that are handed on are one. A bit by its hash.
+    std::uint64_t loads = 0;     ///< Of which loads; likewise.
   };
   std::vector<OfRegister> registers;
   std::uint32_t pointers = 0;  ///< Parameters that are.
@@ -46,6 +47,8 @@ struct PtxFacts {
 
   static PtxFacts Of(const PtxKernel& kernel);
   OfRegister Of(const PtxOperand& operand) const;
+  /// Whether both are made of elements, and of no load together.
+  static bool AreTwoElements(const OfRegister& a, const OfRegister& b);
 };
 
 }  // namespace v0
