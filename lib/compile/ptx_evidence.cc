@@ -17,7 +17,8 @@ class PtxEvidenceReader {
 
   KernelEvidence Read() {
     for (std::size_t i = 0; i < kernel_.instructions.size(); ++i) Note(kernel_.instructions[i], i);
-    for (std::uint32_t both = loaded_ & stored_ & facts_.pointers; both != 0; both &= both - 1) ++evidence_.num_in_place;
+    for (std::uint32_t both = loaded_ & stored_ & facts_.pointers; both != 0; both &= both - 1)
+      ++evidence_.num_in_place;
     if (exchanges_elements_ && evidence_.num_reductions == 0) ++evidence_.num_permutes;
     NoteLoops();
     return evidence_;
@@ -85,8 +86,10 @@ class PtxEvidenceReader {
     constexpr std::uint32_t kScale = kPtxElements | kPtxContent | kPtxScalar;
     bool a_is = (a.facts & kPtxProduct) != 0;
     bool b_is = (b.facts & kPtxProduct) != 0;
-    evidence_.has_scaled_product |= (a_is && !b_is && (b.facts & kScale) != 0) || (b_is && !a_is && (a.facts & kScale) != 0);
-    evidence_.has_gated_products |= a_is && b_is && a.products != 0 && b.products != 0 && (a.products & b.products) == 0;
+    evidence_.has_scaled_product |=
+        (a_is && !b_is && (b.facts & kScale) != 0) || (b_is && !a_is && (a.facts & kScale) != 0);
+    evidence_.has_gated_products |=
+        a_is && b_is && a.products != 0 && b.products != 0 && (a.products & b.products) == 0;
     if (instruction.operands.size() < 4 || instruction.Base() != "fma") return;
     bool adds_up = (FactsOf(instruction, 3) & kPtxDot) != 0;
     if (adds_up && PtxFacts::AreTwoElements(a, b)) {
@@ -168,9 +171,10 @@ Status CheckCalls(const PtxKernel& kernel) {
   constexpr std::string_view kOfDriver[] = {"vprintf", "__assertfail", "malloc", "free"};
   for (const PtxInstruction& instruction : kernel.instructions) {
     if (instruction.Base() != "call") continue;
-    bool is_known = std::any_of(instruction.operands.begin(), instruction.operands.end(), [&](const PtxOperand& operand) {
-      return std::find(std::begin(kOfDriver), std::end(kOfDriver), operand.text) != std::end(kOfDriver);
-    });
+    bool is_known =
+        std::any_of(instruction.operands.begin(), instruction.operands.end(), [&](const PtxOperand& operand) {
+          return std::find(std::begin(kOfDriver), std::end(kOfDriver), operand.text) != std::end(kOfDriver);
+        });
     if (!is_known) return UnimplementedError("PTX: the kernel calls a function, which is not followed");
   }
   return Status();

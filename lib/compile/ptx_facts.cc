@@ -246,7 +246,8 @@ PtxAccess AccessOf(const PtxInstruction& instruction) {
     if (is_in(".shared")) return PtxAccess::kStoreShared;
     return is_other || is_in(".param") ? PtxAccess::kNone : PtxAccess::kStore;
   }
-  if (base == "atom" || base == "red") return is_in(".shared") || is_in(".async") ? PtxAccess::kNone : PtxAccess::kAtomic;
+  if (base == "atom" || base == "red")
+    return is_in(".shared") || is_in(".async") ? PtxAccess::kNone : PtxAccess::kAtomic;
   return PtxAccess::kNone;
 }
 

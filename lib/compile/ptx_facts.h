@@ -28,7 +28,17 @@ enum PtxFact : std::uint32_t {
 };
 
 /// What an instruction does to memory.
-enum class PtxAccess { kNone, kParameter, kLoad, kStore, kAtomic, kLoadShared, kStoreShared, kCopyToShared, kCopyToGlobal };
+enum class PtxAccess {
+  kNone,
+  kParameter,
+  kLoad,
+  kStore,
+  kAtomic,
+  kLoadShared,
+  kStoreShared,
+  kCopyToShared,
+  kCopyToGlobal
+};
 PtxAccess AccessOf(const PtxInstruction& instruction);
 /// mma, wgmma, tcgen05.mma.
 bool IsPtxProduct(const PtxInstruction& instruction);

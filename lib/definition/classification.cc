@@ -33,7 +33,8 @@ std::vector<std::string> Seen(const KernelEvidence& e) {
   if (e.num_permutes > 0 && e.num_products == 0) seen.push_back("elements change places");
   if (e.num_atomics > 0) seen.push_back(Counted(e.num_atomics, "atomic operation", "atomic operations"));
   if (e.num_loads_by_content > 0) {
-    seen.push_back(absl::StrCat(Counted(e.num_loads_by_content, "load", "loads"), " at places, or under conditions, that were loaded"));
+    seen.push_back(absl::StrCat(Counted(e.num_loads_by_content, "load", "loads"),
+                                " at places, or under conditions, that were loaded"));
   }
   if (e.num_in_place > 0) seen.push_back(Counted(e.num_in_place, "tensor is", "tensors are") + " written in place");
   if (e.is_persistent) seen.push_back("blocks stay and walk over tiles");

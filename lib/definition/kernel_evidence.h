@@ -31,8 +31,8 @@ struct KernelEvidence {
   int num_atomics = 0;
   /// Where they read, or whether, was read itself, by each block its own: offsets, lengths, indices, page tables.
   int num_loads_by_content = 0;
-  int num_in_place = 0;          ///< Tensors that are loaded and stored.
-  bool is_persistent = false;    ///< A loop that stores steps from block to block of the grid.
+  int num_in_place = 0;        ///< Tensors that are loaded and stored.
+  bool is_persistent = false;  ///< A loop that stores steps from block to block of the grid.
   /// The largest tile of a product, and the most elements that a store has. 0: not seen.
   std::int64_t tile_m = 0;
   std::int64_t tile_n = 0;

@@ -22,8 +22,8 @@ namespace {
 using Options = ClassifiedBundle::Options;
 using OfVariant = ClassifiedBundle::OfVariant;
 
-/// What a definition's functions are asked with: a problem of these dims, and whole scalars by the example. It owns what
-/// the problem points at, and stays where it is.
+/// What a definition's functions are asked with: a problem of these dims, and whole scalars by the example. It owns
+/// what the problem points at, and stays where it is.
 class ExampleProblem {
  public:
   ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target) {
@@ -39,7 +39,8 @@ class ExampleProblem {
         problem_.dtypes[i] = shown->second;
       }
       auto scalar = example.scalars.find(parameter.name);
-      if (parameter.kind != ParameterKind::kScalar || scalar == example.scalars.end() || !IsWhole(parameter.dtype)) continue;
+      if (parameter.kind != ParameterKind::kScalar || scalar == example.scalars.end() || !IsWhole(parameter.dtype))
+        continue;
       scalars_[i] = static_cast<std::int64_t>(scalar->second);  // Little endian: the low bytes are any narrower type.
       problem_.values[i] = &scalars_[i];
     }
@@ -119,7 +120,8 @@ class VariantClassifier {
   OfVariant Take() {
     if (result_.num_sources > 0) result_.no_evidence.clear();
     if (families_.size() > 1) {
-      result_.classification = {nullptr, {absl::StrCat("its configs are of several: ", absl::StrJoin(families_, ", "))}};
+      result_.classification = {nullptr,
+                                {absl::StrCat("its configs are of several: ", absl::StrJoin(families_, ", "))}};
     }
     return std::move(result_);
   }
@@ -160,8 +162,9 @@ Classification WholeOf(const std::vector<OfVariant>& variants) {
     if (variant.num_sources == 0) continue;
     const Classification& each = variant.classification;
     if (each.family != nullptr && whole.family != nullptr && each.family != whole.family) {
-      return {nullptr, {absl::StrCat("variants are of several: ", whole.family->name, ", and ", each.family->name, " ('",
-                                     variant.name, "')")}};
+      return {nullptr,
+              {absl::StrCat("variants are of several: ", whole.family->name, ", and ", each.family->name, " ('",
+                            variant.name, "')")}};
     }
     if (whole.reasons.empty() || (whole.family == nullptr && each.family != nullptr)) whole = each;
   }
@@ -190,7 +193,8 @@ Status AddIntensity(const KernelDefinition& definition, const Bundle::Example& e
   for (const auto& [name, extent] : options.dims) {
     const std::vector<std::string>& known = definition.dims();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return InvalidArgumentError(absl::StrCat("the bundle has no dim '", name, "'; it has: ", absl::StrJoin(known, ", ")));
+      return InvalidArgumentError(
+          absl::StrCat("the bundle has no dim '", name, "'; it has: ", absl::StrJoin(known, ", ")));
     }
     if (extent < 1) return InvalidArgumentError(absl::StrCat("the extent of ", name, " is ", extent, ", below 1"));
     dims[name] = extent;

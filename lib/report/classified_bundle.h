@@ -28,11 +28,11 @@ struct TUNEONCE_API ClassifiedBundle {
   struct OfVariant {
     std::string name;
     SourceKind kind = SourceKind::kTileIr;
-    int num_sources = 0;          ///< That were read; 0: `no_evidence` says why.
-    int num_of_no_family = 0;     ///< Of them.
+    int num_sources = 0;       ///< That were read; 0: `no_evidence` says why.
+    int num_of_no_family = 0;  ///< Of them.
     std::string no_evidence;
     Classification classification;  ///< Of all that are of a family; none where they differ.
-    KernelEvidence largest;       ///< The largest tiles of any of its sources; the rest of it is one source's.
+    KernelEvidence largest;         ///< The largest tiles of any of its sources; the rest of it is one source's.
   };
 
   std::string kernel;

@@ -15,7 +15,8 @@ std::string ClassifiedBundle::ToString() const {
   for (const OfVariant& variant : variants) {
     absl::StrAppend(&text, "  variant ", variant.name, " (", std::string(SourceKindName(variant.kind)), "): ");
     if (variant.num_sources == 0) {
-      absl::StrAppend(&text, "no evidence: ", variant.no_evidence.empty() ? "it builds no config" : variant.no_evidence, "\n");
+      absl::StrAppend(&text, "no evidence: ", variant.no_evidence.empty() ? "it builds no config" : variant.no_evidence,
+                      "\n");
       continue;
     }
     absl::StrAppend(&text, variant.classification.name(), ": ", absl::StrJoin(variant.classification.reasons, "; "));
@@ -25,7 +26,8 @@ std::string ClassifiedBundle::ToString() const {
     absl::StrAppend(&text, "\n");
   }
   if (intensity) {
-    absl::StrAppendFormat(&text, "  %.4g operations per byte at %s: %s\n", *intensity, shape, std::string(BoundName(*bound)));
+    absl::StrAppendFormat(&text, "  %.4g operations per byte at %s: %s\n", *intensity, shape,
+                          std::string(BoundName(*bound)));
   }
   if (!recommended.empty()) absl::StrAppend(&text, "  space to start from: ", recommended, ", ", why_recommended, "\n");
   for (const std::string& departure : departures) absl::StrAppend(&text, "  [look] ", departure, "\n");

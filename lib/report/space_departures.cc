@@ -17,7 +17,8 @@ std::vector<std::int64_t> ValuesOf(const std::string& axis, const std::vector<Co
     if (variant != nullptr && !variant->IsBackendOf(config)) continue;
     const AxisValue* value = config.Find(axis);
     const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-    if (number != nullptr && std::find(values.begin(), values.end(), *number) == values.end()) values.push_back(*number);
+    if (number != nullptr && std::find(values.begin(), values.end(), *number) == values.end())
+      values.push_back(*number);
   }
   return values;
 }
@@ -85,8 +86,9 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
                                          const ClassifiedBundle& classified) {
   std::vector<std::string> found;
   if (configs.size() > 1 && !definition.space().BaselineOn(classified.target)) {
-    found.push_back("there is no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
-                    "declare the config that you would ship");
+    found.push_back(
+        "there is no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
+        "declare the config that you would ship");
   }
   bool is_in_place = false;
   for (const ClassifiedBundle::OfVariant& each : classified.variants) {
@@ -97,16 +99,17 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
     if (each.classification.family != nullptr) AddSmallTiles(each, classified.target, &found);
   }
   const Family* family = classified.classification.family;
-  const bool is_bound_by_memory = classified.bound ? *classified.bound == Bound::kMemory
-                                                   : family != nullptr && IsMemoryBound(*family);
+  const bool is_bound_by_memory =
+      classified.bound ? *classified.bound == Bound::kMemory : family != nullptr && IsMemoryBound(*family);
   if (is_bound_by_memory && ValuesOf("num_ctas", configs, nullptr).size() > 1) {
     found.push_back("num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; leave it out");
   }
   const bool has_in_out = std::any_of(definition.parameters().begin(), definition.parameters().end(),
                                       [](const Parameter& p) { return p.access == Access::kInOut; });
   if (is_in_place && !has_in_out) {
-    found.push_back("a tensor is read and written, and none is declared inout: each run of a search would be given what "
-                    "the one before it wrote");
+    found.push_back(
+        "a tensor is read and written, and none is declared inout: each run of a search would be given what "
+        "the one before it wrote");
   }
   return found;
 }

@@ -16,7 +16,8 @@ constexpr int kFirstDriver = 13000;  // That launches Tile IR: CUDA 13.0.
 constexpr int kCapabilities[] = {80, 86, 87, 88, 89, 90, 100, 103, 107, 110, 120, 121};
 /// The one kernel that was raced as both, docs/performance.md, "Compiling".
 constexpr const char* kGain =
-    "raced as both, softmax took 3.06 us as Tile IR and 4.00 us as PTX (docs/performance.md, 93caaef); `tuneonce compare "
+    "raced as both, softmax took 3.06 us as Tile IR and 4.00 us as PTX (docs/performance.md, 93caaef); `tuneonce "
+    "compare "
     "NAME:tile NAME:cuda` says it of a kernel";
 
 /// Empty if it runs Tile IR.

@@ -46,7 +46,8 @@ class EvidenceReader {
   void NoteLoad(const TileIrOperation& operation) {
     ++evidence_.num_loads;
     if (operation.operands.empty()) return;
-    if ((facts_.OfPlace(operation) & kFactContent) != 0 || DependsOnContent(operation)) ++evidence_.num_loads_by_content;
+    if ((facts_.OfPlace(operation) & kFactContent) != 0 || DependsOnContent(operation))
+      ++evidence_.num_loads_by_content;
     if (int origin = facts_.origins[At(operation.operands[0])]; origin >= 0) loaded_.insert(origin);
   }
 

@@ -10,9 +10,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// What the entry `symbol` of the bytecode is seen to do: its operations are counted, and what is in a value is followed
-/// from loads to stores, through loops. Nothing is run, and time is bounded by the size. Errors: InvalidArgument with
-/// the offset of what is wrong, or of an operation that no version until 13.5 has; NotFound for the symbol.
+/// What the entry `symbol` of the bytecode is seen to do: its operations are counted, and what is in a value is
+/// followed from loads to stores, through loops. Nothing is run, and time is bounded by the size. Errors:
+/// InvalidArgument with the offset of what is wrong, or of an operation that no version until 13.5 has; NotFound for
+/// the symbol.
 TUNEONCE_API Result<KernelEvidence> TileIrEvidence(std::string_view bytecode, std::string_view symbol);
 
 }  // namespace v0

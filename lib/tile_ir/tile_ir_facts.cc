@@ -48,7 +48,8 @@ class FactSpreader {
   }
 
   void HandTo(const std::vector<int>& from, std::size_t first, const std::vector<int>& to, std::size_t first_to) {
-    for (std::size_t i = 0; first + i < from.size() && first_to + i < to.size(); ++i) Hand(from[first + i], to[first_to + i]);
+    for (std::size_t i = 0; first + i < from.size() && first_to + i < to.size(); ++i)
+      Hand(from[first + i], to[first_to + i]);
   }
 
   std::vector<int> ResultsOf(const TileIrOperation& operation) const {

@@ -44,9 +44,9 @@ constexpr TileIrLayout kLayouts[] = {
 
 const TileIrLayout* FindTileIrLayout(std::uint64_t code) {
   const TileIrLayout* end = std::end(kLayouts);
-  const TileIrLayout* it = std::lower_bound(std::begin(kLayouts), end, code, [](const TileIrLayout& l, std::uint64_t c) {
-    return static_cast<std::uint64_t>(l.code) < c;
-  });
+  const TileIrLayout* it =
+      std::lower_bound(std::begin(kLayouts), end, code,
+                       [](const TileIrLayout& l, std::uint64_t c) { return static_cast<std::uint64_t>(l.code) < c; });
   return it != end && static_cast<std::uint64_t>(it->code) == code ? it : nullptr;
 }
 

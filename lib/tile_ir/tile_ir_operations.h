@@ -9,12 +9,45 @@ inline namespace v0 {
 /// Codes of the operations that something asks for by name.
 struct TileIrCode {
   enum : int {
-    kAssume = 6, kAtomicCas = 7, kAtomicRmw = 8, kBitcast = 9, kBreak = 10, kBroadcast = 11, kContinue = 17, kExp = 23,
-    kExp2 = 24, kFma = 40, kFor = 41, kGetNumTileBlocks = 46, kGetTileBlockId = 48, kIf = 50, kLoadPtr = 61,
-    kLoadView = 62, kLoop = 65, kMakePartitionView = 66, kMakeTensorView = 67, kMmaF = 73, kMmaI = 74, kMulF = 76,
-    kOffset = 81, kPermute = 83, kPtrToPtr = 87, kReduce = 88, kReshape = 91, kScan = 94, kSelect = 95, kStorePtr = 101,
-    kStoreView = 102, kYield = 109, kMmaFScaled = 114, kMakeGatherScatterView = 115, kMakeStridedView = 116,
-    kAtomicRedView = 117, kMultimemLoadReduce = 123, kMultimemReduce = 124, kMultimemStore = 125,
+    kAssume = 6,
+    kAtomicCas = 7,
+    kAtomicRmw = 8,
+    kBitcast = 9,
+    kBreak = 10,
+    kBroadcast = 11,
+    kContinue = 17,
+    kExp = 23,
+    kExp2 = 24,
+    kFma = 40,
+    kFor = 41,
+    kGetNumTileBlocks = 46,
+    kGetTileBlockId = 48,
+    kIf = 50,
+    kLoadPtr = 61,
+    kLoadView = 62,
+    kLoop = 65,
+    kMakePartitionView = 66,
+    kMakeTensorView = 67,
+    kMmaF = 73,
+    kMmaI = 74,
+    kMulF = 76,
+    kOffset = 81,
+    kPermute = 83,
+    kPtrToPtr = 87,
+    kReduce = 88,
+    kReshape = 91,
+    kScan = 94,
+    kSelect = 95,
+    kStorePtr = 101,
+    kStoreView = 102,
+    kYield = 109,
+    kMmaFScaled = 114,
+    kMakeGatherScatterView = 115,
+    kMakeStridedView = 116,
+    kAtomicRedView = 117,
+    kMultimemLoadReduce = 123,
+    kMultimemReduce = 124,
+    kMultimemStore = 125,
   };
 };
 
@@ -29,7 +62,8 @@ struct TileIrLayout {
   const char* layout;
 };
 
-/// Null for a code that no version until 13.5 has in a body. Source: cuda-tile 1.7.0, `cuda/tile/_bytecode/encodings.py`.
+/// Null for a code that no version until 13.5 has in a body. Source: cuda-tile 1.7.0,
+/// `cuda/tile/_bytecode/encodings.py`.
 const TileIrLayout* FindTileIrLayout(std::uint64_t code);
 
 }  // namespace v0

@@ -39,34 +39,46 @@ TEST(PtxEvidenceTest, WhatIsSeenOfPlainKernels) {
   const Case kCases[] = {
       {"an element in, one out", load + "  add.f32 %r3, %r2, %r2;\n  st.global.b32 [%rd6], %r3;\n", "elementwise"},
       {"the same in place", load + "  add.f32 %r3, %r2, %r2;\n  st.global.b32 [%rd5], %r3;\n", "in_place"},
-      {"through shared memory", load + "  st.shared.b32 [%r9], %r2;\n  ld.shared.b32 %r3, [%r10];\n"
-                                       "  st.global.b32 [%rd6], %r3;\n", "unknown"},
+      {"through shared memory",
+       load + "  st.shared.b32 [%r9], %r2;\n  ld.shared.b32 %r3, [%r10];\n"
+              "  st.global.b32 [%rd6], %r3;\n",
+       "unknown"},
       {"a row's sum", load + sum + "  st.global.b32 [%rd2], %r6;\n", "reduction"},
-      {"rows that are scaled", load + sum + "  div.full.f32 %r7, %r2, %r6;\n  st.global.b32 [%rd6], %r7;\n", "norm_like"},
-      {"a prefix sum", load + "  shfl.sync.up.b32 %r3, %r2, 1, 0, -1;\n  add.f32 %r4, %r2, %r3;\n"
-                              "  st.global.b32 [%rd6], %r4;\n", "unknown"},
+      {"rows that are scaled", load + sum + "  div.full.f32 %r7, %r2, %r6;\n  st.global.b32 [%rd6], %r7;\n",
+       "norm_like"},
+      {"a prefix sum",
+       load + "  shfl.sync.up.b32 %r3, %r2, 1, 0, -1;\n  add.f32 %r4, %r2, %r3;\n"
+              "  st.global.b32 [%rd6], %r4;\n",
+       "unknown"},
       {"a product", load + product + "  st.global.b32 [%rd6], %r20;\n", "dense_matmul"},
-      {"a product by blocks that stay",
-       "$L1:\n" + load + product + "  st.global.b32 [%rd6], %r20;\n  @%p1 bra $L1;\n", "persistent_matmul"},
+      {"a product by blocks that stay", "$L1:\n" + load + product + "  st.global.b32 [%rd6], %r20;\n  @%p1 bra $L1;\n",
+       "persistent_matmul"},
       {"two products, gated",
        load + product +
            "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r2,%r2,%r2,%r2}, {%r8,%r8}, "
-           "{%r30,%r31,%r32,%r33};\n  mul.f32 %r40, %r20, %r30;\n  st.global.b32 [%rd6], %r40;\n", "dual_gemm"},
+           "{%r30,%r31,%r32,%r33};\n  mul.f32 %r40, %r20, %r30;\n  st.global.b32 [%rd6], %r40;\n",
+       "dual_gemm"},
       {"a product times its own sigmoid",
        load + product + "  ex2.approx.f32 %r39, %r20;\n  mul.f32 %r40, %r20, %r39;\n  st.global.b32 [%rd6], %r40;\n",
        "dense_matmul"},
       {"a softmax between products",
-       load + product + "  shfl.sync.bfly.b32 %r50, %r20, 2, 31, -1;\n  max.f32 %r51, %r20, %r50;\n"
-       "  sub.f32 %r52, %r20, %r51;\n  ex2.approx.ftz.f32 %r53, %r52;\n  cvt.rn.f16x2.f32 %r54, %r53, %r53;\n"
-       "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r54,%r54,%r54,%r54}, {%r2,%r2}, "
-       "{%r30,%r31,%r32,%r33};\n  st.global.b32 [%rd6], %r30;\n", "attention"},
+       load + product +
+           "  shfl.sync.bfly.b32 %r50, %r20, 2, 31, -1;\n  max.f32 %r51, %r20, %r50;\n"
+           "  sub.f32 %r52, %r20, %r51;\n  ex2.approx.ftz.f32 %r53, %r52;\n  cvt.rn.f16x2.f32 %r54, %r53, %r53;\n"
+           "  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r30,%r31,%r32,%r33}, {%r54,%r54,%r54,%r54}, "
+           "{%r2,%r2}, "
+           "{%r30,%r31,%r32,%r33};\n  st.global.b32 [%rd6], %r30;\n",
+       "attention"},
       {"rows by a table",
        "  mul.wide.u32 %rd8, %r90, 4;\n  add.s64 %rd9, %rd3, %rd8;\n  ld.global.b32 %r60, [%rd9];\n"
        "  mul.wide.s32 %rd10, %r60, 4;\n  add.s64 %rd11, %rd5, %rd10;\n  ld.global.b32 %r2, [%rd11];\n" +
-           product + "  st.global.b32 [%rd6], %r20;\n", "grouped_gemm"},
+           product + "  st.global.b32 [%rd6], %r20;\n",
+       "grouped_gemm"},
       {"sums of products in plain arithmetic",
-       load + "  ld.global.b32 %r3, [%rd6];\n  fma.rn.f32 %r4, %r2, %r3, 0f00000000;\n  fma.rn.f32 %r5, %r3, %r2, %r4;\n"
-              "  st.global.b32 [%rd7], %r5;\n", "unknown"},
+       load +
+           "  ld.global.b32 %r3, [%rd6];\n  fma.rn.f32 %r4, %r2, %r3, 0f00000000;\n  fma.rn.f32 %r5, %r3, %r2, %r4;\n"
+           "  st.global.b32 [%rd7], %r5;\n",
+       "unknown"},
       {"nothing stored", load, "unknown"},
   };
   for (const Case& each : kCases) {
@@ -87,7 +99,10 @@ TEST(PtxEvidenceTest, ASoftmaxOfNvrtcIsAScaledRow) {
 TEST(PtxEvidenceTest, WhatIsNoPtxIsRefusedInOneLine) {
   const std::pair<std::string, const char*> kCases[] = {
       {"", "PTX: there is no .version in it"},
-      {std::string("\x7f" "ELF\0", 5), "PTX: there is no .version in it"},
+      {std::string("\x7f"
+                   "ELF\0",
+                   5),
+       "PTX: there is no .version in it"},
       {".version 8.0\n", "PTX: there is no kernel 'k'"},
       {".version 8.0\n.entry k(", "PTX: the list of parameters does not end"},
       {".version 8.0\n.entry k() { ret;", "PTX: the kernel's body does not end"},

@@ -16,13 +16,16 @@ TEST(ClassificationTest, EachBranchOfTheTreeHasItsFamily) {
   };
   const Case kCases[] = {
       {"a product", [](auto& e) { e.num_products = 1; }, "dense_matmul"},
-      {"a product by blocks that stay", [](auto& e) { e.num_products = 1, e.is_persistent = true; }, "persistent_matmul"},
-      {"8-bit floats, scaled",
-       [](auto& e) { e.num_products = e.num_float8_products = 1, e.has_scaled_product = true; }, "fp8_matmul"},
+      {"a product by blocks that stay", [](auto& e) { e.num_products = 1, e.is_persistent = true; },
+       "persistent_matmul"},
+      {"8-bit floats, scaled", [](auto& e) { e.num_products = e.num_float8_products = 1, e.has_scaled_product = true; },
+       "fp8_matmul"},
       {"8-bit floats without scales", [](auto& e) { e.num_products = e.num_float8_products = 1; }, "unknown"},
       {"rows by a table", [](auto& e) { e.num_products = 1, e.num_loads_by_content = 2; }, "grouped_gemm"},
       {"8-bit floats by a table",
-       [](auto& e) { e.num_products = e.num_float8_products = e.num_loads_by_content = 1, e.has_scaled_product = true; },
+       [](auto& e) {
+         e.num_products = e.num_float8_products = e.num_loads_by_content = 1, e.has_scaled_product = true;
+       },
        "unknown"},
       {"a gated pair", [](auto& e) { e.num_products = 2, e.has_gated_products = true; }, "dual_gemm"},
       {"a product of a softmax",
@@ -55,8 +58,7 @@ TEST(ClassificationTest, EachBranchOfTheTreeHasItsFamily) {
     ASSERT_FALSE(found.reasons.empty()) << each.what;
     // Of what is unknown the last reason says why.
     const std::string& last = found.reasons.back();
-    bool ends_with_what_was_seen =
-        last.find(" load") != std::string::npos && last.find(" store") != std::string::npos;
+    bool ends_with_what_was_seen = last.find(" load") != std::string::npos && last.find(" store") != std::string::npos;
     EXPECT_EQ(ends_with_what_was_seen, found.family != nullptr) << last;
   }
 }

@@ -21,16 +21,11 @@ Result<ClassifiedBundle> Classified(const std::string& folder, const ClassifiedB
 
 TEST(ClassifiedBundleTest, EveryBundleIsWhatItIs) {
   const std::map<std::string, std::pair<const char*, Bound>> kBundles = {
-      {"attention", {"attention", Bound::kCompute}},
-      {"dual_gemm", {"dual_gemm", Bound::kCompute}},
-      {"elementwise", {"elementwise", Bound::kMemory}},
-      {"layer_norm", {"norm_like", Bound::kMemory}},
-      {"matmul", {"dense_matmul", Bound::kCompute}},
-      {"persistent_matmul", {"persistent_matmul", Bound::kCompute}},
-      {"rms_norm", {"norm_like", Bound::kMemory}},
-      {"rope", {"in_place", Bound::kMemory}},
-      {"silu_and_mul", {"elementwise", Bound::kMemory}},
-      {"softmax", {"norm_like", Bound::kMemory}},
+      {"attention", {"attention", Bound::kCompute}},     {"dual_gemm", {"dual_gemm", Bound::kCompute}},
+      {"elementwise", {"elementwise", Bound::kMemory}},  {"layer_norm", {"norm_like", Bound::kMemory}},
+      {"matmul", {"dense_matmul", Bound::kCompute}},     {"persistent_matmul", {"persistent_matmul", Bound::kCompute}},
+      {"rms_norm", {"norm_like", Bound::kMemory}},       {"rope", {"in_place", Bound::kMemory}},
+      {"silu_and_mul", {"elementwise", Bound::kMemory}}, {"softmax", {"norm_like", Bound::kMemory}},
       {"vector_add", {"elementwise", Bound::kMemory}},
   };
   for (const auto& [name, expected] : kBundles) {
@@ -59,8 +54,7 @@ TEST(ClassifiedBundleTest, TheShapeDecidesTheIntensity) {
   EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(),
             "the bundle has no dim 'Q'; it has: M, N, K");
   options.dims = {{"M", 0}};
-  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(),
-            "the extent of M is 0, below 1");
+  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(), "the extent of M is 0, below 1");
 }
 
 /// The bundle `vector_add`'s bytecode, with a space of its own.
@@ -73,7 +67,8 @@ std::string WithSpace(const TemporaryFolder& folder, const std::string& space, c
                    {"name": "z", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]}],
     )" + space + R"(, "variants": [{"name": "tile", "source": "tile_ir", "symbol": "vector_add",
       "convention": "cutile_python", "parameters": ["x", "y", "z"],
-      "grid": {"pattern": "one_d", "tiles": [["N", 1024]]}, "artifacts": )" + artifacts + "}]}"));
+      "grid": {"pattern": "one_d", "tiles": [["N", 1024]]}, "artifacts": )" +
+                                                            artifacts + "}]}"));
   return folder.path();
 }
 

@@ -15,8 +15,10 @@ inline std::string TileIrEvidenceViolation(std::string_view bytes, std::string_v
   Result<KernelEvidence> evidence = TileIrEvidence(bytes, entry);
   Result<KernelEvidence> after = TileIrEvidence(patched, entry);
   if (evidence.ok() != after.ok()) return "a patch changed what is seen";
-  if (evidence.ok()) return Classify(*evidence).reasons == Classify(*after).reasons ? "" : "a patch changed what is seen";
-  if (evidence.status().message().find("offset ") == std::string::npos) return "no offset: " + evidence.status().message();
+  if (evidence.ok())
+    return Classify(*evidence).reasons == Classify(*after).reasons ? "" : "a patch changed what is seen";
+  if (evidence.status().message().find("offset ") == std::string::npos)
+    return "no offset: " + evidence.status().message();
   return "";
 }
 

@@ -50,8 +50,7 @@ TEST(TileIrEvidenceTest, EachEntryIsReadByItself) {
   std::set<std::int64_t> tiles;
   for (const TileIrEntry& entry : module->entries) tiles.insert(TileIrEvidence(bytecode, entry.name)->tile_elements);
   EXPECT_EQ(tiles, (std::set<std::int64_t>{1024, 4096}));
-  EXPECT_EQ(TileIrEvidence(bytecode, "nowhere").status().message(),
-            "Tile IR bytecode: there is no entry 'nowhere'");
+  EXPECT_EQ(TileIrEvidence(bytecode, "nowhere").status().message(), "Tile IR bytecode: there is no entry 'nowhere'");
 }
 
 /// What every file of the bundle's bytecode is classified as.
@@ -67,10 +66,10 @@ std::set<std::string> FamiliesIn(const std::string& bundle) {
 
 TEST(TileIrEvidenceTest, EveryFileOfTheBundlesIsClassifiedAsWhatItIs) {
   const std::map<std::string, std::string> kFamilies = {
-      {"attention", "attention"},     {"dual_gemm", "dual_gemm"}, {"elementwise", "elementwise"},
-      {"layer_norm", "norm_like"},    {"matmul", "dense_matmul"}, {"persistent_matmul", "persistent_matmul"},
-      {"rms_norm", "norm_like"},      {"rope", "in_place"},       {"silu_and_mul", "elementwise"},
-      {"softmax", "norm_like"},       {"vector_add", "elementwise"}};
+      {"attention", "attention"},  {"dual_gemm", "dual_gemm"},   {"elementwise", "elementwise"},
+      {"layer_norm", "norm_like"}, {"matmul", "dense_matmul"},   {"persistent_matmul", "persistent_matmul"},
+      {"rms_norm", "norm_like"},   {"rope", "in_place"},         {"silu_and_mul", "elementwise"},
+      {"softmax", "norm_like"},    {"vector_add", "elementwise"}};
   for (const auto& folder : std::filesystem::directory_iterator(TUNEONCE_BUNDLE_FOLDER)) {
     const std::string bundle = folder.path().filename();
     if (std::set<std::string> families = FamiliesIn(bundle); !families.empty()) {
