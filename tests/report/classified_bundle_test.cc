@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "report/space_departures.h"
 #include "report/tile_ir_finding.h"
 #include "testing/device_test.h"
 
@@ -57,31 +58,44 @@ TEST(ClassifiedBundleTest, TheShapeDecidesTheIntensity) {
   EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(), "the extent of M is 0, below 1");
 }
 
-/// The bundle `vector_add`'s bytecode, with a space of its own.
-std::string WithSpace(const TemporaryFolder& folder, const std::string& space, const std::string& file,
-                      const std::string& artifacts) {
-  EXPECT_OK(WriteFile(folder.path() + "/code.tileir", *ReadFile(TUNEONCE_BUNDLE_FOLDER "/" + file)));
-  EXPECT_OK(WriteFile(folder.path() + "/manifest.json", R"({"tuneonce_bundle": 1, "name": "k", "dims": ["N"],
-    "parameters": [{"name": "x", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["N"]},
-                   {"name": "y", "kind": "tensor", "access": "in", "dtype": "float32", "dims": ["N"]},
-                   {"name": "z", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]}],
-    )" + space + R"(, "variants": [{"name": "tile", "source": "tile_ir", "symbol": "vector_add",
-      "convention": "cutile_python", "parameters": ["x", "y", "z"],
-      "grid": {"pattern": "one_d", "tiles": [["N", 1024]]}, "artifacts": )" +
-                                                            artifacts + "}]}"));
+/// A bundle of one file of `vector_add`'s bytecode, with a space of its own.
+std::string WithSpace(const TemporaryFolder& folder, const std::string& axes, const std::string& artifacts) {
+  const std::string code = *ReadFile(TUNEONCE_BUNDLE_FOLDER "/vector_add/vector_add.1024.tileir");
+  EXPECT_OK(WriteFile(folder.path() + "/code.tileir", code));
+  const std::string tensor = R"("kind": "tensor", "dtype": "float32", "dims": ["N"]})";
+  const std::string manifest = R"({"tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["N"],
+      "parameters": [{"name": "x", "access": "in", )" +
+                               tensor + R"(, {"name": "y", "access": "in", )" + tensor +
+                               R"(, {"name": "z", "access": "out", )" + tensor + R"(], "axes": )" + axes +
+                               R"(, "variants": [{"name": "tile", "source": "tile_ir", "symbol": "vector_add",
+      "parameters": ["x", "y", "z"], "grid": {"pattern": "one_d", "tiles": [["N", 1024]]}, "artifacts": )" +
+                               artifacts + "}]}";
+  EXPECT_OK(WriteFile(folder.path() + "/manifest.json", manifest));
   return folder.path();
+}
+
+TEST(ClassifiedBundleTest, WhereNoAxisChangesTheCodeOccupancyIsToBeTried) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create("/tmp");
+  ASSERT_OK(folder);
+  Result<ClassifiedBundle> found =
+      Classified(WithSpace(*folder, R"([{"name": "occupancy", "kind": "hint", "values": [1]}])",
+                           R"([{"config": {}, "file": "code.tileir"}])"));
+  ASSERT_OK(found);
+  EXPECT_STREQ(found->classification.name(), "elementwise");
+  EXPECT_EQ(found->recommended, "occupancy_only");
+  EXPECT_TRUE(found->departures.empty()) << found->ToString();
 }
 
 TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
   Result<TemporaryFolder> folder = TemporaryFolder::Create("/tmp");
   ASSERT_OK(folder);
-  std::string path = WithSpace(*folder, R"("axes": [{"name": "num_warps", "kind": "hint", "values": [4, 8]},
-    {"name": "num_ctas", "kind": "hint", "values": [1, 2]}])",
-                               "vector_add/vector_add.1024.tileir", R"([{"config": {}, "file": "code.tileir"}])");
+  std::string path = WithSpace(*folder, R"([{"name": "num_warps", "values": [4, 8]},
+                                           {"name": "num_ctas", "kind": "hint", "values": [1, 2]}])",
+                               R"([{"config": {"num_warps": 4}, "file": "code.tileir"},
+                                   {"config": {"num_warps": 8}, "file": "code.tileir"}])");
   Result<ClassifiedBundle> found = Classified(path);
   ASSERT_OK(found);
   EXPECT_STREQ(found->classification.name(), "elementwise");
-  EXPECT_EQ(found->recommended, "occupancy_only") << "no axis changes its code";
   EXPECT_FALSE(found->intensity) << "no work is declared";
   for (const char* part : {"there is no baseline", "to which num_warps means nothing", "no axis `occupancy`",
                            "num_ctas is tried, but the kernel is bound by memory"}) {
@@ -96,10 +110,31 @@ TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
 }
 
 TEST(ClassifiedBundleTest, TilesThatAreAllTooSmallAreNamed) {
-  Result<ClassifiedBundle> found = Classified(TUNEONCE_BUNDLE_FOLDER "/elementwise");
+  Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul");
+  ASSERT_OK(bundle);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*bundle, {});
   ASSERT_OK(found);
-  ClassifiedBundle::OfVariant& tile = found->variants.front();
-  EXPECT_EQ(tile.largest.tile_elements, 8192) << "of all its configs";
+  KernelEvidence& largest = found->variants.front().largest;
+  EXPECT_EQ(largest.tile_m, 256) << "of all its configs";
+  EXPECT_EQ(largest.tile_n, 256);
+  largest.tile_m = 32;
+  std::vector<Config> configs = *bundle->definition().space().Enumerate(found->target);
+  EXPECT_EQ(SpaceDepartures(bundle->definition(), configs, *found),
+            std::vector<std::string>{"variant 'tile': its largest tile has 32 along TILE_M; dense_matmul tries none "
+                                     "below 64 on sm_90"});
+}
+
+TEST(ClassifiedBundleTest, ATensorInPlaceIsToBeDeclaredSo) {
+  Result<Bundle> rope = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/rope");
+  Result<Bundle> add = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/vector_add");
+  ASSERT_OK(rope);
+  ASSERT_OK(add);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*rope, {});
+  ASSERT_OK(found);
+  EXPECT_TRUE(found->departures.empty()) << "x is inout";
+  std::vector<std::string> departures = SpaceDepartures(add->definition(), {}, *found);  // Of which none is.
+  ASSERT_FALSE(departures.empty());
+  EXPECT_EQ(departures.back().rfind("a tensor is read and written, and none is declared inout", 0), 0u);
 }
 
 TEST(TileIrFindingTest, SaysWhetherItIsActiveAndWhyNot) {
