@@ -1,9 +1,10 @@
-// tuneonce bundle check|compile|show
+// tuneonce bundle check|classify|compile|show
 #include <map>
 #include <memory>
 #include <set>
 
 #include "bundle_check.h"
+#include "bundle_classify.h"
 #include "bundle_compile.h"
 #include "bundle_folder.h"
 #include "commands.h"
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct BundleArguments {
   std::string bundle;
   BundleCheckOptions check;
+  BundleClassifyOptions classify;
   BundleCompileOptions compile;
   std::string timeout_ms;
   bool json = false;
@@ -217,6 +219,16 @@ void AddBundle(CLI::App& app, Command* command) {
   AddRepeated(check, "--shape", &arguments->check.shape, "with --device: NAME=EXTENT, else the bundle's example");
   AddRepeated(check, "--scalar", &arguments->check.scalars, "with --device: NAME=VALUE of a scalar");
   check->callback([=] { *command = [=] { return Check(*arguments); }; });
+
+  CLI::App* classify =
+      Add(bundle, "classify", "Say which family a kernel is of, why, and where its space departs", arguments);
+  classify->add_option("--target", arguments->classify.target,
+                       "the GPU whose configs are read, like sm_100; default: sm_90, or the first that it runs on");
+  AddRepeated(classify, "--shape", &arguments->classify.shape,
+              "NAME=EXTENT, for its operations per byte, else the bundle's example; may be repeated");
+  classify->callback([=] {
+    *command = [=] { return ClassifyAndPrint(arguments->bundle, arguments->classify, arguments->json); };
+  });
 
   CLI::App* compile = Add(bundle, "compile", "Compile every config, into a bundle that needs no compiler", arguments);
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");

@@ -85,6 +85,18 @@ inline Result<std::map<std::string, std::string>> ParseSettings(const std::vecto
   return values;
 }
 
+/// "M=64" as extents by dim. Errors: InvalidArgument.
+inline Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vector<std::string>& shape) {
+  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "extent"));
+  std::map<std::string, std::int64_t> extents;
+  for (const auto& [dim, text] : settings) {
+    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
+    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is no extent: write NAME=NUMBER");
+    extents.emplace(dim, *extent);
+  }
+  return extents;
+}
+
 }  // namespace tuneonce::cli
 
 #endif  // TUNEONCE_BINDINGS_CLI_NUMBERS_H_

@@ -18,17 +18,6 @@ struct SpaceArguments {
   bool json = false;
 };
 
-Result<std::map<std::string, std::int64_t>> ParseExtents(const std::vector<std::string>& shape) {
-  TUNEONCE_ASSIGN_OR_RETURN(auto settings, ParseSettings(shape, "extent"));
-  std::map<std::string, std::int64_t> extents;
-  for (const auto& [dim, text] : settings) {
-    std::optional<std::int64_t> extent = ParseNumber<std::int64_t>(text);
-    if (!extent) return InvalidArgumentError("'" + dim + "=" + text + "' is no extent: write NAME=NUMBER");
-    extents.emplace(dim, *extent);
-  }
-  return extents;
-}
-
 void PrintNames(const char* what, const std::vector<std::string>& names) {
   for (const std::string& name : names) PrintLine("%s: %s", what, name.c_str());
 }

@@ -43,6 +43,11 @@ Result<DevicePeaks> DevicePeaks::Of(const Device& device) {
   return peaks;
 }
 
+Bound BoundOf(double intensity) {
+  if (intensity < kMemoryBoundBelow) return Bound::kMemory;
+  return intensity > kComputeBoundAbove ? Bound::kCompute : Bound::kBalanced;
+}
+
 std::string_view BoundName(Bound bound) {
   switch (bound) {
     case Bound::kMemory:
@@ -63,9 +68,7 @@ std::optional<Roofline> ComputeRoofline(double bytes, double operations, double 
   roofline.tflop_per_s = operations / seconds / 1e12;
   if (bytes > 0 && operations > 0) {
     roofline.intensity = operations / bytes;
-    roofline.bound = *roofline.intensity < kMemoryBoundBelow    ? Bound::kMemory
-                     : *roofline.intensity > kComputeBoundAbove ? Bound::kCompute
-                                                                : Bound::kBalanced;
+    roofline.bound = BoundOf(*roofline.intensity);
   }
   double least_seconds = 0;
   if (peaks.gb_per_s > 0) least_seconds = bytes / (peaks.gb_per_s * 1e9);

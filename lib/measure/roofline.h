@@ -22,6 +22,9 @@ struct DevicePeaks {
   TUNEONCE_API static Result<DevicePeaks> Of(const Device& device);
 };
 
+/// What limits kernels of so many operations per byte.
+Bound BoundOf(double intensity);
+
 /// `bytes` and `operations` of one run; 0: unknown. Empty if both are, or the time is not positive.
 TUNEONCE_API std::optional<Roofline> ComputeRoofline(double bytes, double operations, double mean_us,
                                                      const DevicePeaks& peaks);

@@ -14,6 +14,7 @@
 #include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
 #include "cuda/driver_api.h"
+#include "report/tile_ir_finding.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "worker/find_worker.h"
@@ -95,6 +96,18 @@ DoctorFinding WorkerFinding(const Environment& environment) {
                        "without it candidates run in the process that searches (docs/isolation.md)"};
 }
 
+/// Those that can be asked.
+std::vector<DeviceIdentity> GpusOf(const Result<const DriverApi*>& api) {
+  std::vector<DeviceIdentity> gpus;
+  Result<int> count = api.ok() ? Device::Count(**api) : Result<int>(api.status());
+  for (int i = 0; count.ok() && i < *count; ++i) {
+    Result<Device> device = Device::Get(**api, i);
+    Result<DeviceIdentity> identity = device.ok() ? device->Identity() : Result<DeviceIdentity>(device.status());
+    if (identity.ok()) gpus.push_back(*identity);
+  }
+  return gpus;
+}
+
 DoctorFinding CompilerFinding(const std::string& name, const Toolchain& toolchain, const std::string& advice) {
   bool found = toolchain.Version().ok();
   return DoctorFinding{name, found, toolchain.Description(), found ? "" : advice};
@@ -137,6 +150,8 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
                                             "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "
                                             "TUNEONCE_TILEIRAS; without it their PTX variants are used"));
+  report.findings.push_back(TileIrFinding(TileirasToolchain(tools).Version().ok(), GpusOf(LoadCudaDriver(environment)),
+                                          environment.enable_tile));
   report.findings.push_back(CompilerFinding("ptxas", PtxasToolchain(tools),
                                             "for PTX kernels: install the CUDA toolkit, or set TUNEONCE_PTXAS"));
   return report;

@@ -12,7 +12,7 @@ inline namespace v0 {
 /// One thing that the library can use: is it there, and what to do if not.
 struct DoctorFinding {
   std::string name;  ///< "CUDA driver", "device", "CPU device", "C++ compiler", "NVRTC", "CUDA headers", "CUPTI",
-                     ///< "ptxas", "tileiras".
+                     ///< "ptxas", "tileiras", "Tile IR".
   bool found = false;
   std::string detail;  ///< Where and which version; or where we looked.
   std::string advice;  ///< What to do; empty if nothing is needed.

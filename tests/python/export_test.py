@@ -41,6 +41,21 @@ def export(out, signature="x, y, TILE: ct.Constant[int]", parameters=f"{X}, {Y}"
     return None if done.returncode == 0 else done.stderr.strip()
 
 
+def test_the_exporter_says_what_the_kernel_is():
+    if importlib.util.find_spec("cuda") is None or importlib.util.find_spec("cuda.tile") is None:
+        return
+    with tempfile.TemporaryDirectory() as out:
+        file = pathlib.Path(out, "scale.py")
+        file.write_text(KERNEL.format(signature="x, y, TILE: ct.Constant[int]", parameters=f"{X}, {Y}", values="[64, 128]"))
+        done = subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{file}:scale", "-o", out],
+                              capture_output=True, text=True, check=True)
+        lines = [line.removeprefix(f"{out}: ") for line in done.stdout.splitlines()]
+        assert lines[1] == "elementwise: 1 load, 1 store; space to start from: elementwise", lines
+        assert [line.split(":")[0] for line in lines[2:]] == ["look"] * 3, lines
+        for part in ("there is no baseline", "no axis `occupancy`", "its largest tile has 128 along TILE"):
+            assert any(part in line for line in lines[2:]), lines
+
+
 def test_a_grid_field_that_the_pattern_does_not_use_is_an_error():
     for grid, part in (
             ({"pattern": "one_d", "tiles": [["N", 64]], "occupancy": 2}, "one_d does not use 'occupancy'"),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """tuneonce.families: families_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce and numpy."""
+import pathlib
 import sys
 
 import numpy as np
@@ -8,7 +9,7 @@ import tuneonce
 from running import expect, run_tests
 
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120", "cpu")
-BUILDERS = [name for name in tuneonce.families.__all__ if name not in ("FamilySpace", "show")]
+BUILDERS = [name for name in tuneonce.families.__all__ if name not in ("FamilySpace", "classify", "show")]
 
 
 def test_each_family_has_configs_and_a_baseline_on_each_target():
@@ -58,6 +59,22 @@ def test_a_search_goes_through_it():
                                         baseline=space.baseline, outputs=[1])
     assert len(result.successes) == 3 and result.best.config in list(space)
     assert space.hints_of(space.baseline) == {"occupancy": 1}
+
+
+def test_a_bundle_is_classified_by_its_code():
+    found = tuneonce.families.classify(f"{sys.argv[1]}/rms_norm", M=64)
+    assert (found["family"], found["recommended_space"], found["bound"]) == ("norm_like", "norm_like", "memory bound"), found
+    assert found["shape"] == "M=64, N=4096" and "1 reduction" in found["reasons"], found
+    assert tuneonce.families.classify(pathlib.Path(sys.argv[1], "matmul"), "sm_100")["target"] == "sm_100"
+    expect(ValueError, "the bundle has no dim 'Q'", lambda: tuneonce.families.classify(f"{sys.argv[1]}/matmul", Q=1))
+
+
+def test_the_ptx_of_a_cubin_is_what_who_calls_has():
+    text = pathlib.Path(sys.argv[1], "../tests/data/ptx/softmax.ptx").read_text()
+    found = tuneonce.families.classify(f"{sys.argv[1]}/matmul", ptx={"triton_sm90": [text]})
+    assert found["family"] is None and "variants are of several" in found["reasons"][0], found
+    by_name = {each["name"]: each for each in found["variants"]}
+    assert by_name["triton_sm90"]["family"] == "norm_like" and by_name["triton_sm90_any"]["family"] is None, by_name
 
 
 def test_mistakes_are_one_line():

@@ -4,12 +4,27 @@
 #include <string>
 #include <string_view>
 
+#include "definition/classification.h"
 #include "tile_ir/tile_ir.h"
+#include "tile_ir/tile_ir_evidence.h"
 
 namespace tuneonce {
 
+/// The part of it about evidence.
+inline std::string TileIrEvidenceViolation(std::string_view bytes, std::string_view patched, const std::string& entry) {
+  Result<KernelEvidence> evidence = TileIrEvidence(bytes, entry);
+  Result<KernelEvidence> after = TileIrEvidence(patched, entry);
+  if (evidence.ok() != after.ok()) return "a patch changed what is seen";
+  if (evidence.ok())
+    return Classify(*evidence).reasons == Classify(*after).reasons ? "" : "a patch changed what is seen";
+  if (evidence.status().message().find("offset ") == std::string::npos)
+    return "no offset: " + evidence.status().message();
+  return "";
+}
+
 /// What must hold for any content, damaged or not: it is refused, or patching it gives a file that reads back with just
-/// those hints and everything else as it was, and that does not change when patched again. Returns "" if it holds, else
+/// those hints and everything else as it was, and that does not change when patched again; and what its kernels do is
+/// seen, or not for a reason with its offset, the same in the patched file. Returns "" if it holds, else
 /// what does not. `*accepted` says whether the content was taken. Used by the unit test and the fuzzer.
 inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepted) {
   Result<TileIrModule> before = ReadTileIr(bytes);
@@ -33,6 +48,7 @@ inline std::string TileIrPropertyViolation(std::string_view bytes, bool* accepte
     if (entry.parameters != before->entries[i].parameters) return "a signature changed";
     std::map<std::string, HintValues> expected = {{"default", {{"occupancy", 4}, {"num_worker_warps_per_cta", 8}}}};
     if (entry.hints != expected) return "other hints than those asked for";
+    if (std::string wrong = TileIrEvidenceViolation(bytes, *patched, entry.name); !wrong.empty()) return wrong;
   }
   Result<std::string> again = PatchTileIrHints(*patched, hints);
   if (!again.ok() || *again != *patched) return "patching again changed the file";

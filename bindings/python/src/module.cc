@@ -15,6 +15,7 @@
 #include "callable_search.h"
 #include "policy_keywords.h"
 #include "python_status.h"
+#include "report/classified_bundle.h"
 #include "report/doctor.h"
 #include "report/records_json.h"
 #include "report/shown_family.h"
@@ -45,6 +46,17 @@ std::string FamilyJson(const std::string& name, const std::vector<std::string>& 
   std::vector<Target> named;
   for (const std::string& target : targets) named.push_back(ValueOrThrow(Target::Named(target)));
   return ValueOrThrow(ShownFamily::Of(name, std::move(named), extents)).Json();
+}
+
+/// `target`: empty for ClassifiedBundle's choice.
+std::string ClassifyJson(const std::string& bundle, const std::string& target,
+                         const std::map<std::string, std::int64_t>& extents,
+                         const std::map<std::string, std::vector<std::string>>& ptx) {
+  ClassifiedBundle::Options options;
+  if (!target.empty()) options.target = ValueOrThrow(Target::Named(target));
+  options.dims = extents;
+  options.ptx = ptx;
+  return ValueOrThrow(ClassifiedBundle::Of(ValueOrThrow(Bundle::Load(bundle)), options)).Json();
 }
 
 Result<std::string> RecordsAsJson(const std::string& path) {
@@ -88,6 +100,7 @@ PYBIND11_MODULE(_tuneonce, module) {
     return DoctorJson(RunDoctor(*Runtime::Default()));
   });
   module.def("_check_grid", &CheckGrid, py::arg("pattern"), py::arg("fields"), py::arg("num_tiles"));
+  module.def("_classify_json", &ClassifyJson, py::arg("bundle"), py::arg("target"), py::arg("extents"), py::arg("ptx"));
   module.def("_family_json", &FamilyJson, py::arg("name"), py::arg("targets"), py::arg("extents"));
   module.def("_begin_trace", [] { Runtime::Default()->BeginTrace(); });
   module.def("_end_trace", [] { return Runtime::Default()->EndTrace(); });

@@ -10,9 +10,10 @@ families.h says. In a `Declaration`, and in a manifest, a space is named: `space
 """
 import collections.abc
 import json
+import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union, overload
 
-__all__ = ["FamilySpace", "attention", "dense_matmul", "dual_gemm", "elementwise", "fp8_matmul", "grouped_gemm", "in_place",
+__all__ = ["FamilySpace", "attention", "classify", "dense_matmul", "dual_gemm", "elementwise", "fp8_matmul", "grouped_gemm", "in_place",
            "norm_like", "occupancy_only", "persistent_matmul", "reduction", "show", "varlen_attention"]
 
 
@@ -79,6 +80,17 @@ class FamilySpace(Sequence[Dict[str, Any]]):
 
     def __repr__(self) -> str:
         return f"<FamilySpace {self.family} of {len(self)} configs>"
+
+
+def classify(bundle: Union[str, "os.PathLike[str]"], target: str = "", *, ptx: Optional[Mapping[str, Sequence[str]]] = None,
+             **extents: int) -> Dict[str, Any]:
+    """Which family a bundle's kernel is of, by its Tile IR or PTX, with reasons, and where its space departs: what `tuneonce
+    bundle classify --json` prints. `target`: by default "sm_90", or the first GPU that it runs on. `extents`: for its operations
+    per byte, in place of the example's. `ptx`: texts of variants whose files are cubins, by name."""
+    from tuneonce import _tuneonce
+    texts = {name: list(each) for name, each in (ptx or {}).items()}
+    classified: Dict[str, Any] = json.loads(_tuneonce._classify_json(os.fspath(bundle), target, extents, texts))
+    return classified
 
 
 def show(family: str, targets: Sequence[str] = (), **extents: int) -> Dict[str, Any]:

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 from typing import Any, Dict, List
 
-from tuneonce.export import kernel_spec, stub_modules
+from tuneonce.export import classified, kernel_spec, stub_modules
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -93,16 +93,19 @@ def export_one(spec: str, arguments: argparse.Namespace) -> None:
     kernel, name, declaration, file = kernel_spec.find(spec, arguments.declaration)
     folder = arguments.out if len(arguments.kernels) == 1 else arguments.out / name
     folder.mkdir(parents=True, exist_ok=True)
+    ptx: Dict[str, List[str]] = {}
     if arguments.language == "cutile":
         from tuneonce.export import cutile
         declaration, exported = cutile.export(kernel, name, declaration, folder, arguments.bytecode_version)
     else:
         from tuneonce.export import triton
-        declaration, exported = triton.export(kernel, name, declaration, folder, capabilities,
-                                              "cubin" if arguments.cubin else "ptx")
+        declaration, exported, ptx = triton.export(kernel, name, declaration, folder, capabilities,
+                                                   "cubin" if arguments.cubin else "ptx")
     write(folder, name, declaration, file, exported)
     for variant in exported:
         print(f"{folder}: {len(variant['artifacts'])} artifacts in variant '{variant['name']}'")
+    for line in classified.lines(folder, ptx):
+        print(f"{folder}: {line}")
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ def check_tile_ir() -> None:
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capabilities: Sequence[int],
-           source: str = "ptx") -> Tuple[Declaration, List[Dict[str, Any]]]:
+           source: str = "ptx") -> Tuple[Declaration, List[Dict[str, Any]], Dict[str, List[str]]]:
     """Writes the code, "ptx" or "cubin", into `folder`. Returns the declaration, with the kernel's own configs if it is
-    autotuned, and the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them, and
-    a general one."""
+    autotuned, the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them, and
+    a general one; and the PTX of each, by name."""
     check_tile_ir()
     if declaration.space is not None:
         raise DeclarationError(f"the space of kernel '{name}' is named, and a family's hints are cuTile's: for Triton list the "
@@ -48,16 +48,17 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
             continue
         for each, code in compiled:
             each.add(config, code)
-    variants = []
+    variants: List[Dict[str, Any]] = []
+    ptx: Dict[str, List[str]] = {}
     for usual, general in pairs:
-        if usual.has_code_of(general):
-            variants.append({**general.variant(folder, source, ""), "targets": usual.targets(capabilities)})
-        else:
-            variants += [{**each.variant(folder, source, suffix), "targets": each.targets(capabilities)}
-                         for each, suffix in ((usual, ""), (general, "any"))]
+        # Where both have the same code, the general one's assumptions are the fewer.
+        kept = [(general, "")] if usual.has_code_of(general) else [(usual, ""), (general, "any")]
+        for each, suffix in kept:
+            variants.append({**each.variant(folder, source, suffix), "targets": each.targets(capabilities)})
+            ptx[variants[-1]["name"]] = each.ptx()
     declaration = with_descriptors(kernel_of.declaration, [each for pair in pairs for each in pair])
     scratch = max(each.scratch_bytes for pair in pairs for each in pair)
-    return (with_scratch(declaration, scratch) if scratch else declaration), variants
+    return (with_scratch(declaration, scratch) if scratch else declaration), variants, ptx
 
 
 def with_descriptors(declaration: Declaration, artifacts: Sequence[Artifacts]) -> Declaration:

@@ -112,6 +112,10 @@ class Artifacts:
     def has_code_of(self, other: "Artifacts") -> bool:
         return [c.asm["ptx"] for _, c in self._code] == [c.asm["ptx"] for _, c in other._code]
 
+    def ptx(self) -> List[str]:
+        """Its code, in each config, as text."""
+        return [compiled.asm["ptx"] for _, compiled in self._code]
+
     @property
     def scratch_bytes(self) -> int:
         """Global scratch of one program, at most."""

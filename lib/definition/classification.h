@@ -1,0 +1,31 @@
+#ifndef TUNEONCE_LIB_DEFINITION_CLASSIFICATION_H_
+#define TUNEONCE_LIB_DEFINITION_CLASSIFICATION_H_
+
+#include <string>
+#include <vector>
+
+#include "definition/family.h"
+#include "definition/kernel_evidence.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Which family a kernel is of, and why. Null where what was seen fits none, or more than one: `reasons` say what it
+/// was.
+struct Classification {
+  const Family* family = nullptr;
+  std::vector<std::string> reasons;
+
+  const char* name() const { return family != nullptr ? family->name : "unknown"; }
+};
+
+/// A pure function of the evidence: the tree of docs/spaces.md, from the top.
+TUNEONCE_API Classification Classify(const KernelEvidence& evidence);
+
+/// Whether the family's kernels are bound by memory at all sizes: their blocks share nothing.
+TUNEONCE_API bool IsMemoryBound(const Family& family);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_CLASSIFICATION_H_

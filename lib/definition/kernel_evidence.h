@@ -1,0 +1,46 @@
+#ifndef TUNEONCE_LIB_DEFINITION_KERNEL_EVIDENCE_H_
+#define TUNEONCE_LIB_DEFINITION_KERNEL_EVIDENCE_H_
+
+#include <cstdint>
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// What is seen of a kernel in its code, whatever language that is in: counts of operations as they are written, not as
+/// they run. Who reads a language fills it (tile_ir/tile_ir_evidence.h, compile/ptx_evidence.h); Classify says what
+/// follows. Here, since both come after `definition`, and families are in it.
+struct KernelEvidence {
+  int num_products = 0;         ///< Matrix products (mma).
+  int num_float8_products = 0;  ///< Of them: of two 8-bit floats.
+  /// Of them: those of which an operand is a softmax (exponentials, with a row's maximum or sum, of another product).
+  int num_products_of_softmax = 0;
+  int num_products_of_products = 0;  ///< Of them: an operand is made of another product, and no softmax.
+  /// Sums of products of loaded numbers, in plain arithmetic. Seen in PTX alone.
+  int num_plain_products = 0;
+  /// A product's result is multiplied with a value of a tensor or parameter (a product with scales of its own has it).
+  bool has_scaled_product = false;
+  /// The results of two products are multiplied with each other; in Tile IR: of two that share an operand.
+  bool has_gated_products = false;
+  int num_reductions = 0;
+  /// What is stored is as long as what was reduced, and made of both the reduction's result and elements.
+  bool applies_reduction = false;
+  int num_scans = 0;
+  int num_permutes = 0;  ///< Elements change places.
+  int num_loads = 0;
+  int num_stores = 0;
+  int num_atomics = 0;
+  /// Where they read, or whether, was read itself, by each block its own: offsets, lengths, indices, page tables.
+  int num_loads_by_content = 0;
+  int num_in_place = 0;        ///< Tensors that are loaded and stored.
+  bool is_persistent = false;  ///< A loop that stores steps from block to block of the grid.
+  /// The largest tile of a product, and the most elements that a store has. 0: not seen.
+  std::int64_t tile_m = 0;
+  std::int64_t tile_n = 0;
+  std::int64_t tile_k = 0;
+  std::int64_t tile_elements = 0;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_DEFINITION_KERNEL_EVIDENCE_H_

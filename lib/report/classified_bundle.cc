@@ -1,0 +1,238 @@
+#include "report/classified_bundle.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/callback.h"
+#include "compile/ptx_evidence.h"
+#include "definition/scalar_value.h"
+#include "measure/roofline.h"
+#include "report/space_departures.h"
+#include "tile_ir/tile_ir_evidence.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using Options = ClassifiedBundle::Options;
+using OfVariant = ClassifiedBundle::OfVariant;
+
+/// What a definition's functions are asked with: a problem of these dims, and whole scalars by the example. It owns
+/// what the problem points at, and stays where it is.
+class ExampleProblem {
+ public:
+  ExampleProblem(const KernelDefinition& definition, const Bundle::Example& example, const Target& target) {
+    problem_.dims = Dims(static_cast<int>(definition.dims().size()));
+    problem_.target = target;
+    problem_.dtypes.fill(DType::kAny);
+    problem_.values.fill(nullptr);
+    const std::vector<Parameter>& parameters = definition.parameters();
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const Parameter& parameter = parameters[i];
+      problem_.dtypes[i] = parameter.dtype;
+      if (auto shown = example.dtypes.find(parameter.name); shown != example.dtypes.end()) {
+        problem_.dtypes[i] = shown->second;
+      }
+      auto scalar = example.scalars.find(parameter.name);
+      if (parameter.kind != ParameterKind::kScalar || scalar == example.scalars.end() || !IsWhole(parameter.dtype))
+        continue;
+      scalars_[i] = static_cast<std::int64_t>(scalar->second);  // Little endian: the low bytes are any narrower type.
+      problem_.values[i] = &scalars_[i];
+    }
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (parameters[i].same_dtype_as.empty()) continue;
+      problem_.dtypes[i] = problem_.dtypes[*definition.FindParameter(parameters[i].same_dtype_as)];
+    }
+  }
+  ExampleProblem(const ExampleProblem&) = delete;
+  ExampleProblem& operator=(const ExampleProblem&) = delete;
+
+  Problem& get() { return problem_; }
+
+ private:
+  Problem problem_;
+  std::array<std::int64_t, kMaxParameters> scalars_ = {};
+};
+
+Result<Target> TargetOf(const KernelDefinition& definition, const Options& options) {
+  if (options.target) return *options.target;
+  TUNEONCE_ASSIGN_OR_RETURN(Target first, Target::Named("sm_90"));
+  std::vector<Target> targets = KnownTargets();
+  targets.insert(targets.begin(), first);
+  for (const Target& target : targets) {
+    if (!target.is_cpu_device && definition.VariantsFor(target).ok()) return target;
+  }
+  return UnimplementedError(
+      absl::StrCat(definition.name(), ": no variant runs on a GPU that is known; say on which: --target"));
+}
+
+Result<KernelEvidence> EvidenceOf(const KernelSource& source) {
+  if (source.withheld != nullptr) return UnimplementedError("its sources stayed where it was compiled");
+  switch (source.kind) {
+    case SourceKind::kTileIr:
+      return TileIrEvidence(source.content, source.symbol);
+    case SourceKind::kPtx:
+      return PtxEvidence(source.content, source.symbol);
+    case SourceKind::kCubin:
+      return UnimplementedError("machine code is not read: export PTX to have it looked at");
+    case SourceKind::kCudaCpp:
+      return UnimplementedError("CUDA C++ is not read");
+    case SourceKind::kHostCpp:
+      return UnimplementedError("C++ for the CPU device is not read");
+  }
+  return UnimplementedError("sources of this kind are not read");
+}
+
+/// Adds up what the sources of one variant say.
+class VariantClassifier {
+ public:
+  VariantClassifier(const Variant& variant, SourceKind kind) {
+    result_.name = variant.name;
+    result_.kind = kind;
+  }
+
+  void Add(const Result<KernelEvidence>& evidence) {
+    if (!evidence.ok()) {
+      if (result_.no_evidence.empty()) result_.no_evidence = evidence.status().message();
+      return;
+    }
+    Classification each = Classify(*evidence);
+    if (++result_.num_sources == 1) result_.largest = *evidence;
+    KernelEvidence& largest = result_.largest;
+    largest.tile_m = std::max(largest.tile_m, evidence->tile_m);
+    largest.tile_n = std::max(largest.tile_n, evidence->tile_n);
+    largest.tile_k = std::max(largest.tile_k, evidence->tile_k);
+    largest.tile_elements = std::max(largest.tile_elements, evidence->tile_elements);
+    largest.num_in_place = std::max(largest.num_in_place, evidence->num_in_place);
+    if (each.family == nullptr) ++result_.num_of_no_family;
+    if (each.family != nullptr) families_.insert(each.family->name);
+    // The first that has a family speaks for all; until one comes, the first.
+    if (result_.num_sources == 1 || (result_.classification.family == nullptr && each.family != nullptr)) {
+      result_.classification = std::move(each);
+    }
+  }
+
+  OfVariant Take() {
+    if (result_.num_sources > 0) result_.no_evidence.clear();
+    if (families_.size() > 1) {
+      result_.classification = {nullptr,
+                                {absl::StrCat("its configs are of several: ", absl::StrJoin(families_, ", "))}};
+    }
+    return std::move(result_);
+  }
+
+ private:
+  OfVariant result_;
+  std::set<std::string> families_;
+};
+
+Result<OfVariant> ClassifyVariant(const Variant& variant, const std::vector<Config>& configs, const Problem& problem,
+                                  const Options& options) {
+  std::optional<VariantClassifier> classifier;
+  std::set<Fingerprint> read;
+  auto given = options.ptx.find(variant.name);
+  for (const Config& config : configs) {
+    if (!variant.IsBackendOf(config)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("variant '" + variant.name + "'",
+                                                            [&] { return variant.MakeSource(config, problem); }));
+    if (!classifier) classifier.emplace(variant, source.kind);
+    if (given != options.ptx.end()) continue;
+    if (!source.Check().ok()) {
+      classifier->Add(source.Check());
+    } else if (read.insert(source.Fingerprint()).second) {
+      classifier->Add(EvidenceOf(source));
+    }
+  }
+  if (!classifier) classifier.emplace(variant, SourceKind::kTileIr);
+  if (given != options.ptx.end()) {
+    for (const std::string& text : given->second) classifier->Add(PtxEvidence(text, ""));
+  }
+  return classifier->Take();
+}
+
+/// One family, where all variants that say one say the same.
+Classification WholeOf(const std::vector<OfVariant>& variants) {
+  Classification whole;
+  for (const OfVariant& variant : variants) {
+    if (variant.num_sources == 0) continue;
+    const Classification& each = variant.classification;
+    if (each.family != nullptr && whole.family != nullptr && each.family != whole.family) {
+      return {nullptr,
+              {absl::StrCat("variants are of several: ", whole.family->name, ", and ", each.family->name, " ('",
+                            variant.name, "')")}};
+    }
+    if (whole.reasons.empty() || (whole.family == nullptr && each.family != nullptr)) whole = each;
+  }
+  if (whole.reasons.empty()) whole.reasons.push_back("no variant's code can be read");
+  return whole;
+}
+
+Status Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
+  const Family* family = bundle->classification.family;
+  if (family == nullptr) return Status();
+  if (HasStructuralChoice(configs)) {
+    bundle->recommended = family->name;
+    bundle->why_recommended = "the space of its family";
+  } else {
+    bundle->recommended = "occupancy_only";
+    bundle->why_recommended =
+        absl::StrCat("no axis changes its code; with its tiles as axes ", family->name, " would be");
+  }
+  return Status();
+}
+
+/// The work of one run at the example's shape, or the caller's.
+Status AddIntensity(const KernelDefinition& definition, const Bundle::Example& example, const Options& options,
+                    Problem* problem, ClassifiedBundle* bundle) {
+  std::map<std::string, std::int64_t> dims = example.dims;
+  for (const auto& [name, extent] : options.dims) {
+    const std::vector<std::string>& known = definition.dims();
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      return InvalidArgumentError(
+          absl::StrCat("the bundle has no dim '", name, "'; it has: ", absl::StrJoin(known, ", ")));
+    }
+    if (extent < 1) return InvalidArgumentError(absl::StrCat("the extent of ", name, " is ", extent, ", below 1"));
+    dims[name] = extent;
+  }
+  for (const std::string& name : definition.dims()) {
+    if (dims.count(name) == 0) return Status();  // No shape is known.
+    problem->dims[definition.DimOf(name)] = dims[name];
+  }
+  bundle->shape = definition.DimsString(problem->dims);
+  TUNEONCE_ASSIGN_OR_RETURN(double bytes, CallUser("work", [&] { return definition.WorkBytes(*problem); }));
+  TUNEONCE_ASSIGN_OR_RETURN(double operations, CallUser("work", [&] { return definition.WorkOperations(*problem); }));
+  if (bytes <= 0 || operations <= 0) return Status();
+  bundle->intensity = operations / bytes;
+  bundle->bound = BoundOf(*bundle->intensity);
+  return Status();
+}
+
+}  // namespace
+
+Result<ClassifiedBundle> ClassifiedBundle::Of(const Bundle& bundle, const Options& options) {
+  KernelDefinition definition = bundle.definition();
+  TUNEONCE_RETURN_IF_ERROR(definition.Validate());
+  ClassifiedBundle result;
+  result.kernel = definition.name();
+  TUNEONCE_ASSIGN_OR_RETURN(result.target, TargetOf(definition, options));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(result.target));
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs, definition.space().Enumerate(result.target));
+  ExampleProblem problem(definition, bundle.example(), result.target);
+  for (const Variant* variant : variants) {
+    TUNEONCE_ASSIGN_OR_RETURN(OfVariant each, ClassifyVariant(*variant, configs, problem.get(), options));
+    result.variants.push_back(std::move(each));
+  }
+  result.classification = WholeOf(result.variants);
+  TUNEONCE_RETURN_IF_ERROR(Recommend(configs, &result));
+  TUNEONCE_RETURN_IF_ERROR(AddIntensity(definition, bundle.example(), options, &problem.get(), &result));
+  result.departures = SpaceDepartures(definition, configs, result);
+  return result;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

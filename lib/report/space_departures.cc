@@ -1,0 +1,118 @@
+#include "report/space_departures.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// The values of an axis of whole numbers in those of `configs` that `variant` builds (null: in all), each once.
+std::vector<std::int64_t> ValuesOf(const std::string& axis, const std::vector<Config>& configs,
+                                   const Variant* variant) {
+  std::vector<std::int64_t> values;
+  for (const Config& config : configs) {
+    if (variant != nullptr && !variant->IsBackendOf(config)) continue;
+    const AxisValue* value = config.Find(axis);
+    const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+    if (number != nullptr && std::find(values.begin(), values.end(), *number) == values.end())
+      values.push_back(*number);
+  }
+  return values;
+}
+
+const Variant* VariantNamed(const KernelDefinition& definition, const std::string& name) {
+  for (const Variant& variant : definition.variants()) {
+    if (variant.name == name) return &variant;
+  }
+  return nullptr;
+}
+
+/// The least value of an axis among the family's configs on the target; 0: it has none.
+std::int64_t LeastOf(const Family& family, const char* axis, const Target& target) {
+  Result<std::vector<Config>> configs = family.Space(target).Enumerate(target);
+  if (!configs.ok()) return 0;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t value : ValuesOf(axis, *configs, nullptr)) least = std::min(least, value);
+  return least == std::numeric_limits<std::int64_t>::max() ? 0 : least;
+}
+
+void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& variant, std::vector<std::string>* found) {
+  for (const char* axis : {"num_warps", "num_stages"}) {
+    if (ValuesOf(axis, configs, &variant).size() > 1) {
+      found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, to which ", axis,
+                                    " means nothing: its values are duplicates; give that back end one"));
+    }
+  }
+  if (ValuesOf("occupancy", configs, &variant).empty()) {
+    found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, and no axis `occupancy` is tried: the ",
+                                  "families try it, and it costs no other source"));
+  }
+}
+
+void AddSmallTiles(const ClassifiedBundle::OfVariant& variant, const Target& target, std::vector<std::string>* found) {
+  const Family& family = *variant.classification.family;
+  const KernelEvidence& largest = variant.largest;
+  const bool has_products = largest.tile_m > 0;
+  const std::pair<const char*, std::int64_t> tiles[] = {
+      {"TILE_M", largest.tile_m},
+      {"TILE_N", has_products ? largest.tile_n : largest.tile_elements},
+      {"TILE", largest.tile_elements}};
+  for (const auto& [axis, largest_tile] : tiles) {
+    std::int64_t least = LeastOf(family, axis, target);
+    if (largest_tile <= 0 || largest_tile >= least) continue;
+    found->push_back(absl::StrCat("variant '", variant.name, "': its largest tile has ", largest_tile, " along ", axis,
+                                  "; ", family.name, " tries none below ", least, " on ", target.name()));
+  }
+}
+
+}  // namespace
+
+bool HasStructuralChoice(const std::vector<Config>& configs) {
+  if (configs.empty()) return false;
+  const Config& first = configs.front();
+  for (std::size_t i = 0; i < first.values().size(); ++i) {
+    if (first.Kind(i) != AxisKind::kStructural || first.AxisName(i) == "backend") continue;
+    for (const Config& config : configs) {
+      if (!IsSameValue(config.values()[i], first.values()[i])) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, const std::vector<Config>& configs,
+                                         const ClassifiedBundle& classified) {
+  std::vector<std::string> found;
+  if (configs.size() > 1 && !definition.space().BaselineOn(classified.target)) {
+    found.push_back(
+        "there is no baseline: a winner may be slower than what runs untuned, and no result can be verified; "
+        "declare the config that you would ship");
+  }
+  bool is_in_place = false;
+  for (const ClassifiedBundle::OfVariant& each : classified.variants) {
+    const Variant* variant = VariantNamed(definition, each.name);
+    if (variant != nullptr && each.kind == SourceKind::kTileIr) AddTileIrDepartures(configs, *variant, &found);
+    if (each.num_sources == 0) continue;
+    is_in_place |= each.largest.num_in_place > 0;
+    if (each.classification.family != nullptr) AddSmallTiles(each, classified.target, &found);
+  }
+  const Family* family = classified.classification.family;
+  const bool is_bound_by_memory =
+      classified.bound ? *classified.bound == Bound::kMemory : family != nullptr && IsMemoryBound(*family);
+  if (is_bound_by_memory && ValuesOf("num_ctas", configs, nullptr).size() > 1) {
+    found.push_back("num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; leave it out");
+  }
+  const bool has_in_out = std::any_of(definition.parameters().begin(), definition.parameters().end(),
+                                      [](const Parameter& p) { return p.access == Access::kInOut; });
+  if (is_in_place && !has_in_out) {
+    found.push_back(
+        "a tensor is read and written, and none is declared inout: each run of a search would be given what "
+        "the one before it wrote");
+  }
+  return found;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,53 @@
+#ifndef TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
+#define TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tile_ir/tile_ir_functions.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// An operation of a body. Values are numbers of TileIrBody::types.
+struct TileIrOperation {
+  int code = 0;     ///< TileIrCode.
+  int parent = -1;  ///< The operation in whose blocks it stands: an index; -1: the body itself.
+  std::vector<int> operands;
+  std::vector<int> arguments;  ///< Of its first block.
+  int first_result = 0;
+  int num_results = 0;
+};
+
+/// What a type says that evidence asks for.
+struct TileIrType {
+  std::uint8_t element = 0xff;        ///< Tag of a number's type, or of a tile's elements.
+  bool is_pointer = false;            ///< Also a tile of pointers.
+  bool is_token = false;              ///< It orders accesses to memory, and has no value.
+  std::vector<std::int64_t> extents;  ///< Of a tile.
+
+  bool IsFloat() const { return (element >= 0x05 && element <= 0x0b) || element == 0x12 || element == 0x13; }
+  /// f8E4M3FN, f8E5M2.
+  bool IsFloat8() const { return element == 0x0a || element == 0x0b; }
+  /// 1 of what is no tile; saturates.
+  std::int64_t NumElements() const;
+};
+
+/// The body of one function, read: operations in the order of the bytes, blocks behind the operation that has them
+/// (which itself comes first). Values: the function's parameters, then results and blocks' arguments, each once.
+struct TileIrBody {
+  std::vector<TileIrOperation> operations;
+  std::vector<std::uint64_t> types;  ///< By value: index of its type.
+  int num_parameters = 0;
+
+  /// Errors: InvalidArgument with the offset of what is wrong.
+  static Result<TileIrBody> Read(const ParsedTileIr& parsed, const TileIrFunction& function);
+};
+
+/// All types of the file, by index. One that is none of numbers, tiles, pointers and tokens is left empty.
+std::vector<TileIrType> ReadTileIrTypes(const ParsedTileIr& parsed);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_TILE_IR_TILE_IR_BODY_H_

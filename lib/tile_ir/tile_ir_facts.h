@@ -1,0 +1,50 @@
+#ifndef TUNEONCE_LIB_TILE_IR_TILE_IR_FACTS_H_
+#define TUNEONCE_LIB_TILE_IR_TILE_IR_FACTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "tile_ir/tile_ir_body.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// What is in a value: bits, of all that it may be made of.
+enum TileIrFact : std::uint32_t {
+  kFactElements = 1u << 0,      ///< What was loaded, unreduced.
+  kFactReduced = 1u << 1,       ///< A reduction's result.
+  kFactProduct = 1u << 2,       ///< A matrix product's.
+  kFactSoftmax = 1u << 3,       ///< An exponential of products and reductions.
+  kFactNumBlocks = 1u << 4,     ///< The grid's extent.
+  kFactBlockId = 1u << 5,       ///< The block's place in it.
+  kFactScalar = 1u << 6,        ///< A parameter that is a float.
+  kFactContent = 1u << 7,       ///< What was loaded from places that differ from block to block.
+  kFactFirstProduct = 1u << 16  ///< And the next 15: of the i-th product (those behind have none).
+};
+constexpr int kMaxToldApart = 16;  ///< Products.
+
+/// Facts of each value of a body, and which of the function's parameters a pointer or view is of.
+struct TileIrFacts {
+  std::vector<std::uint32_t> facts;
+  std::vector<int> origins;   ///< -1: of none, or not known.
+  std::vector<int> products;  ///< Operations that are matrix products, in order.
+
+  /// Goes through the operations until nothing is added (loops carry facts back).
+  static TileIrFacts Of(const TileIrBody& body, const std::vector<TileIrType>& types);
+
+  /// Of all operands.
+  std::uint32_t OfOperands(const TileIrOperation& operation) const;
+  /// Of where a load reads: of a pointer, or of a view and the place in it (tokens have no facts).
+  std::uint32_t OfPlace(const TileIrOperation& load) const;
+};
+
+bool IsTileIrProduct(int code);
+
+/// An operation's or value's number, as an index.
+inline std::size_t At(int number) { return static_cast<std::size_t>(number); }
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_TILE_IR_TILE_IR_FACTS_H_

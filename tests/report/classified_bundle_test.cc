@@ -1,0 +1,173 @@
+// Bundles as a whole: every one of ours, made-up ones whose spaces depart, and what the doctor says of Tile IR.
+#include "report/classified_bundle.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/temporary_folder.h"
+#include "report/space_departures.h"
+#include "report/tile_ir_finding.h"
+#include "testing/device_test.h"
+
+namespace tuneonce {
+namespace {
+
+Result<ClassifiedBundle> Classified(const std::string& folder, const ClassifiedBundle::Options& options = {}) {
+  TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder));
+  return ClassifiedBundle::Of(bundle, options);
+}
+
+TEST(ClassifiedBundleTest, EveryBundleIsWhatItIs) {
+  const std::map<std::string, std::pair<const char*, Bound>> kBundles = {
+      {"attention", {"attention", Bound::kCompute}},     {"dual_gemm", {"dual_gemm", Bound::kCompute}},
+      {"elementwise", {"elementwise", Bound::kMemory}},  {"layer_norm", {"norm_like", Bound::kMemory}},
+      {"matmul", {"dense_matmul", Bound::kCompute}},     {"persistent_matmul", {"persistent_matmul", Bound::kCompute}},
+      {"rms_norm", {"norm_like", Bound::kMemory}},       {"rope", {"in_place", Bound::kMemory}},
+      {"silu_and_mul", {"elementwise", Bound::kMemory}}, {"softmax", {"norm_like", Bound::kMemory}},
+      {"vector_add", {"elementwise", Bound::kMemory}},
+  };
+  for (const auto& [name, expected] : kBundles) {
+    Result<ClassifiedBundle> found = Classified(std::string(TUNEONCE_BUNDLE_FOLDER "/") + name);
+    ASSERT_OK(found);
+    EXPECT_STREQ(found->classification.name(), expected.first) << name;
+    EXPECT_EQ(found->recommended, expected.first) << name;
+    ASSERT_TRUE(found->bound) << name;
+    EXPECT_EQ(*found->bound, expected.second) << name << " " << *found->intensity;
+    for (const std::string& departure : found->departures) {
+      EXPECT_NE(departure.find("no axis `occupancy`"), std::string::npos) << name << ": " << departure;
+    }
+  }
+}
+
+TEST(ClassifiedBundleTest, TheShapeDecidesTheIntensity) {
+  ClassifiedBundle::Options options;
+  options.dims = {{"M", 1}};
+  Result<ClassifiedBundle> skinny = Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options);
+  ASSERT_OK(skinny);
+  EXPECT_EQ(*skinny->bound, Bound::kMemory);
+  EXPECT_EQ(skinny->shape, "M=1, N=4096, K=4096");
+  // 2 M N K operations, 2 (M K + K N + M N) bytes.
+  EXPECT_NEAR(*skinny->intensity, 2.0 * 4096 * 4096 / (2.0 * (4096 + 4096.0 * 4096 + 4096)), 1e-12);
+  options.dims = {{"Q", 1}};
+  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(),
+            "the bundle has no dim 'Q'; it has: M, N, K");
+  options.dims = {{"M", 0}};
+  EXPECT_EQ(Classified(TUNEONCE_BUNDLE_FOLDER "/matmul", options).status().message(), "the extent of M is 0, below 1");
+}
+
+/// A bundle of one file of `vector_add`'s bytecode, with a space of its own.
+std::string WithSpace(const TemporaryFolder& folder, const std::string& axes, const std::string& artifacts) {
+  const std::string code = *ReadFile(TUNEONCE_BUNDLE_FOLDER "/vector_add/vector_add.1024.tileir");
+  EXPECT_OK(WriteFile(folder.path() + "/code.tileir", code));
+  const std::string tensor = R"("kind": "tensor", "dtype": "float32", "dims": ["N"]})";
+  const std::string manifest = R"({"tuneonce_bundle": 1, "name": "k", "version": "1", "dims": ["N"],
+      "parameters": [{"name": "x", "access": "in", )" +
+                               tensor + R"(, {"name": "y", "access": "in", )" + tensor +
+                               R"(, {"name": "z", "access": "out", )" + tensor + R"(], "axes": )" + axes +
+                               R"(, "variants": [{"name": "tile", "source": "tile_ir", "symbol": "vector_add",
+      "parameters": ["x", "y", "z"], "grid": {"pattern": "one_d", "tiles": [["N", 1024]]}, "artifacts": )" +
+                               artifacts + "}]}";
+  EXPECT_OK(WriteFile(folder.path() + "/manifest.json", manifest));
+  return folder.path();
+}
+
+TEST(ClassifiedBundleTest, WhereNoAxisChangesTheCodeOccupancyIsToBeTried) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create("/tmp");
+  ASSERT_OK(folder);
+  Result<ClassifiedBundle> found =
+      Classified(WithSpace(*folder, R"([{"name": "occupancy", "kind": "hint", "values": [1]}])",
+                           R"([{"config": {}, "file": "code.tileir"}])"));
+  ASSERT_OK(found);
+  EXPECT_STREQ(found->classification.name(), "elementwise");
+  EXPECT_EQ(found->recommended, "occupancy_only");
+  EXPECT_TRUE(found->departures.empty()) << found->ToString();
+}
+
+TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
+  Result<TemporaryFolder> folder = TemporaryFolder::Create("/tmp");
+  ASSERT_OK(folder);
+  std::string path = WithSpace(*folder, R"([{"name": "num_warps", "values": [4, 8]},
+                                           {"name": "num_ctas", "kind": "hint", "values": [1, 2]}])",
+                               R"([{"config": {"num_warps": 4}, "file": "code.tileir"},
+                                   {"config": {"num_warps": 8}, "file": "code.tileir"}])");
+  Result<ClassifiedBundle> found = Classified(path);
+  ASSERT_OK(found);
+  EXPECT_STREQ(found->classification.name(), "elementwise");
+  EXPECT_FALSE(found->intensity) << "no work is declared";
+  for (const char* part : {"there is no baseline", "to which num_warps means nothing", "no axis `occupancy`",
+                           "num_ctas is tried, but the kernel is bound by memory"}) {
+    EXPECT_NE(found->ToString().find(part), std::string::npos) << part << "\n" << found->ToString();
+  }
+  EXPECT_EQ(found->departures.size(), 4u) << found->ToString();
+  auto json = nlohmann::json::parse(found->Json());
+  EXPECT_EQ(json["family"], "elementwise");
+  EXPECT_TRUE(json["intensity"].is_null());
+  EXPECT_EQ(json["departures"].size(), 4u);
+  EXPECT_EQ(json["variants"][0]["sources"], 1);
+}
+
+TEST(ClassifiedBundleTest, TilesThatAreAllTooSmallAreNamed) {
+  Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul");
+  ASSERT_OK(bundle);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*bundle, {});
+  ASSERT_OK(found);
+  KernelEvidence& largest = found->variants.front().largest;
+  EXPECT_EQ(largest.tile_m, 256) << "of all its configs";
+  EXPECT_EQ(largest.tile_n, 256);
+  largest.tile_m = 32;
+  std::vector<Config> configs = *bundle->definition().space().Enumerate(found->target);
+  EXPECT_EQ(SpaceDepartures(bundle->definition(), configs, *found),
+            std::vector<std::string>{"variant 'tile': its largest tile has 32 along TILE_M; dense_matmul tries none "
+                                     "below 64 on sm_90"});
+}
+
+TEST(ClassifiedBundleTest, ATensorInPlaceIsToBeDeclaredSo) {
+  Result<Bundle> rope = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/rope");
+  Result<Bundle> add = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/vector_add");
+  ASSERT_OK(rope);
+  ASSERT_OK(add);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*rope, {});
+  ASSERT_OK(found);
+  EXPECT_TRUE(found->departures.empty()) << "x is inout";
+  std::vector<std::string> departures = SpaceDepartures(add->definition(), {}, *found);  // Of which none is.
+  ASSERT_FALSE(departures.empty());
+  EXPECT_EQ(departures.back().rfind("a tensor is read and written, and none is declared inout", 0), 0u);
+}
+
+TEST(TileIrFindingTest, SaysWhetherItIsActiveAndWhyNot) {
+  DeviceIdentity hopper;
+  hopper.capability_major = 9;
+  hopper.driver_version = 13000;
+  DeviceIdentity old_driver = hopper;
+  old_driver.driver_version = 12080;
+  DeviceIdentity turing = hopper;
+  turing.capability_major = 7;
+  turing.capability_minor = 5;
+  struct Case {
+    bool has_tileiras;
+    std::vector<DeviceIdentity> devices;
+    bool enable_tile;
+    bool is_active;
+    const char* detail;
+  };
+  const Case kCases[] = {
+      {true, {hopper}, true, true, "active on cuda:0"},
+      {true, {hopper, turing}, true, true, "active on cuda:0; not on cuda:1: tileiras does not compile for sm_75"},
+      {false, {hopper}, true, false, "not active; tileiras was not found"},
+      {true, {old_driver}, true, false, "not active; not on cuda:0: its driver is of CUDA 12.8, older than 13.0"},
+      {true, {hopper}, false, false, "not active; ENABLE_TILE=0, or TUNEONCE_ENABLE_TILE=0, leaves it out"},
+      {true, {}, true, false, "not active; there is no GPU"},
+  };
+  for (const Case& each : kCases) {
+    DoctorFinding finding = TileIrFinding(each.has_tileiras, each.devices, each.enable_tile);
+    EXPECT_EQ(finding.found, each.is_active) << each.detail;
+    EXPECT_EQ(finding.detail, each.detail);
+    EXPECT_EQ(finding.advice.find("docs/performance.md") != std::string::npos, !each.is_active) << finding.advice;
+  }
+}
+
+}  // namespace
+}  // namespace tuneonce
