@@ -230,7 +230,7 @@ def varlen_attention(device: str, t: int, sequences: int, h: int, g: int, d: int
 
     def varlen_attn() -> Any:
         from torch.nn.attention.varlen import varlen_attn as call
-        return call(q, wide_k, wide_v, offsets, offsets, longest, longest, is_causal=bool(causal))
+        return call(q, wide_k, wide_v, offsets, offsets, longest, longest, window_size=(-1, 0 if causal else -1))
 
     wide_k, wide_v = (x.repeat_interleave(h // g, 1) for x in (k, v))  # The operator may not know groups of heads.
     return (Case({"q": q, "k": k, "v": v, "cu_seqlens": offsets, "o": o, "scale": scale, "causal": bool(causal),

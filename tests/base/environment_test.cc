@@ -1,6 +1,7 @@
 #include "base/environment.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +12,25 @@
 namespace tuneonce {
 namespace {
 
-TEST(EnvironmentTest, IsReadWhenItIsAskedForAndStaysAsItWas) {
+/// Leaves the process's variables as they were: under an emulator all tests are run in one process.
+class EnvironmentTest : public ::testing::Test {
+ protected:
+  EnvironmentTest() {
+    for (char** variable = environ; *variable != nullptr; ++variable) before_.emplace_back(*variable);
+  }
+  ~EnvironmentTest() override {
+    clearenv();
+    for (const std::string& variable : before_) {
+      const std::size_t end = variable.find('=');
+      setenv(variable.substr(0, end).c_str(), variable.substr(end + 1).c_str(), 1);
+    }
+  }
+
+ private:
+  std::vector<std::string> before_;
+};
+
+TEST_F(EnvironmentTest, IsReadWhenItIsAskedForAndStaysAsItWas) {
   setenv("DISABLE_AUTOTUNE", "1", 1);
   setenv("TUNEONCE_CPU_DEVICES", "99", 1);  // Out of range: the default stays.
   Environment before = Environment::Read();
@@ -22,7 +41,7 @@ TEST(EnvironmentTest, IsReadWhenItIsAskedForAndStaysAsItWas) {
   EXPECT_FALSE(Environment::Read().disable_autotune);
 }
 
-TEST(EnvironmentTest, TheProjectsOwnNameWorksToo) {
+TEST_F(EnvironmentTest, TheProjectsOwnNameWorksToo) {
   setenv("TUNEONCE_DISABLE_AUTOTUNE", "1", 1);
   EXPECT_TRUE(Environment::Read().disable_autotune);
 }
@@ -61,14 +80,14 @@ void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.profiler, "/t/nvtx.so");
 }
 
-TEST(EnvironmentTest, EachVariableHasItsField) {
+TEST_F(EnvironmentTest, EachVariableHasItsField) {
   for (const auto& [name, value] : kVariables) setenv(name.c_str(), value.c_str(), 1);
   unsetenv("CUDA_INJECTION64_PATH");
   unsetenv("TUNEONCE_ENABLE_TILE");
   ExpectAll(Environment::Read());
 }
 
-TEST(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
+TEST_F(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
   setenv("TUNEONCE_CPU_DEVICES", "5", 1);
   setenv("TUNEONCE_ENABLE_TILE", "1", 1);  // The other name of what is given.
   setenv("CUDA_INJECTION64_PATH", "/process/profiler.so", 1);
@@ -81,7 +100,7 @@ TEST(EnvironmentTest, WhatIsGivenCountsInPlaceOfTheProcesss) {
   EXPECT_EQ(Environment::Read({{"TUNEONCE_CPU_DEVICES", ""}})->cpu_devices, 1);
 }
 
-TEST(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
+TEST_F(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "TUNEONCE_CPU_DEVICES", "TMPDIR"}) {
     setenv(name, "1", 1);
   }
@@ -104,7 +123,7 @@ TEST(EnvironmentTest, AWorkerGetsTheListedVariablesAsTheyCount) {
   }
 }
 
-TEST(EnvironmentTest, WhatCannotBeUsedIsNamed) {
+TEST_F(EnvironmentTest, WhatCannotBeUsedIsNamed) {
   struct Case {
     const char* name;
     const char* value;
