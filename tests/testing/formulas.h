@@ -103,6 +103,19 @@ inline void DualGemmFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// (M, K) by (N, K), times two scales.
+inline void Fp8MatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][j * k + p];
+      tensors[4][i * n + j] = sum * tensors[2][0] * tensors[3][0];
+    }
+  }
+}
+
 /// gelu(x) z, with the tanh of arXiv:1606.08415.
 inline void ElementwiseFormula(const Extents&, Tensors& tensors) {
   const double slope = std::sqrt(2 / std::acos(-1.0));
