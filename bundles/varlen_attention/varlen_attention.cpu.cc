@@ -3,9 +3,9 @@
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 /// The last sequence that begins with this block or before.
-static int sequence_of(int block, const int* offsets, int num_sequences) {
+static int sequence_of(int block, const int* cu_seqlens, int num_sequences) {
   int sequence = 0;
-  while (sequence + 1 < num_sequences && offsets[sequence + 1] / TILE_M + sequence + 1 <= block) ++sequence;
+  while (sequence + 1 < num_sequences && cu_seqlens[sequence + 1] / TILE_M + sequence + 1 <= block) ++sequence;
   return sequence;
 }
 
@@ -28,10 +28,10 @@ static void attend(const _Float16* query, const _Float16* k, const _Float16* v, 
 }
 
 static void varlen_attention(const tuneonce_block& block, const _Float16* q, const _Float16* k, const _Float16* v,
-                             const int* offsets, _Float16* o, float scale, bool causal, int num_offsets, int h, int g,
-                             int d) {
-  const int sequence = sequence_of(static_cast<int>(block.x), offsets, num_offsets - 1);
-  const int begin = offsets[sequence], length = offsets[sequence + 1] - begin;
+                             const int* cu_seqlens, _Float16* o, float scale, bool causal, int num_offsets, int h,
+                             int g, int d) {
+  const int sequence = sequence_of(static_cast<int>(block.x), cu_seqlens, num_offsets - 1);
+  const int begin = cu_seqlens[sequence], length = cu_seqlens[sequence + 1] - begin;
   const int row_begin = (static_cast<int>(block.x) - begin / TILE_M - sequence) * TILE_M;
   const long kv_stride = static_cast<long>(g) * d;
   const long of_keys = begin * kv_stride + static_cast<long>(block.y) * g / h * d;

@@ -98,11 +98,11 @@ __device__ inline void Attend(const Tiles& tiles, Seen& seen, float scale, int f
 }
 
 /// The last sequence that begins with this block or before.
-__device__ inline int SequenceOf(int block, const int* offsets, int num_sequences) {
+__device__ inline int SequenceOf(int block, const int* cu_seqlens, int num_sequences) {
   int sequence = 0;
   for (int end = num_sequences; end - sequence > 1;) {
     const int middle = (sequence + end) / 2;
-    if (offsets[middle] / TILE_M + middle <= block) {
+    if (cu_seqlens[middle] / TILE_M + middle <= block) {
       sequence = middle;
     } else {
       end = middle;
@@ -112,8 +112,8 @@ __device__ inline int SequenceOf(int block, const int* offsets, int num_sequence
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads)
-    varlen_attention(const Half* q, const Half* k, const Half* v, const int* offsets, Half* o, float scale, bool causal,
-                     int num_offsets, int h, int g, int d) {
+    varlen_attention(const Half* q, const Half* k, const Half* v, const int* cu_seqlens, Half* o, float scale,
+                     bool causal, int num_offsets, int h, int g, int d) {
   extern __shared__ float memory[];
   Tiles tiles;
   tiles.sums = memory;
@@ -121,8 +121,8 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   tiles.keys = tiles.queries + kQueries * d;
   tiles.values = tiles.keys + kWarp * (d + Tiles::kPadding);
   const int lane = threadIdx.x % kWarp, query = threadIdx.x / kWarp * kOfWarp;
-  const int sequence = SequenceOf(blockIdx.x, offsets, num_offsets - 1);
-  const int of_sequence = offsets[sequence], t = offsets[sequence + 1] - of_sequence;
+  const int sequence = SequenceOf(blockIdx.x, cu_seqlens, num_offsets - 1);
+  const int of_sequence = cu_seqlens[sequence], t = cu_seqlens[sequence + 1] - of_sequence;
   const long long q_stride = static_cast<long long>(h) * d, k_stride = static_cast<long long>(g) * d;
   const long long of_queries = of_sequence * q_stride + static_cast<long long>(blockIdx.y) * d;
   const long long of_keys = of_sequence * k_stride + static_cast<long long>(blockIdx.y) * g / h * d;

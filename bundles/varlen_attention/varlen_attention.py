@@ -11,11 +11,11 @@ LEAST = -3.4e38  # Finite: a row may have seen nothing yet, and its scores may a
 AT_ONCE = 256  # Offsets that a block looks at together.
 
 
-def sequence_of(block, offsets, num_sequences, TILE_M):
+def sequence_of(block, cu_seqlens, num_sequences, TILE_M):
     """The last sequence that begins with this block or before."""
     count = 0
     for part in range(ct.cdiv(num_sequences, AT_ONCE)):
-        begins = ct.load(offsets, index=(part,), shape=(AT_ONCE,), padding_mode=ct.PaddingMode.ZERO)
+        begins = ct.load(cu_seqlens, index=(part,), shape=(AT_ONCE,), padding_mode=ct.PaddingMode.ZERO)
         sequences = part * AT_ONCE + ct.arange(AT_ONCE, dtype=ct.int32)
         begun = (begins // TILE_M + sequences <= block) & (sequences < num_sequences)
         count = count + ct.sum(ct.astype(begun, ct.int32))
@@ -43,12 +43,12 @@ def add_keys(state, queries, k, v, at, scale, last, TILE_M, TILE_N, D, MASKED):
 
 
 @ct.kernel
-def varlen_attention(q, k, v, offsets, o, scale: float, causal: bool, TILE_M: ct.Constant[int],
+def varlen_attention(q, k, v, cu_seqlens, o, scale: float, causal: bool, TILE_M: ct.Constant[int],
                      TILE_N: ct.Constant[int], D: ct.Constant[int]):
     head = ct.bid(1)
     at_head = head * k.shape[1] // q.shape[1]
-    sequence = sequence_of(ct.bid(0), offsets, offsets.shape[0] - 1, TILE_M)
-    begin, end = ct.gather(offsets, sequence), ct.gather(offsets, sequence + 1)
+    sequence = sequence_of(ct.bid(0), cu_seqlens, cu_seqlens.shape[0] - 1, TILE_M)
+    begin, end = ct.gather(cu_seqlens, sequence), ct.gather(cu_seqlens, sequence + 1)
     length = end - begin
     block = ct.cdiv(length, TILE_M) - 1 - (ct.bid(0) - begin // TILE_M - sequence)
     if block >= 0:

@@ -94,6 +94,27 @@ inline FormulaCase Attention(const std::array<std::int64_t, 6>& e, bool is_causa
           {kAttentionScale, is_causal}};
 }
 
+/// Extents of E, K and N; rows T, and where the groups begin in them and the last one ends.
+inline FormulaCase GroupedGemm(const std::array<std::int64_t, 3>& e, std::int64_t t, std::vector<float> offsets) {
+  const auto num_offsets = static_cast<std::int64_t>(offsets.size());
+  const Extents dims = {{"T", t}, {"E", e[0]}, {"K", e[1]}, {"N", e[2]}, {"OFFSETS", num_offsets}};
+  return {"grouped_gemm", dims, GroupedGemmFormula, 4e-3, {}, false, std::move(offsets)};
+}
+/// Extents of H, G and D; rows T, and where the sequences begin in them and the last one ends.
+inline FormulaCase VarlenAttention(const std::array<std::int64_t, 3>& e, bool is_causal, std::int64_t t,
+                                   std::vector<float> cu_seqlens) {
+  const auto num_offsets = static_cast<std::int64_t>(cu_seqlens.size());
+  const Extents dims = {{"T", t}, {"H", e[0]}, {"G", e[1]}, {"D", e[2]}, {"OFFSETS", num_offsets}};
+  auto* formula = is_causal ? VarlenAttentionFormula<true> : VarlenAttentionFormula<false>;
+  return {"varlen_attention", dims, formula, 2e-3, {kAttentionScale, is_causal}, false, std::move(cu_seqlens)};
+}
+/// Offsets of `groups` of `size` rows each.
+inline std::vector<float> AlikeOffsets(int groups, int size) {
+  std::vector<float> offsets;
+  for (int group = 0; group <= groups; ++group) offsets.push_back(static_cast<float>(group * size));
+  return offsets;
+}
+
 /// At shapes that fit the tiles, and at odd ones: one row, rows that no tile covers, extents that nothing divides. A
 /// half has 11 bits, a bfloat16 8.
 inline std::vector<FormulaCase> FormulaCases() {
@@ -139,6 +160,16 @@ inline std::vector<FormulaCase> FormulaCases() {
           {"fp8_matmul", {{"M", 100}, {"N", 131}, {"K", 71}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
           {"fp8_matmul", {{"M", 37}, {"N", 264}, {"K", 1040}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
           {"fp8_matmul", {{"M", 1}, {"N", 136}, {"K", 2064}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          GroupedGemm({2, 128, 256}, 256, {0, 128, 256}),
+          GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),  // Empty groups, and of one row.
+          GroupedGemm({4, 1001, 256}, 1, {0, 0, 0, 1, 1}),
+          GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),     // Ten rows of no group.
+          GroupedGemm({300, 32, 16}, 600, AlikeOffsets(300, 2)),  // More offsets than are looked at together.
+          VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
+          VarlenAttention({6, 2, 64}, true, 203, {0, 1, 1, 38, 166, 203}),  // An empty one, and of one row.
+          VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
+          VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),                    // Ten rows of no sequence.
+          VarlenAttention({1, 1, 64}, true, 600, AlikeOffsets(300, 2)),
           {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 1}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 100001}}, ElementwiseFormula, kHalf, {}},
