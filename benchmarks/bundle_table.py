@@ -66,6 +66,19 @@ def cases():
            lambda c: (query, key, value, out, scale, True, c["TILE_M"], c["TILE_N"], 128),
            lambda c: (ct.cdiv(4096, c["TILE_M"]), 32, 2),
            lambda: torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True))
+    if torch.cuda.get_device_capability() >= (8, 9):
+        a8, b8 = rand(4096, 4096).to(torch.float8_e4m3fn), rand(4096, 4096).to(torch.float8_e4m3fn)
+        one = torch.ones(1, device="cuda")
+        eight = (a8, b8, one, one, rand(4096, 4096, dtype=torch.bfloat16))
+        yield ("fp8_matmul", eight, lambda c: (*eight, c["TILE_M"], c["TILE_N"], c["TILE_K"]), tiles,
+               lambda: torch._scaled_mm(a8, b8.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16))
+    offsets = torch.arange(0, 8193, 256, dtype=torch.int32, device="cuda")  # 32 groups, or sequences, of 256.
+    grouped = (rand(8192, 4096), rand(32, 4096, 4096), offsets, rand(8192, 4096))
+    yield ("grouped_gemm", grouped, lambda c: (*grouped, c["TILE_M"], c["TILE_N"], c["TILE_K"]),
+           lambda c: (8192 // c["TILE_M"] + 32, ct.cdiv(4096, c["TILE_N"])), None)
+    packed = (rand(8192, 32, 128), rand(8192, 8, 128), rand(8192, 8, 128), offsets, rand(8192, 32, 128), scale, True)
+    yield ("varlen_attention", packed, lambda c: (*packed, c["TILE_M"], c["TILE_N"], 128),
+           lambda c: (8192 // c["TILE_M"] + 32, 32), None)
 
 
 rows = []
@@ -73,7 +86,7 @@ for name, arguments, constants, grid, operator in cases():
     module = module_of(name)
     kernel, declaration = getattr(module, name), getattr(module, name + "_bundle")
     configs = [c for c in declaration.all_configs("tile") if c.get("LOOP", 1) or c["TILE_N"] >= 4096]
-    if name == "attention" and torch.cuda.get_device_capability()[0] < 10:
+    if name in ("attention", "varlen_attention") and torch.cuda.get_device_capability()[0] < 10:
         configs = [c for c in configs if c["TILE_M"] < 256]
     hints = lambda c: {name: c[name] for name in ("occupancy", "num_ctas") if name in c}  # noqa: E731
     tuned = tuneonce.TunedKernel(folder / name, store="memory")

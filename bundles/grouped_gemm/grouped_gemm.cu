@@ -1,8 +1,8 @@
 // Each row of x (t, k) times its group's w (k, n), of half-precision numbers, as grouped_gemm_declared.py says it,
 // summed in float: one block of 16 x 16 threads per TILE_M x TILE_N tile of a group's rows of y. The tiles of x and w
-// go through shared memory, kDepth deep; each thread keeps (TILE_M / 16) x (TILE_N / 16) sums in registers. For extents,
-// strides and alignments that the Tile IR is not for, and where there is no tileiras. Without cuda_fp16.h, which is not
-// everywhere that NVRTC is: a half is its bits.
+// go through shared memory, kDepth deep; each thread keeps (TILE_M / 16) x (TILE_N / 16) sums in registers. For
+// extents, strides and alignments that the Tile IR is not for, and where there is no tileiras. Without cuda_fp16.h,
+// which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
 __device__ inline float ToFloat(Half half) {

@@ -1,7 +1,8 @@
-"""o = softmax(scale q k^T) v within each sequence: varlen_attention_declared.py says it whole. A block has TILE_M queries
-of a sequence and a head in registers and takes TILE_N keys at a time, with the maximum and the sum of its rows so far
-(M. Milakov, N. Gimelshein, arXiv:1805.02867; T. Dao, arXiv:2307.08691): first those that every query sees, then those of
-which some are masked. Of a sequence's blocks those with the most keys come first: grid (T // TILE_M + OFFSETS - 1, H)."""
+"""o = softmax(scale q k^T) v within each sequence: varlen_attention_declared.py says it whole. A block has TILE_M
+queries of a sequence and a head in registers and takes TILE_N keys at a time, with the maximum and the sum of its rows
+so far (M. Milakov, N. Gimelshein, arXiv:1805.02867; T. Dao, arXiv:2307.08691): first those that every query sees, then
+those of which some are masked. Of a sequence's blocks those with the most keys come first: grid
+(T // TILE_M + OFFSETS - 1, H)."""
 import cuda.tile as ct
 
 from varlen_attention_declared import varlen_attention_bundle  # noqa: F401

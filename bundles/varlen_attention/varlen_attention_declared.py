@@ -6,13 +6,13 @@ o = softmax(scale q k^T) v within each of several sequences that follow each oth
 as they are. Of H heads each H / G, side by side, share a head of k and v (GQA; MQA where G is 1). `causal`: a query
 sees the keys up to its own. `scale` is usually 1 / sqrt(D).
 
-The lengths lie on the device, so the grid is an upper bound of the tiles: sequence i begins with block
-cu_seqlens[i] / TILE_M + i (rounded down), which leaves room for all of its tiles, since floor((a + n) / t) + 1 -
-floor(a / t) >= ceil(n / t). So there are T / TILE_M + OFFSETS - 1 blocks for a head, of which one per sequence at most finds nothing to do.
+The lengths lie on the device, so the grid is an upper bound of the tiles: sequence i begins with block cu_seqlens[i] /
+TILE_M + i (rounded down), which leaves room for all of its tiles, since floor((a + n) / t) + 1 - floor(a / t) >= ceil(n
+/ t). So there are T / TILE_M + OFFSETS - 1 blocks for a head, of which one per sequence at most finds nothing to do.
 
 It is tuned where sequence i has a share of 1 / (i + 1) of the rows: few long ones and many short ones. What it computes
-depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/families.h), and
-two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
+depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/families.h),
+and two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
 from tuneonce.export import (ConstantOf, Declaration, add, blocks, dim, floor_div, greatest, product, scalar, tensor,
                              tensors)
 

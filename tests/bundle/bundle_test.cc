@@ -113,7 +113,8 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": \"Q\"", ":7: parameters[0].warmup: unknown dim 'Q'"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"zeros\": 1}",
        ":7: parameters[0].warmup.zeros: unknown"},
-      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}", "expected one of the fields iota, uniform and offsets"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}",
+       "expected one of the fields iota, uniform and offsets"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [0, 1], \"offsets\": [9, 1]}",
        "expected one of the fields iota, uniform and offsets"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}", "expected two numbers, or dims' names"},
@@ -214,7 +215,8 @@ TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
     {"name": "b", "kind": "tensor", "access": "inout", "dtype": "int32", "dims": ["N"], "warmup": {"iota": [1, 2.0]}},
     {"name": "c", "kind": "tensor", "access": "in", "dtype": "bool", "dims": ["N"], "warmup": true},
     {"name": "d", "kind": "scalar", "dtype": "int64", "warmup": "N"},
-    {"name": "e", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"], "warmup": {"offsets": ["N", 1]}},)";
+    {"name": "e", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"],
+     "warmup": {"offsets": ["N", 1]}},)";
   std::string own = "\"parameters\": [";
   Write("k.cc",
         "static void k(const tuneonce_block&, int*, int*, bool*, long, const int*, const float*, float*, int) {}\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (8-bit floats
-# for sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs nvidia-cuda-tileiras in .deps/tile
-# (scripts/test), and NVRTC.
+# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (of 8-bit
+# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs
+# nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
 set -euo pipefail
 tuneonce=$1 bundles=$2/bundles
 export TUNEONCE_TILEIRAS=$2/.deps/tile/nvidia/cu13/bin/tileiras

@@ -42,8 +42,9 @@ inline std::uint16_t HalfOf(float value) {
 inline std::vector<float> Packed(const std::vector<float>& values, DType dtype) {
   const std::size_t size = DTypeBytes(dtype);
   std::vector<float> memory((values.size() * size + sizeof(float) - 1) / sizeof(float));
+  auto* bytes = reinterpret_cast<char*>(memory.data());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_TRUE(EncodeElement(dtype, static_cast<double>(values[i]), reinterpret_cast<char*>(memory.data()) + i * size));
+    EXPECT_TRUE(EncodeElement(dtype, static_cast<double>(values[i]), bytes + i * size));
   }
   return memory;
 }
