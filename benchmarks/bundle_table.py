@@ -72,6 +72,9 @@ def cases():
         eight = (a8, b8, one, one, rand(4096, 4096, dtype=torch.bfloat16))
         yield ("fp8_matmul", eight, lambda c: (*eight, c["TILE_M"], c["TILE_N"], c["TILE_K"]), tiles,
                lambda: torch._scaled_mm(a8, b8.t(), scale_a=one, scale_b=one, out_dtype=torch.bfloat16))
+        in_blocks = (a8, b8, torch.ones(4096, 32, device="cuda"), torch.ones(32, 32, device="cuda"), eight[4])
+        yield ("fp8_block_matmul", in_blocks, lambda c: (*in_blocks, c["TILE_M"], c["TILE_N"], c["TILE_K"]), tiles,
+               None)
     offsets = torch.arange(0, 8193, 256, dtype=torch.int32, device="cuda")  # 32 groups, or sequences, of 256.
     grouped = (rand(8192, 4096), rand(32, 4096, 4096), offsets, rand(8192, 4096))
     yield ("grouped_gemm", grouped, lambda c: (*grouped, c["TILE_M"], c["TILE_N"], c["TILE_K"]),

@@ -54,7 +54,7 @@ struct TUNEONCE_API WarmupFill {
   static WarmupFill Uniform(FillNumber low, FillNumber high);
   static WarmupFill Of(Function function);
   /// Of n elements: where n - 1 groups begin that follow each other in `end` rows, and where the last one ends:
-  /// experts' tokens, sequences of different lengths. Element 0 is 0, the last is `end`, none is less than the one before.
+  /// experts' tokens, sequences of different lengths. Element 0 is 0, the last is `end`, none is less than that before.
   /// Group g, from 0, has a share of 1 / (g + 1)^skew, rounded down to whole rows: 0 is balanced, 1 is Zipf's law, the
   /// usual model of what some are asked for more often than others. `skew` is 0 to 16.
   static WarmupFill Offsets(FillNumber end, FillNumber skew = 0);

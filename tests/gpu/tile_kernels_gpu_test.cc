@@ -11,8 +11,8 @@
 #include "../benchmarks/best_kernel.h"
 #include "base/file.h"
 #include "store/memory_store.h"
-#include "testing/device_test.h"
 #include "testing/bundle_formulas.h"
+#include "testing/device_test.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
@@ -182,7 +182,7 @@ class TileKernelsTest : public testing::GpuTest {
 
   static constexpr auto kHalf = DType::kFloat16;
   static constexpr auto kFloat = DType::kFloat32;
-  static constexpr double kHalfTolerance = 2e-3;  // Two roundings to 11 bits.
+  static constexpr double kHalfTolerance = 2e-3;      // Two roundings to 11 bits.
   static constexpr double kBfloat16Tolerance = 8e-3;  // 8 bits, and sums in 14.
   static constexpr double kFloatTolerance = 2e-6;
 
@@ -455,8 +455,27 @@ TEST_F(TileKernelsTest, Fp8Matmul) {
   Tensor scale_a = Holding(kFloat, {0.75}), scale_b = Holding(kFloat, {1.5});
   testing::Tensors expected = {a.values, b.values, scale_a.values, scale_b.values, std::vector<double>(kM * kN)};
   testing::Fp8MatmulFormula({{"M", kM}, {"N", kN}, {"K", kK}}, expected);
-  ForEachExport("fp8_matmul", {"M", "K", "N", "ONE"},
-                {In("a", {"M", "K"}), In("b", {"N", "K"}), In("scale_a", {"ONE"}), In("scale_b", {"ONE"}),
+  ForEachExport(
+      "fp8_matmul", {"M", "K", "N", "ONE"},
+      {In("a", {"M", "K"}), In("b", {"N", "K"}), In("scale_a", {"ONE"}), In("scale_b", {"ONE"}), Out("y", {"M", "N"})},
+      [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+        Tensor y = Empty(DType::kBFloat16, {kM, kN});
+        Launch(definition, variant, Grid::Fixed(CeilDiv(kM, tile[0]), CeilDiv(kN, tile[1])), a.view(), b.view(),
+               scale_a.view(), scale_b.view(), y.view());
+        ExpectNear(y, expected[4], kBfloat16Tolerance);
+      });
+}
+
+TEST_F(TileKernelsTest, Fp8BlockMatmul) {
+  if (Target::Of(*device_->Identity()).capability() < 89) GTEST_SKIP() << "no tensor cores for 8-bit floats";
+  constexpr std::int64_t kM = 200, kN = 264, kK = 400, kOfN = 3, kOfK = 4;
+  constexpr DType kFloat8 = DType::kFloat8E4M3;
+  Tensor a = Random(kFloat8, {kM, kK}), b = Random(kFloat8, {kN, kK});
+  Tensor scale_a = Random(kFloat, {kM, kOfK}), scale_b = Random(kFloat, {kOfN, kOfK});
+  testing::Tensors expected = {a.values, b.values, scale_a.values, scale_b.values, std::vector<double>(kM * kN)};
+  testing::Fp8BlockMatmulFormula({{"M", kM}, {"N", kN}, {"K", kK}, {"KB", kOfK}}, expected);
+  ForEachExport("fp8_block_matmul", {"M", "K", "N", "NB", "KB"},
+                {In("a", {"M", "K"}), In("b", {"N", "K"}), In("scale_a", {"M", "KB"}), In("scale_b", {"NB", "KB"}),
                  Out("y", {"M", "N"})},
                 [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
                   Tensor y = Empty(DType::kBFloat16, {kM, kN});
@@ -499,11 +518,11 @@ TEST_F(TileKernelsTest, VarlenAttentionCausalAndNot) {
       ExpectNear(o, expected[4], kHalfTolerance);
     }
   };
-  ForEachExport("varlen_attention", {"T", "H", "D", "G", "OFFSETS"},
-                {In("q", {"T", "H", "D"}), In("k", {"T", "G", "D"}), In("v", {"T", "G", "D"}),
-                 In("cu_seqlens", {"OFFSETS"}), Out("o", {"T", "H", "D"}), Scalar("scale", kFloat),
-                 Scalar("causal", DType::kBool)},
-                run);
+  ForEachExport(
+      "varlen_attention", {"T", "H", "D", "G", "OFFSETS"},
+      {In("q", {"T", "H", "D"}), In("k", {"T", "G", "D"}), In("v", {"T", "G", "D"}), In("cu_seqlens", {"OFFSETS"}),
+       Out("o", {"T", "H", "D"}), Scalar("scale", kFloat), Scalar("causal", DType::kBool)},
+      run);
 }
 
 TEST_F(TileKernelsTest, AttentionCausalAndNot) {

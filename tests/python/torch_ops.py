@@ -53,6 +53,13 @@ def fp8_matmul(a, b, scale_a, scale_b):
     return ((a.float() @ b.float().T) * scale_a * scale_b).to(torch.bfloat16)
 
 
+def fp8_block_matmul(a, b, scale_a, scale_b):
+    def spread(scales, like):
+        return scales.repeat_interleave(128, 1)[:, :like.shape[1]]
+    rows = scale_b.repeat_interleave(128, 0)[:b.shape[0]]
+    return ((a.float() * spread(scale_a, a)) @ (b.float() * spread(rows, b)).T).to(torch.bfloat16)
+
+
 def grouped_gemm(x, w, offsets):
     ends = offsets.tolist()
     parts = [x[begin:end].float() @ matrix.float() for matrix, begin, end in zip(w, ends, ends[1:])]
@@ -99,6 +106,9 @@ CASES = {
                       5e-3),
     "fp8_matmul": Case(fp8_matmul, lambda d: (*(t.to(torch.float8_e4m3fn) for t in halves(d, (48, 64), (80, 64))),
                                               torch.rand(1, device=d), torch.rand(1, device=d)), 2e-2, multiplied=2),
+    "fp8_block_matmul": Case(fp8_block_matmul, lambda d: (
+        *(t.to(torch.float8_e4m3fn) for t in halves(d, (48, 192), (144, 192))), torch.rand(48, 2, device=d),
+        torch.rand(2, 2, device=d)), 4e-2, multiplied=2),
     "grouped_gemm": Case(grouped_gemm, lambda d: (*halves(d, (48, 32), (3, 32, 64)),
                                                   torch.tensor([0, 17, 17, 48], dtype=torch.int32, device=d)), 2e-2),
     "varlen_attention": Case(varlen_attention, lambda d: (
@@ -128,7 +138,7 @@ def check_eager(device):
             close(op(*args), case.reference(*args), case.tolerance)
         assert all(torch.equal(a, b) for a, b in zip(args, before) if isinstance(a, torch.Tensor)), name
         assert op.kernel.counters()["tunes"] == 1 and op.kernel.counters()["hits"] >= 1, (name, op.kernel.counters())
-        if name != "fp8_matmul":  # PyTorch's check multiplies arguments, which it cannot with 8-bit floats.
+        if not name.startswith("fp8"):  # PyTorch's check multiplies arguments, which it cannot with 8-bit floats.
             torch.library.opcheck(op._op._opoverload, args)
 
 

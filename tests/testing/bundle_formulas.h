@@ -74,7 +74,7 @@ struct FormulaCase {
   void (*formula)(const Extents&, Tensors&);
   double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
   std::vector<std::variant<float, bool>> scalars;
-  bool is_in_place = false;          ///< Launched twice on the same tensors, by the baseline first.
+  bool is_in_place = false;         ///< Launched twice on the same tensors, by the baseline first.
   std::vector<float> offsets = {};  ///< What its tensor of whole numbers holds.
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
@@ -95,6 +95,10 @@ inline FormulaCase Attention(const std::array<std::int64_t, 6>& e, bool is_causa
           {kAttentionScale, is_causal}};
 }
 
+inline FormulaCase Fp8BlockMatmul(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Extents dims = {{"M", m}, {"N", n}, {"K", k}, {"NB", (n + 127) / 128}, {"KB", (k + 127) / 128}};
+  return {"fp8_block_matmul", dims, Fp8BlockMatmulFormula, 8e-3, {}};
+}
 /// Extents of E, K and N; rows T, and where the groups begin in them and the last one ends.
 inline FormulaCase GroupedGemm(const std::array<std::int64_t, 3>& e, std::int64_t t, std::vector<float> offsets) {
   const auto num_offsets = static_cast<std::int64_t>(offsets.size());
@@ -161,15 +165,19 @@ inline std::vector<FormulaCase> FormulaCases() {
           {"fp8_matmul", {{"M", 100}, {"N", 131}, {"K", 71}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
           {"fp8_matmul", {{"M", 37}, {"N", 264}, {"K", 1040}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
           {"fp8_matmul", {{"M", 1}, {"N", 136}, {"K", 2064}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          Fp8BlockMatmul(256, 256, 128),
+          Fp8BlockMatmul(100, 131, 171),
+          Fp8BlockMatmul(37, 264, 1040),
+          Fp8BlockMatmul(1, 136, 2064),
           GroupedGemm({2, 128, 256}, 256, {0, 128, 256}),
           GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),  // Empty groups, and of one row.
           GroupedGemm({4, 1001, 256}, 1, {0, 0, 0, 1, 1}),
-          GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),     // Ten rows of no group.
+          GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),       // Ten rows of no group.
           GroupedGemm({300, 32, 16}, 600, AlikeOffsets(300, 2)),  // More offsets than are looked at together.
           VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
           VarlenAttention({6, 2, 64}, true, 203, {0, 1, 1, 38, 166, 203}),  // An empty one, and of one row.
           VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
-          VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),                    // Ten rows of no sequence.
+          VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),  // Ten rows of no sequence.
           VarlenAttention({1, 1, 64}, true, 600, AlikeOffsets(300, 2)),
           {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 1}}, ElementwiseFormula, kHalf, {}},

@@ -116,6 +116,22 @@ inline void Fp8MatmulFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// (M, K) by (N, K), each 128 numbers of a row times one scale, and each 128 x 128 of the second.
+inline void Fp8BlockMatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K")), kb = static_cast<std::size_t>(dims.at("KB"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) {
+        const double scale = tensors[2][i * kb + p / 128] * tensors[3][j / 128 * kb + p / 128];
+        sum += tensors[0][i * k + p] * tensors[1][j * k + p] * scale;
+      }
+      tensors[4][i * n + j] = sum;
+    }
+  }
+}
+
 /// The rows from offsets[e] up to offsets[e + 1] by the matrix e.
 inline void GroupedGemmFormula(const Extents& dims, Tensors& tensors) {
   const auto k = static_cast<std::size_t>(dims.at("K")), n = static_cast<std::size_t>(dims.at("N"));
