@@ -25,7 +25,10 @@ check() {  # PLAIN HINTS
     env -i TMPDIR="$work" "$bin/tileiras" --gpu-name sm_90 "$file" -o "$file.cubin"
     env -i "$bin/tileirdisasm" "$file" > "$file.text"
   done
-  cmp "$exported.cubin" "$patched.cubin" && cmp "$exported.text" "$patched.text"
+  cmp "$exported.text" "$patched.text"
+  # Of this one tileiras 13.5 makes one of two codes each time, also of the same file.
+  case $plain:$hints in */grouped_gemm.*:num_ctas=2*) return ;; esac
+  cmp "$exported.cubin" "$patched.cubin"
 }
 export -f check
 export tuneonce bin work
