@@ -39,7 +39,7 @@ struct FillNumber {
 /// What a tensor or a scalar holds in a warm-up by shape, where there is no caller whose data it could be: for a kernel
 /// whose speed, or whose safety, depends on values (lengths, indices, flags). A value.
 struct TUNEONCE_API WarmupFill {
-  enum class Kind { kConstant, kIota, kUniform, kFunction };
+  enum class Kind { kConstant, kIota, kUniform, kFunction, kOffsets };
   /// Fills `host`: the tensor, row-major, in host memory. Called on the thread that warms.
   using Function = std::function<void(const Dims& dims, const TensorView& host)>;
 
@@ -53,10 +53,15 @@ struct TUNEONCE_API WarmupFill {
   /// tensor of more than 4 MiB repeats them.
   static WarmupFill Uniform(FillNumber low, FillNumber high);
   static WarmupFill Of(Function function);
+  /// Of n elements: where n - 1 groups begin that follow each other in `end` rows, and where the last one ends:
+  /// experts' tokens, sequences of different lengths. Element 0 is 0, the last is `end`, none is less than that before.
+  /// Group g, from 0, has a share of 1 / (g + 1)^skew, rounded down to whole rows: 0 is balanced, 1 is Zipf's law, the
+  /// usual model of what some are asked for more often than others. `skew` is 0 to 16.
+  static WarmupFill Offsets(FillNumber end, FillNumber skew = 0);
 
   Kind kind = Kind::kConstant;
-  FillNumber first;       ///< The constant, kIota's start, kUniform's low end.
-  FillNumber second = 0;  ///< kIota's step, kUniform's high end.
+  FillNumber first;       ///< The constant, kIota's start, kUniform's low end, kOffsets' end.
+  FillNumber second = 0;  ///< kIota's step, kUniform's high end, kOffsets' skew.
   Function function;      ///< kFunction.
 };
 

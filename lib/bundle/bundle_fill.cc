@@ -40,18 +40,25 @@ Result<WarmupFill> ReadWarmupFill(const BundleSpace& space, const ManifestNode& 
     TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadNumber(space, node));
     return WarmupFill::Constant(std::move(number));
   }
-  const ManifestNode* iota = node.Find("iota");
-  const ManifestNode* uniform = node.Find("uniform");
+  struct Sequence {
+    const char* field;
+    WarmupFill (*make)(FillNumber first, FillNumber second);
+  };
+  constexpr Sequence kSequences[] = {
+      {"iota", WarmupFill::Iota}, {"uniform", WarmupFill::Uniform}, {"offsets", WarmupFill::Offsets}};
+  const Sequence* found = nullptr;
+  for (const Sequence& each : kSequences) {
+    if (node.Find(each.field) != nullptr && found == nullptr) found = &each;
+  }
   TUNEONCE_ASSIGN_OR_RETURN(auto members, node.Object());
-  if (iota == nullptr && uniform == nullptr && !members->empty()) {  // A term.
+  if (found == nullptr && !members->empty()) {  // A term.
     TUNEONCE_ASSIGN_OR_RETURN(FillNumber number, ReadNumber(space, node));
     return WarmupFill::Constant(std::move(number));
   }
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform"}));
-  if ((iota == nullptr) == (uniform == nullptr)) return node.Error("expected one of the fields iota and uniform");
-  TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ReadPair(space, iota != nullptr ? *iota : *uniform));
-  return iota != nullptr ? WarmupFill::Iota(std::move(numbers.first), std::move(numbers.second))
-                         : WarmupFill::Uniform(std::move(numbers.first), std::move(numbers.second));
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"iota", "uniform", "offsets"}));
+  if (members->size() != 1) return node.Error("expected one of the fields iota, uniform and offsets");
+  TUNEONCE_ASSIGN_OR_RETURN(auto numbers, ReadPair(space, *node.Find(found->field)));
+  return found->make(std::move(numbers.first), std::move(numbers.second));
 }
 
 }  // namespace v0

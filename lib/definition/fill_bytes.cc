@@ -15,6 +15,9 @@ namespace {
 /// Random numbers made for one tensor at most: more than any cache line or row cares for, made in milliseconds.
 constexpr std::size_t kMostRandomBytes = std::size_t{4} << 20;
 
+/// Of WarmupFill::Offsets: with more, the first group would have all rows anyway.
+constexpr double kMostSkew = 16;
+
 /// What floating-point tensors get that declare nothing: as normalized activations and weights are.
 WarmupFill DefaultFill() { return WarmupFill::Uniform(-1, 1); }
 
@@ -78,6 +81,16 @@ double RandomAt(std::uint64_t i) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   z ^= z >> 31;
   return std::ldexp(static_cast<double>(z >> 11), -53);
+}
+
+/// See WarmupFill::Offsets.
+std::vector<double> OffsetsOf(double end, double skew, std::size_t count) {
+  std::vector<double> sums(count, 0.0);
+  for (std::size_t i = 1; i < count; ++i) sums[i] = sums[i - 1] + std::pow(static_cast<double>(i), -skew);
+  const double total = count == 0 ? 1 : sums.back();
+  for (double& sum : sums) sum = sum == total ? end : std::floor(end * sum / total);
+  if (count > 0) sums.front() = 0;
+  return sums;
 }
 
 Status Misfit(const Parameter& parameter, const std::string& what) {
@@ -183,7 +196,7 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
       return InvalidArgumentError(
           absl::StrCat("its value for a warm-up names the dim '", number->dim, "', which the kernel does not have"));
     }
-    // The high end of a range need not be a value itself.
+    // The high end of a range, and a skew, need not be values of the dtype themselves.
     bool is_end = has_second && number == &fill.second;
     if (parameter.dtype == DType::kAny || is_end || EncodeElement(parameter.dtype, number->value, &word)) continue;
     return InvalidArgumentError(
@@ -228,10 +241,19 @@ Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const 
                                           NumberText(fill.second), ") is empty at ", definition.DimsString(dims)));
   }
   std::size_t size = DTypeBytes(tensor.dtype);
+  std::vector<double> offsets;
+  if (fill.kind == WarmupFill::Kind::kOffsets) {
+    if (!(second >= 0 && second <= kMostSkew)) {
+      return Misfit(parameter, absl::StrCat("has no values: offsets have a skew of 0 to ", kMostSkew, ", not ",
+                                            NumberText(fill.second), " at ", definition.DimsString(dims)));
+    }
+    offsets = OffsetsOf(first, second, bytes.size() / size);
+  }
   for (std::size_t i = 0; i * size < bytes.size(); ++i) {
     double value = first;
     if (is_uniform) value = first + RandomAt(i) * (second - first);
     if (is_uniform && !IsFloatingPoint(tensor.dtype)) value = std::floor(value);
+    if (!offsets.empty()) value = offsets[i];
     if (fill.kind == WarmupFill::Kind::kIota) value = first + static_cast<double>(i) * second;
     if (!EncodeElement(tensor.dtype, value, bytes.data() + i * size)) {
       return Misfit(parameter,

@@ -23,6 +23,13 @@ WarmupFill WarmupFill::Uniform(FillNumber low, FillNumber high) {
   return fill;
 }
 
+WarmupFill WarmupFill::Offsets(FillNumber end, FillNumber skew) {
+  WarmupFill fill = Constant(std::move(end));
+  fill.kind = Kind::kOffsets;
+  fill.second = std::move(skew);
+  return fill;
+}
+
 WarmupFill WarmupFill::Of(Function function) {
   WarmupFill fill(0);
   fill.kind = Kind::kFunction;

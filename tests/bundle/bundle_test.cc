@@ -113,7 +113,10 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": \"Q\"", ":7: parameters[0].warmup: unknown dim 'Q'"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"zeros\": 1}",
        ":7: parameters[0].warmup.zeros: unknown"},
-      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}", "expected one of the fields iota and uniform"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {}",
+       "expected one of the fields iota, uniform and offsets"},
+      {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [0, 1], \"offsets\": [9, 1]}",
+       "expected one of the fields iota, uniform and offsets"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"iota\": [1]}", "expected two numbers, or dims' names"},
       {"\"access\": \"in\"", "\"access\": \"in\", \"warmup\": {\"uniform\": [1, 1]}",
        ":7: parameters[0].warmup: its range for a warm-up, [1, 1), is empty"},
@@ -211,10 +214,12 @@ TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
     {"name": "a", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"], "warmup": {"uniform": [0, "N"]}},
     {"name": "b", "kind": "tensor", "access": "inout", "dtype": "int32", "dims": ["N"], "warmup": {"iota": [1, 2.0]}},
     {"name": "c", "kind": "tensor", "access": "in", "dtype": "bool", "dims": ["N"], "warmup": true},
-    {"name": "d", "kind": "scalar", "dtype": "int64", "warmup": "N"},)";
+    {"name": "d", "kind": "scalar", "dtype": "int64", "warmup": "N"},
+    {"name": "e", "kind": "tensor", "access": "in", "dtype": "int32", "dims": ["N"],
+     "warmup": {"offsets": ["N", 1]}},)";
   std::string own = "\"parameters\": [";
   Write("k.cc",
-        "static void k(const tuneonce_block&, int*, int*, bool*, long, const float*, float*, int) {}\n"
+        "static void k(const tuneonce_block&, int*, int*, bool*, long, const int*, const float*, float*, int) {}\n"
         "TUNEONCE_CPU_KERNEL(k);\n");
   Write("manifest.json", manifest.replace(manifest.find(own), own.size(), tensors));
   Result<Bundle> bundle = Bundle::Load(folder_.path());
@@ -227,7 +232,10 @@ TEST_F(BundleFileTest, AWarmUpsValuesAreRead) {
   EXPECT_EQ(parameters[1].warmup->second.value, 2);
   EXPECT_EQ(parameters[2].warmup->first.value, 1);
   EXPECT_EQ(parameters[3].warmup->first.dim, "N");
-  EXPECT_FALSE(parameters[4].warmup.has_value());
+  EXPECT_EQ(parameters[4].warmup->kind, WarmupFill::Kind::kOffsets);
+  EXPECT_EQ(parameters[4].warmup->first.dim, "N");
+  EXPECT_EQ(parameters[4].warmup->second.value, 1);
+  EXPECT_FALSE(parameters[5].warmup.has_value());
 }
 
 TEST_F(BundleFileTest, HostileFilesAreRefused) {

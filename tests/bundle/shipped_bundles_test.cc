@@ -15,11 +15,12 @@ namespace {
 using testing::CpuTarget;
 using testing::Sm;
 
+constexpr int kNever = 1000;
 struct Shipped {
   const char* name;
   std::vector<std::string> variants;
   std::set<std::string> racing_on_90;  ///< Values of the axis `backend`.
-  bool has_clusters = false;           ///< num_ctas = 2, where that is legal.
+  int clusters_from = kNever;          ///< num_ctas = 2, from this capability on, where that is legal.
   std::size_t num_buckets = 1;         ///< So many dims, the first ones, are buckets.
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
@@ -42,16 +43,21 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cuda",
                                           "cuda_behind_tile",
                                           "cpu"};
-const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, false, 3},
-                                       {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, true},
+const std::vector<std::string> kSequences = {"tile_D64", "tile_D128", "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
+                                       {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
+                                       {"fp8_block_matmul", kByTwo, {"tile", "cuda"}, 100},
+                                       {"fp8_matmul", kByTwo, {"tile", "cuda"}, 100},
+                                       {"grouped_gemm", kByTwo, {"tile", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
-                                       {"matmul", kByThree, {"tile", "triton", "cuda"}, true},
-                                       {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, true},
+                                       {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
+                                       {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
                                        {"silu_and_mul", kByTwo, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
+                                       {"varlen_attention", kSequences, {"tile", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
@@ -100,8 +106,8 @@ TEST_P(ShippedBundleTest, ClustersAreTriedWhereTheyAreLegal) {
       return config.Find("num_ctas") != nullptr && HintOf(config, "num_ctas") > 1;
     });
   };
-  EXPECT_EQ(clusters(Sm(90)) > 0, GetParam().has_clusters);
-  EXPECT_EQ(clusters(Sm(100)) > 0, GetParam().has_clusters);
+  EXPECT_EQ(clusters(Sm(90)) > 0, GetParam().clusters_from <= 90);
+  EXPECT_EQ(clusters(Sm(100)) > 0, GetParam().clusters_from <= 100);
   EXPECT_EQ(clusters(Sm(80)) + clusters(Sm(89)) + clusters(Sm(120)) + clusters(CpuTarget()), 0);
 }
 
@@ -129,6 +135,14 @@ TEST_P(ShippedBundleTest, NoCodeIsForSomeExtentsOfABucketOnly) {
   }
 }
 
+/// Of a dim where all are `extent`, but for those that follow from others or have one size.
+std::int64_t ExtentOf(const std::string& dim, std::int64_t extent) {
+  if (dim == "N2") return 2 * extent;
+  if (dim == "OFFSETS") return extent + 1;
+  if (dim == "NB" || dim == "KB") return (extent + 127) / 128;
+  return dim == "ONE" ? 1 : dim == "R" ? 64 : dim == "D" ? 128 : extent;
+}
+
 TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
   for (std::int64_t extent : {1, 7, 64, 4001, 16384, 100003}) {
     for (const Target& target : {Sm(75), Sm(80), Sm(90), Sm(120), CpuTarget()}) {
@@ -138,7 +152,7 @@ TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
       problem.dims = Dims(definition().dims().size());
       for (int i = 0; i < static_cast<int>(definition().dims().size()); ++i) {
         const std::string& dim = definition().dims()[static_cast<std::size_t>(i)];
-        problem.dims[Dim{i}] = dim == "N2" ? 2 * extent : dim == "R" ? 64 : dim == "D" ? 128 : extent;
+        problem.dims[Dim{i}] = ExtentOf(dim, extent);
       }
       Result<std::optional<Config>> baseline = definition().space().BaselineFor(problem);
       ASSERT_OK(baseline);

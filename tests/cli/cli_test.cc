@@ -52,6 +52,11 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"attention", std::vector<std::string>{"S=33", "T=50", "H=6"}},
                       std::pair{"dual_gemm", std::vector<std::string>{"M=100", "N=130", "K=70"}},
                       std::pair{"elementwise", std::vector<std::string>{"N=100001"}},
+                      std::pair{"fp8_block_matmul",
+                                std::vector<std::string>{"M=100", "N=130", "K=170", "NB=2", "KB=2"}},
+                      std::pair{"fp8_matmul", std::vector<std::string>{"M=100", "N=130", "K=70"}},
+                      std::pair{"grouped_gemm", std::vector<std::string>{"T=100", "E=7", "OFFSETS=8", "N=130", "K=70"}},
+                      std::pair{"varlen_attention", std::vector<std::string>{"T=100", "OFFSETS=9", "H=6"}},
                       std::pair{"layer_norm", std::vector<std::string>{"M=37", "N=301"}},
                       std::pair{"vector_add", std::vector<std::string>{"N=100001"}}),
     [](const auto& param) { return std::string(param.param.first); });
@@ -131,7 +136,7 @@ TUNEONCE_CPU_KERNEL(fill);)")
   ProcessResult result = RunCli({"tune", "fill", "--device", "cpu", "--json"}, folders);
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_EQ(nlohmann::json::parse(result.output)["shape"]["N"], 50);
-  EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, layer_norm, matmul"), std::string::npos);
+  EXPECT_NE(RunCli({"tune", "--help"}, folders).output.find("fill, fp8_block_matmul, fp8_matmul, "), std::string::npos);
   ExpectOneLineError({"tune", "fill", "--device", "cpu"}, "there is no bundle 'fill'");
   ExpectOneLineError({"tune", "fill", "--device", "cpu", "--shape", "N=4000000000000"}, "out of memory", folders);
 }
@@ -147,8 +152,9 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
   ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
-                     "; there are: attention, dual_gemm, elementwise, layer_norm, matmul, persistent_matmul, rms_norm, "
-                     "rope, silu_and_mul, softmax, vector_add");
+                     "; there are: attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, grouped_gemm, "
+                     "layer_norm, matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, varlen_attention, "
+                     "vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
   ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");

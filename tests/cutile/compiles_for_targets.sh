@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80, sm_90,
-# sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs nvidia-cuda-tileiras in .deps/tile
-# (scripts/test), and NVRTC.
+# compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (of 8-bit
+# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs
+# nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
 set -euo pipefail
 tuneonce=$1 bundles=$2/bundles
 export TUNEONCE_TILEIRAS=$2/.deps/tile/nvidia/cu13/bin/tileiras
@@ -23,25 +23,31 @@ of_cuda() { # NAME MACRO...
   for macro in "$@"; do macros+=(-D "$macro"); done
   for target in sm_80 sm_90; do "$tuneonce" compile "$bundles/$name/$name.cu" --target "$target" "${macros[@]}"; done
 }
-of_tile_ir() { # FILE...
-  local file target
+of_tile_ir() { # OLDEST_TARGET FILE...
+  local oldest=$1 file target
+  shift
   for file in "$@"; do
     has_tile_ir[${file%%.*}]=1
-    for target in sm_80 sm_90 sm_100 sm_120; do
+    for target in "$oldest" sm_90 sm_100 sm_120; do
       "$tuneonce" compile "$bundles/${file%%.*}/$file.tileir" --target "$target"
     done
   done
 }
 
-of_tile_ir attention.64x64.D64 dual_gemm.64x64x32 elementwise.1024 layer_norm.1024x0x1 matmul.64x64x32 \
-  persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 silu_and_mul.512 softmax.1024x0x1 vector_add.1024
+of_tile_ir sm_80 attention.64x64.D64 dual_gemm.64x64x32 elementwise.1024 grouped_gemm.64x128x64 layer_norm.1024x0x1 \
+  matmul.64x64x32 persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 silu_and_mul.512 softmax.1024x0x1 \
+  varlen_attention.64x64.D64 vector_add.1024
+of_tile_ir sm_89 fp8_block_matmul.64x128x128 fp8_matmul.64x128x128
 of_cuda attention TILE_M=64
 of_cuda dual_gemm TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1
 of_cuda elementwise BLOCK=2048
+for name in fp8_block_matmul fp8_matmul; do of_cuda "$name" TILE_M=64 TILE_N=128 TILE_K=128 occupancy=1; done
+of_cuda grouped_gemm TILE_M=64 TILE_N=128 TILE_K=64 occupancy=1
 for name in layer_norm rms_norm softmax; do of_cuda "$name" TILE_N=1024 occupancy=1; done
 for name in matmul persistent_matmul; do of_cuda "$name" TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1; done
 of_cuda rope TILE_H=4 HALF=64 occupancy=1
 of_cuda silu_and_mul TILE_N=512 occupancy=1
+of_cuda varlen_attention TILE_M=64
 of_cuda vector_add BLOCK=1024 UNROLL=1
 for folder in "$bundles"/*/; do
   name=$(basename "$folder")

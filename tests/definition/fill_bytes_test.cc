@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -103,11 +104,28 @@ TEST(FillBytesTest, FillsAreMadeForTheShapeAtHand) {
   EXPECT_EQ(uniform, *Ints(WarmupFill::Uniform(1, "S"), 1000, 10)) << "the same each time";
 }
 
+TEST(FillBytesTest, OffsetsAreMonotoneAndEndWhereTheyShould) {
+  using Offsets = std::vector<std::int32_t>;
+  EXPECT_EQ(*Ints(WarmupFill::Offsets("S"), 5, 10), (Offsets{0, 2, 5, 7, 10})) << "balanced";
+  EXPECT_EQ(*Ints(WarmupFill::Offsets("S", 1), 4, 11), (Offsets{0, 6, 9, 11})) << "6, 3 and 2 are 1, 1/2 and 1/3 of 6";
+  EXPECT_EQ(*Ints(WarmupFill::Offsets("S"), 4, 1), (Offsets{0, 0, 0, 1})) << "fewer rows than groups";
+  EXPECT_EQ(*Ints(WarmupFill::Offsets("S"), 2, 7), (Offsets{0, 7})) << "one group";
+  EXPECT_EQ(*Ints(WarmupFill::Offsets("S"), 1, 7), (Offsets{0})) << "no group";
+  for (double skew : {0.0, 0.5, 1.0, 16.0}) {
+    const Offsets offsets = *Ints(WarmupFill::Offsets("S", skew), 257, 100003);
+    EXPECT_TRUE(std::is_sorted(offsets.begin(), offsets.end())) << skew;
+    EXPECT_EQ(offsets.front(), 0);
+    EXPECT_EQ(offsets.back(), 100003);
+  }
+}
+
 TEST(FillBytesTest, WhatDoesNotFitTheShapeIsAnErrorThatNamesTheParameter) {
   EXPECT_ERROR(Ints(WarmupFill::Uniform(1, "S"), 8, 1), StatusCode::kInvalidArgument,
                "parameter 'x' has no values: the range [1, S) is empty at N=8, S=1");
   EXPECT_ERROR(Ints(WarmupFill::Iota(0, "S"), 3, 2000000000), StatusCode::kInvalidArgument,
                "parameter 'x' cannot hold 4e+09, its element 2");
+  EXPECT_ERROR(Ints(WarmupFill::Offsets("S", -1), 3, 10), StatusCode::kInvalidArgument,
+               "parameter 'x' has no values: offsets have a skew of 0 to 16, not -1 at N=3, S=10");
   EXPECT_ERROR(Ints(WarmupFill::Of([](const Dims&, const TensorView&) { throw std::runtime_error("no data"); }), 3, 1),
                StatusCode::kInvalidArgument, "the fill of parameter 'x' threw: no data");
 }

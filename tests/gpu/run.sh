@@ -58,7 +58,7 @@ step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
-              attention; do
+              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
 done
@@ -70,7 +70,7 @@ tune_at() { # BUNDLE DIM=EXTENT...
   for shape in "$@"; do shapes+=(--shape "$shape"); done
   step "tune $bundle, $*" "$bin/tuneonce" tune "$bundle" --device cuda "${shapes[@]}" --quiet
 }
-for bundle in matmul persistent_matmul dual_gemm; do
+for bundle in matmul persistent_matmul dual_gemm fp8_matmul; do
   tune_at "$bundle" M=1000 N=777 K=123
   tune_at "$bundle" M=1 N=4001 K=4096
   tune_at "$bundle" M=1 N=16384 K=4096
@@ -89,6 +89,13 @@ tune_at attention S=1000 T=1000 H=8 G=2 D=64
 tune_at attention S=1000 T=3000 H=8 G=2 causal=0
 tune_at attention S=1 T=8191
 tune_at attention S=2048 T=2048 H=8 G=8 D=256
+tune_at fp8_block_matmul M=1000 N=777 K=123 NB=7 KB=1
+tune_at fp8_block_matmul M=1 N=4000 K=4096 NB=32 KB=32
+tune_at grouped_gemm T=1000 E=7 OFFSETS=8 N=777 K=123
+tune_at grouped_gemm T=1 E=64 OFFSETS=65
+tune_at grouped_gemm T=4096 E=256 OFFSETS=257 N=2048 K=2048
+tune_at varlen_attention T=1000 OFFSETS=12 H=8 G=2 D=64
+tune_at varlen_attention T=1000 OFFSETS=400 H=8 G=8 D=80 causal=0
 tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1

@@ -11,8 +11,8 @@
 #include "../benchmarks/best_kernel.h"
 #include "base/file.h"
 #include "store/memory_store.h"
+#include "testing/bundle_formulas.h"
 #include "testing/device_test.h"
-#include "testing/formulas.h"
 #include "testing/runtimes.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/autotune_observer.h"
@@ -25,24 +25,6 @@ namespace {
 
 std::string kernels_folder;
 std::string ptx_file = TUNEONCE_TEST_DATA "/ptx/softmax.ptx";
-
-/// IEEE binary16 <-> float, round to nearest even; no infinities or NaNs are met here.
-std::uint16_t ToHalf(float value) {
-  std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  float magnitude = std::fabs(value);
-  if (magnitude < 6.103515625e-05f) return static_cast<std::uint16_t>(sign | std::lrint(magnitude * 16777216.0f));
-  int exponent = 0;
-  float fraction = std::frexp(magnitude, &exponent);  // In [0.5, 1).
-  long mantissa = std::lrint(fraction * 2048);        // 1024 to 2048.
-  return static_cast<std::uint16_t>(sign | (((exponent + 13) << 10) + mantissa));
-}
-float FromHalf(std::uint16_t half) {
-  int exponent = (half >> 10) & 31;
-  int mantissa = half & 1023;
-  float value = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                              : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
-  return (half & 0x8000) != 0 ? -value : value;
-}
 
 /// A tensor on the device and its exact values on the host.
 struct Tensor {
@@ -88,40 +70,37 @@ class TileKernelsTest : public testing::GpuTest {
     std::size_t count = 1;
     for (std::int64_t extent : tensor.shape) count *= static_cast<std::size_t>(extent);
     tensor.values.resize(count);
-    tensor.buffer.emplace(*DeviceBuffer::Allocate(stream_->view(), count * (dtype == DType::kFloat16 ? 2 : 4)));
+    tensor.buffer.emplace(*DeviceBuffer::Allocate(stream_->view(), count * DTypeBytes(dtype)));
     EXPECT_OK(tensor.buffer->Fill(0xff));  // NaNs: an element that is not written shows.
+    return tensor;
+  }
+  Tensor Holding(DType dtype, std::vector<double> values) {
+    Tensor tensor = Empty(dtype, {static_cast<std::int64_t>(values.size())});
+    tensor.values = std::move(values);
+    Upload(tensor);
     return tensor;
   }
   /// Rounds the values to the dtype, so that the reference starts from what the kernel sees.
   void Upload(Tensor& tensor) {
-    std::vector<std::uint16_t> halves;
-    std::vector<float> floats;
-    for (double& value : tensor.values) {
-      halves.push_back(ToHalf(static_cast<float>(value)));
-      floats.push_back(static_cast<float>(value));
-      value = tensor.dtype == DType::kFloat16 ? FromHalf(halves.back()) : floats.back();
+    std::vector<char> bytes(tensor.buffer->bytes());
+    for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+      EXPECT_TRUE(EncodeElement(tensor.dtype, tensor.values[i], bytes.data() + i * DTypeBytes(tensor.dtype)));
     }
-    const void* data = tensor.dtype == DType::kFloat16 ? static_cast<const void*>(halves.data()) : floats.data();
-    EXPECT_OK(tensor.buffer->CopyFromHost(data, tensor.buffer->bytes()));
+    tensor.values = Decoded(tensor.dtype, bytes);
+    EXPECT_OK(tensor.buffer->CopyFromHost(bytes.data(), bytes.size()));
     EXPECT_OK(stream_->view().Synchronize());
   }
+  static std::vector<double> Decoded(DType dtype, const std::vector<char>& bytes) {
+    std::vector<float> memory((bytes.size() + sizeof(float) - 1) / sizeof(float));
+    std::memcpy(memory.data(), bytes.data(), bytes.size());
+    const std::vector<float> values = testing::Unpacked(memory, dtype);
+    return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(bytes.size() / DTypeBytes(dtype))};
+  }
   std::vector<double> Read(const Tensor& tensor) {
-    std::vector<double> values(tensor.values.size());
     std::vector<char> bytes(tensor.buffer->bytes());
     EXPECT_OK(tensor.buffer->CopyToHost(bytes.data(), bytes.size()));
     EXPECT_OK(stream_->view().Synchronize());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (tensor.dtype == DType::kFloat16) {
-        std::uint16_t half = 0;
-        std::memcpy(&half, bytes.data() + 2 * i, 2);
-        values[i] = (half & 0x7c00) == 0x7c00 ? NAN : FromHalf(half);
-      } else {
-        float value = 0;
-        std::memcpy(&value, bytes.data() + 4 * i, 4);
-        values[i] = value;
-      }
-    }
-    return values;
+    return Decoded(tensor.dtype, bytes);
   }
 
   /// Calls `run(config values, definition)` for every exported config of the kernel, with a space of `occupancy`.
@@ -203,7 +182,8 @@ class TileKernelsTest : public testing::GpuTest {
 
   static constexpr auto kHalf = DType::kFloat16;
   static constexpr auto kFloat = DType::kFloat32;
-  static constexpr double kHalfTolerance = 2e-3;  // Two roundings to 11 bits.
+  static constexpr double kHalfTolerance = 2e-3;      // Two roundings to 11 bits.
+  static constexpr double kBfloat16Tolerance = 8e-3;  // 8 bits, and sums in 14.
   static constexpr double kFloatTolerance = 2e-6;
 
   AutotunePolicy policy_;
@@ -465,6 +445,84 @@ TEST_F(TileKernelsTest, DualGemm) {
                          gate.view(), up.view(), y.view());
                   ExpectNear(y, expected[3], kHalfTolerance);
                 });
+}
+
+TEST_F(TileKernelsTest, Fp8Matmul) {
+  if (Target::Of(*device_->Identity()).capability() < 89) GTEST_SKIP() << "no tensor cores for 8-bit floats";
+  constexpr std::int64_t kM = 200, kN = 264, kK = 400;  // No multiples of any tile; rows are 16-byte aligned.
+  constexpr DType kFloat8 = DType::kFloat8E4M3;
+  Tensor a = Random(kFloat8, {kM, kK}), b = Random(kFloat8, {kN, kK});
+  Tensor scale_a = Holding(kFloat, {0.75}), scale_b = Holding(kFloat, {1.5});
+  testing::Tensors expected = {a.values, b.values, scale_a.values, scale_b.values, std::vector<double>(kM * kN)};
+  testing::Fp8MatmulFormula({{"M", kM}, {"N", kN}, {"K", kK}}, expected);
+  ForEachExport(
+      "fp8_matmul", {"M", "K", "N", "ONE"},
+      {In("a", {"M", "K"}), In("b", {"N", "K"}), In("scale_a", {"ONE"}), In("scale_b", {"ONE"}), Out("y", {"M", "N"})},
+      [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+        Tensor y = Empty(DType::kBFloat16, {kM, kN});
+        Launch(definition, variant, Grid::Fixed(CeilDiv(kM, tile[0]), CeilDiv(kN, tile[1])), a.view(), b.view(),
+               scale_a.view(), scale_b.view(), y.view());
+        ExpectNear(y, expected[4], kBfloat16Tolerance);
+      });
+}
+
+TEST_F(TileKernelsTest, Fp8BlockMatmul) {
+  if (Target::Of(*device_->Identity()).capability() < 89) GTEST_SKIP() << "no tensor cores for 8-bit floats";
+  constexpr std::int64_t kM = 200, kN = 264, kK = 400, kOfN = 3, kOfK = 4;
+  constexpr DType kFloat8 = DType::kFloat8E4M3;
+  Tensor a = Random(kFloat8, {kM, kK}), b = Random(kFloat8, {kN, kK});
+  Tensor scale_a = Random(kFloat, {kM, kOfK}), scale_b = Random(kFloat, {kOfN, kOfK});
+  testing::Tensors expected = {a.values, b.values, scale_a.values, scale_b.values, std::vector<double>(kM * kN)};
+  testing::Fp8BlockMatmulFormula({{"M", kM}, {"N", kN}, {"K", kK}, {"KB", kOfK}}, expected);
+  ForEachExport("fp8_block_matmul", {"M", "K", "N", "NB", "KB"},
+                {In("a", {"M", "K"}), In("b", {"N", "K"}), In("scale_a", {"M", "KB"}), In("scale_b", {"NB", "KB"}),
+                 Out("y", {"M", "N"})},
+                [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(DType::kBFloat16, {kM, kN});
+                  Launch(definition, variant, Grid::Fixed(CeilDiv(kM, tile[0]), CeilDiv(kN, tile[1])), a.view(),
+                         b.view(), scale_a.view(), scale_b.view(), y.view());
+                  ExpectNear(y, expected[4], kBfloat16Tolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, GroupedGemmWithEmptyGroups) {
+  constexpr std::int64_t kRows = 500, kGroups = 6, kK = 136, kN = 264;
+  Tensor x = Random(kHalf, {kRows, kK}), w = Random(kHalf, {kGroups, kK, kN});
+  Tensor offsets = Holding(DType::kInt32, {0, 0, 1, 130, 130, 387, 500});
+  testing::Tensors expected = {x.values, w.values, offsets.values, std::vector<double>(kRows * kN)};
+  testing::GroupedGemmFormula({{"K", kK}, {"N", kN}}, expected);
+  ForEachExport("grouped_gemm", {"T", "K", "E", "N", "OFFSETS"},
+                {In("x", {"T", "K"}), In("w", {"E", "K", "N"}), In("offsets", {"OFFSETS"}), Out("y", {"T", "N"})},
+                [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+                  Tensor y = Empty(kHalf, {kRows, kN});
+                  Launch(definition, variant, Grid::Fixed(kRows / tile[0] + kGroups, CeilDiv(kN, tile[1])), x.view(),
+                         w.view(), offsets.view(), y.view());
+                  ExpectNear(y, expected[3], kHalfTolerance);
+                });
+}
+
+TEST_F(TileKernelsTest, VarlenAttentionCausalAndNot) {
+  constexpr std::int64_t kRows = 500, kHeads = 6, kKeyHeads = 2;
+  Tensor cu_seqlens = Holding(DType::kInt32, {0, 0, 1, 130, 130, 387, 500});
+  auto run = [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {
+    const std::int64_t width = tile[2], sequences = static_cast<std::int64_t>(cu_seqlens.values.size()) - 1;
+    Tensor q = Random(kHalf, {kRows, kHeads, width});
+    Tensor k = Random(kHalf, {kRows, kKeyHeads, width}), v = Random(kHalf, {kRows, kKeyHeads, width});
+    for (bool is_causal : {false, true}) {
+      testing::Tensors expected = {q.values, k.values, v.values, cu_seqlens.values, q.values};
+      const testing::Extents dims = {{"H", kHeads}, {"G", kKeyHeads}, {"D", width}};
+      (is_causal ? testing::VarlenAttentionFormula<true> : testing::VarlenAttentionFormula<false>)(dims, expected);
+      Tensor o = Empty(kHalf, q.shape);
+      Launch(definition, variant, Grid::Fixed(kRows / tile[0] + sequences, kHeads), q.view(), k.view(), v.view(),
+             cu_seqlens.view(), o.view(), testing::kAttentionScale, is_causal);
+      ExpectNear(o, expected[4], kHalfTolerance);
+    }
+  };
+  ForEachExport(
+      "varlen_attention", {"T", "H", "D", "G", "OFFSETS"},
+      {In("q", {"T", "H", "D"}), In("k", {"T", "G", "D"}), In("v", {"T", "G", "D"}), In("cu_seqlens", {"OFFSETS"}),
+       Out("o", {"T", "H", "D"}), Scalar("scale", kFloat), Scalar("causal", DType::kBool)},
+      run);
 }
 
 TEST_F(TileKernelsTest, AttentionCausalAndNot) {

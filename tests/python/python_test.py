@@ -89,6 +89,28 @@ def test_layer_norm_elementwise_dual_gemm_and_attention_compute_what_numpy_compu
     assert kernel.counters()["tunes"] == 2, "whether it is causal is part of the key"
 
 
+def test_grouped_gemm_and_varlen_attention_compute_what_numpy_computes():
+    half, single = np.float16, np.float32
+    def random(*shape):
+        return np.random.randn(*shape).astype(half)
+    x, w, y = random(40, 24), random(4, 24, 72), np.zeros((40, 72), half)
+    offsets = np.array([0, 0, 1, 30, 40], np.int32)
+    kernel_of("grouped_gemm")(x, w, offsets, y)
+    for group in range(4):
+        rows = slice(offsets[group], offsets[group + 1])
+        np.testing.assert_allclose(y[rows], x[rows].astype(single) @ w[group].astype(single), rtol=1e-2, atol=2e-2)
+    q, k, v, o = random(40, 6, 64), random(40, 2, 64), random(40, 2, 64), np.zeros((40, 6, 64), half)
+    kernel_of("varlen_attention")(q, k, v, offsets, o, 0.125, True)
+    for begin, end in zip(offsets, offsets[1:]):
+        queries, keys, values = (t[begin:end].astype(single).swapaxes(0, 1) for t in (q, k, v))
+        keys, values = np.repeat(keys, 3, 0), np.repeat(values, 3, 0)
+        scores = queries @ keys.swapaxes(1, 2) * 0.125
+        scores[:, np.arange(end - begin)[None, :] > np.arange(end - begin)[:, None]] = -np.inf
+        weights = np.exp(scores - scores.max(-1, keepdims=True, initial=-1e30))
+        expected = weights / weights.sum(-1, keepdims=True) @ values
+        np.testing.assert_allclose(o[begin:end], expected.swapaxes(0, 1), rtol=5e-3, atol=5e-3)
+
+
 def test_it_tunes_once_and_counts():
     kernel = kernel_of("softmax")
     x, y = soft_arguments()

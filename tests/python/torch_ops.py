@@ -49,6 +49,30 @@ def attention(q, k, v, scale, causal):
     return torch.nn.functional.scaled_dot_product_attention(q.float(), k, v, is_causal=causal, scale=scale).to(q.dtype)
 
 
+def fp8_matmul(a, b, scale_a, scale_b):
+    return ((a.float() @ b.float().T) * scale_a * scale_b).to(torch.bfloat16)
+
+
+def fp8_block_matmul(a, b, scale_a, scale_b):
+    def spread(scales, like):
+        return scales.repeat_interleave(128, 1)[:, :like.shape[1]]
+    rows = scale_b.repeat_interleave(128, 0)[:b.shape[0]]
+    return ((a.float() * spread(scale_a, a)) @ (b.float() * spread(rows, b)).T).to(torch.bfloat16)
+
+
+def grouped_gemm(x, w, offsets):
+    ends = offsets.tolist()
+    parts = [x[begin:end].float() @ matrix.float() for matrix, begin, end in zip(w, ends, ends[1:])]
+    return torch.cat(parts).to(x.dtype)
+
+
+def varlen_attention(q, k, v, cu_seqlens, scale, causal):
+    ends = cu_seqlens.tolist()
+    of_one = lambda t, begin, end: t[begin:end].transpose(0, 1)[None]  # noqa: E731
+    return torch.cat([attention(*(of_one(t, begin, end) for t in (q, k, v)), scale, causal)[0].transpose(0, 1)
+                      for begin, end in zip(ends, ends[1:])])
+
+
 def halves(device, *shapes):
     return tuple(torch.randn(*shape, dtype=HALF, device=device) for shape in shapes)
 
@@ -60,6 +84,7 @@ class Case:
     arguments: Callable[[str], Tuple[Any, ...]]
     tolerance: float = 1e-5
     dims: Dict[str, Callable[[Dict[str, int]], int]] = dataclasses.field(default_factory=dict)
+    multiplied: int = 0  # Which argument PyTorch multiplies before the op, where it is compiled.
 
 
 CASES = {
@@ -79,6 +104,16 @@ CASES = {
     "elementwise": Case(elementwise, lambda d: halves(d, (3000,), (3000,)), 5e-3),
     "attention": Case(attention, lambda d: (*halves(d, (2, 4, 40, 64), (2, 2, 40, 64), (2, 2, 40, 64)), 0.125, True),
                       5e-3),
+    "fp8_matmul": Case(fp8_matmul, lambda d: (*(t.to(torch.float8_e4m3fn) for t in halves(d, (48, 64), (80, 64))),
+                                              torch.rand(1, device=d), torch.rand(1, device=d)), 2e-2, multiplied=2),
+    "fp8_block_matmul": Case(fp8_block_matmul, lambda d: (
+        *(t.to(torch.float8_e4m3fn) for t in halves(d, (48, 192), (144, 192))), torch.rand(48, 2, device=d),
+        torch.rand(2, 2, device=d)), 4e-2, multiplied=2),
+    "grouped_gemm": Case(grouped_gemm, lambda d: (*halves(d, (48, 32), (3, 32, 64)),
+                                                  torch.tensor([0, 17, 17, 48], dtype=torch.int32, device=d)), 2e-2),
+    "varlen_attention": Case(varlen_attention, lambda d: (
+        *halves(d, (40, 4, 64), (40, 2, 64), (40, 2, 64)),
+        torch.tensor([0, 17, 18, 40], dtype=torch.int32, device=d), 0.125, True), 5e-3),
 }
 _ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
 
@@ -103,7 +138,8 @@ def check_eager(device):
             close(op(*args), case.reference(*args), case.tolerance)
         assert all(torch.equal(a, b) for a, b in zip(args, before) if isinstance(a, torch.Tensor)), name
         assert op.kernel.counters()["tunes"] == 1 and op.kernel.counters()["hits"] >= 1, (name, op.kernel.counters())
-        torch.library.opcheck(op._op._opoverload, args)
+        if not name.startswith("fp8"):  # PyTorch's check multiplies arguments, which it cannot with 8-bit floats.
+            torch.library.opcheck(op._op._opoverload, args)
 
 
 def check_compiled(device, **options):
@@ -111,9 +147,11 @@ def check_compiled(device, **options):
     for name, case in CASES.items():
         torch.compiler.reset()  # It compiles one lambda 8 times at most.
         op, args = op_of(name, device), case.arguments(device)
-        compiled = torch.compile(lambda *a: op(a[0] * 0.5, *a[1:]) + 1, fullgraph=True, **options)
+        def halved(*a, at=case.multiplied):
+            return (*a[:at], a[at] * 0.5, *a[at + 1:])
+        compiled = torch.compile(lambda *a: op(*halved(*a)) + 1, fullgraph=True, **options)
         for _ in range(3):
-            close(compiled(*args), case.reference(args[0] * 0.5, *args[1:]) + 1, 2 * case.tolerance)
+            close(compiled(*args), case.reference(*halved(*args)) + 1, 2 * case.tolerance)
 
 
 def check_autograd_with_keys_of_its_own(device):

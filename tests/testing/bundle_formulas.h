@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "definition/fill_bytes.h"
+#include "measure/compare_element.h"
 #include "runtime/tuned_kernel_on.h"
 #include "testing/expect_status.h"
 #include "testing/formulas.h"
@@ -35,28 +37,33 @@ inline std::uint16_t HalfOf(float value) {
   const long fraction = std::lrint(std::ldexp(std::frexp(size, &exponent), 11));  // 1024 to 2048, which carries.
   return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + (fraction - 1024)));
 }
-inline float FloatOf(std::uint16_t half) {
-  const int exponent = (half >> 10) & 31, fraction = half & 1023;
-  float size = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 1024), std::max(exponent, 1) - 25);
-  if (exponent == 31) size = fraction == 0 ? HUGE_VALF : std::nanf("");
-  return (half & 0x8000) != 0 ? -size : size;
-}
 
-/// Values of a dtype, float16 or float32, as memory in floats; and back.
+/// Values as memory in floats; and back: by the code that warm-ups are filled with, and that outputs are compared with.
 inline std::vector<float> Packed(const std::vector<float>& values, DType dtype) {
-  if (dtype == DType::kFloat32) return values;
-  std::vector<std::uint16_t> halves(values.size());
-  std::transform(values.begin(), values.end(), halves.begin(), HalfOf);
-  std::vector<float> memory((values.size() + 1) / 2);
-  std::memcpy(memory.data(), halves.data(), halves.size() * sizeof(halves[0]));
+  const std::size_t size = DTypeBytes(dtype);
+  std::vector<float> memory((values.size() * size + sizeof(float) - 1) / sizeof(float));
+  auto* bytes = reinterpret_cast<char*>(memory.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_TRUE(EncodeElement(dtype, static_cast<double>(values[i]), bytes + i * size));
+  }
   return memory;
 }
 inline std::vector<float> Unpacked(const std::vector<float>& memory, DType dtype) {
   if (dtype == DType::kFloat32) return memory;
-  std::vector<std::uint16_t> halves(memory.size() * 2);
-  std::memcpy(halves.data(), memory.data(), memory.size() * sizeof(float));
-  std::vector<float> values(halves.size());
-  std::transform(halves.begin(), halves.end(), values.begin(), FloatOf);
+  const std::size_t size = DTypeBytes(dtype);
+  std::vector<float> values(memory.size() * sizeof(float) / size);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = ElementBits(memory.data(), i, static_cast<int>(size));
+    if (dtype == DType::kInt32) {
+      values[i] = static_cast<float>(static_cast<std::int32_t>(bits));
+    } else if (dtype == DType::kFloat8E4M3) {
+      values[i] = static_cast<float>(ElementValue(bits, {1, 4, 3, false}));
+    } else {
+      const bool is_half = dtype == DType::kFloat16;
+      EXPECT_TRUE(is_half || dtype == DType::kBFloat16) << DTypeName(dtype);
+      values[i] = static_cast<float>(ElementValue(bits, {2, is_half ? 5 : 8, is_half ? 10 : 7, true}));
+    }
+  }
   return values;
 }
 
@@ -67,7 +74,8 @@ struct FormulaCase {
   void (*formula)(const Extents&, Tensors&);
   double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
   std::vector<std::variant<float, bool>> scalars;
-  bool is_in_place = false;  ///< Launched twice on the same tensors, by the baseline first.
+  bool is_in_place = false;         ///< Launched twice on the same tensors, by the baseline first.
+  std::vector<float> offsets = {};  ///< What its tensor of whole numbers holds.
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
 inline std::string CaseName(const FormulaCase& of) {
@@ -90,10 +98,35 @@ inline FormulaCase Attention(const std::array<std::int64_t, 6>& e, bool is_causa
           {kAttentionScale, is_causal}};
 }
 
+inline FormulaCase Fp8BlockMatmul(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const Extents dims = {{"M", m}, {"N", n}, {"K", k}, {"NB", (n + 127) / 128}, {"KB", (k + 127) / 128}};
+  return {"fp8_block_matmul", dims, Fp8BlockMatmulFormula, 8e-3, {}};
+}
+/// Extents of E, K and N; rows T, and where the groups begin in them and the last one ends.
+inline FormulaCase GroupedGemm(const std::array<std::int64_t, 3>& e, std::int64_t t, std::vector<float> offsets) {
+  const auto num_offsets = static_cast<std::int64_t>(offsets.size());
+  const Extents dims = {{"T", t}, {"E", e[0]}, {"K", e[1]}, {"N", e[2]}, {"OFFSETS", num_offsets}};
+  return {"grouped_gemm", dims, GroupedGemmFormula, 4e-3, {}, false, std::move(offsets)};
+}
+/// Extents of H, G and D; rows T, and where the sequences begin in them and the last one ends.
+inline FormulaCase VarlenAttention(const std::array<std::int64_t, 3>& e, bool is_causal, std::int64_t t,
+                                   std::vector<float> cu_seqlens) {
+  const auto num_offsets = static_cast<std::int64_t>(cu_seqlens.size());
+  const Extents dims = {{"T", t}, {"H", e[0]}, {"G", e[1]}, {"D", e[2]}, {"OFFSETS", num_offsets}};
+  auto* formula = is_causal ? VarlenAttentionFormula<true> : VarlenAttentionFormula<false>;
+  return {"varlen_attention", dims, formula, 2e-3, {kAttentionScale, is_causal}, false, std::move(cu_seqlens)};
+}
+/// Offsets of `groups` of `size` rows each.
+inline std::vector<float> AlikeOffsets(int groups, int size) {
+  std::vector<float> offsets;
+  for (int group = 0; group <= groups; ++group) offsets.push_back(static_cast<float>(group * size));
+  return offsets;
+}
+
 /// At shapes that fit the tiles, and at odd ones: one row, rows that no tile covers, extents that nothing divides. A
-/// half has 11 bits.
+/// half has 11 bits, a bfloat16 8.
 inline std::vector<FormulaCase> FormulaCases() {
-  constexpr double kHalf = 2e-3;
+  constexpr double kHalf = 2e-3, kBfloat16 = 8e-3;
   return {{"matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
           {"matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
           {"matmul", {{"M", 1}, {"N", 256}, {"K", 4001}}, MatmulFormula, 2 * kHalf, {}},
@@ -131,6 +164,24 @@ inline std::vector<FormulaCase> FormulaCases() {
           Attention({1, 2, 1, 70, 70, 256}, true),
           Attention({1, 1, 1, 50, 20, 64}, true),   // The first 30 queries see no key.
           Attention({1, 3, 3, 33, 41, 80}, false),  // A head for which there is no Tile IR.
+          {"fp8_matmul", {{"M", 256}, {"N", 256}, {"K", 128}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          {"fp8_matmul", {{"M", 100}, {"N", 131}, {"K", 71}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          {"fp8_matmul", {{"M", 37}, {"N", 264}, {"K", 1040}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          {"fp8_matmul", {{"M", 1}, {"N", 136}, {"K", 2064}, {"ONE", 1}}, Fp8MatmulFormula, kBfloat16, {}},
+          Fp8BlockMatmul(256, 256, 128),
+          Fp8BlockMatmul(100, 131, 171),
+          Fp8BlockMatmul(37, 264, 1040),
+          Fp8BlockMatmul(1, 136, 2064),
+          GroupedGemm({2, 128, 256}, 256, {0, 128, 256}),
+          GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),  // Empty groups, and of one row.
+          GroupedGemm({4, 1001, 256}, 1, {0, 0, 0, 1, 1}),
+          GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),       // Ten rows of no group.
+          GroupedGemm({300, 32, 16}, 600, AlikeOffsets(300, 2)),  // More offsets than are looked at together.
+          VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
+          VarlenAttention({6, 2, 64}, true, 203, {0, 1, 1, 38, 166, 203}),  // An empty one, and of one row.
+          VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
+          VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),  // Ten rows of no sequence.
+          VarlenAttention({1, 1, 64}, true, 600, AlikeOffsets(300, 2)),
           {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 1}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 100001}}, ElementwiseFormula, kHalf, {}},
@@ -161,6 +212,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     }
     std::vector<float> values(offset + count);
     for (float& value : values) value = uniform(random);
+    if (parameter.dtype == DType::kInt32) std::copy(of.offsets.begin(), of.offsets.end(), values.end() - count);
     const std::vector<float> memory = Packed(values, parameter.dtype);
     values = Unpacked(memory, parameter.dtype);  // What the kernel is given.
     tensors.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(offset),
@@ -169,7 +221,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     ASSERT_OK(buffer);
     ASSERT_OK(buffer->CopyFromHost(memory.data(), buffer->bytes()));
     ASSERT_OK(stream.Synchronize());
-    char* data = static_cast<char*>(buffer->data()) + offset * (parameter.dtype == DType::kFloat16 ? 2 : 4);
+    char* data = static_cast<char*>(buffer->data()) + offset * DTypeBytes(parameter.dtype);
     views.push_back(TensorView::Contiguous(data, parameter.dtype, extents.data(), static_cast<int>(extents.size())));
     dtypes.push_back(parameter.dtype);
     buffers.push_back(*std::move(buffer));

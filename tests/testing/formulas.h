@@ -103,6 +103,51 @@ inline void DualGemmFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// (M, K) by (N, K), times two scales.
+inline void Fp8MatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][j * k + p];
+      tensors[4][i * n + j] = sum * tensors[2][0] * tensors[3][0];
+    }
+  }
+}
+
+/// (M, K) by (N, K), each 128 numbers of a row times one scale, and each 128 x 128 of the second.
+inline void Fp8BlockMatmulFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), n = static_cast<std::size_t>(dims.at("N"));
+  const auto k = static_cast<std::size_t>(dims.at("K")), kb = static_cast<std::size_t>(dims.at("KB"));
+  for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t p = 0; p < k; ++p) {
+        const double scale = tensors[2][i * kb + p / 128] * tensors[3][j / 128 * kb + p / 128];
+        sum += tensors[0][i * k + p] * tensors[1][j * k + p] * scale;
+      }
+      tensors[4][i * n + j] = sum;
+    }
+  }
+}
+
+/// The rows from offsets[e] up to offsets[e + 1] by the matrix e.
+inline void GroupedGemmFormula(const Extents& dims, Tensors& tensors) {
+  const auto k = static_cast<std::size_t>(dims.at("K")), n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t group = 0; group + 1 < tensors[2].size(); ++group) {
+    const auto begin = static_cast<std::size_t>(tensors[2][group]);
+    const auto end = static_cast<std::size_t>(tensors[2][group + 1]);
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][(group * k + p) * n + j];
+        tensors[3][i * n + j] = sum;
+      }
+    }
+  }
+}
+
 /// gelu(x) z, with the tanh of arXiv:1606.08415.
 inline void ElementwiseFormula(const Extents&, Tensors& tensors) {
   const double slope = std::sqrt(2 / std::acos(-1.0));
@@ -139,6 +184,36 @@ void AttentionFormula(const Extents& dims, Tensors& tensors) {
       const std::int64_t count = kIsCausal ? std::max<std::int64_t>(0, query + 1 + t - s) : t;
       AttendFormula(tensors[0].data() + at, tensors[1].data() + shared, tensors[2].data() + shared,
                     tensors[3].data() + at, static_cast<std::size_t>(count), static_cast<std::size_t>(d));
+    }
+  }
+}
+
+/// AttentionFormula of each sequence and head, whose rows are gathered first.
+template <bool kIsCausal>
+void VarlenAttentionFormula(const Extents& dims, Tensors& tensors) {
+  const auto h = static_cast<std::size_t>(dims.at("H")), g = static_cast<std::size_t>(dims.at("G"));
+  const auto d = static_cast<std::size_t>(dims.at("D"));
+  auto rows = [&](std::size_t tensor, std::size_t heads, std::size_t head, std::size_t begin, std::size_t end) {
+    std::vector<double> gathered;
+    for (std::size_t row = begin; row < end; ++row) {
+      const double* at = tensors[tensor].data() + (row * heads + head) * d;
+      gathered.insert(gathered.end(), at, at + d);
+    }
+    return gathered;
+  };
+  for (std::size_t sequence = 0; sequence + 1 < tensors[3].size(); ++sequence) {
+    const auto begin = static_cast<std::size_t>(tensors[3][sequence]);
+    const auto end = static_cast<std::size_t>(tensors[3][sequence + 1]);
+    const auto length = static_cast<std::int64_t>(end - begin);
+    const Extents of_one = {{"B", 1}, {"H", 1}, {"G", 1}, {"S", length}, {"T", length}, {"D", dims.at("D")}};
+    for (std::size_t head = 0; head < h; ++head) {
+      const std::size_t shared = head / (h / g);
+      Tensors one = {rows(0, h, head, begin, end), rows(1, g, shared, begin, end), rows(2, g, shared, begin, end),
+                     std::vector<double>((end - begin) * d)};
+      AttentionFormula<kIsCausal>(of_one, one);
+      for (std::size_t i = 0; i < one[3].size(); ++i) {
+        tensors[4][((begin + i / d) * h + head) * d + i % d] = one[3][i];
+      }
     }
   }
 }

@@ -56,8 +56,8 @@ def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_b
            warmup: Union[None, float, str, Dict[str, Any]] = None) -> Dict[str, Any]:
     """A tensor parameter; `access`: in, out or inout. Of an output: whether the kernel leaves elements unwritten on
     purpose, and its tolerance (absolute, relative, ulps). `warmup`: what an input holds where a shape is tuned without
-    data: a number, {"iota": [start, step]} or {"uniform": [low, high]}, in which the name of a dim can stand for a
-    number. A tensor of integers or truth values that the kernel reads needs one for that."""
+    data: a number, {"iota": [start, step]}, {"uniform": [low, high]} or {"offsets": [end, skew]}, in which the name
+    of a dim can stand for a number. A tensor of integers or truth values that the kernel reads needs one for that."""
     result = {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
     if may_be_partial:
         result["may_be_partial"] = True

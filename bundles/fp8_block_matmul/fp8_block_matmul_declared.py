@@ -1,0 +1,41 @@
+"""What the kernel of fp8_block_matmul.py is, and what it is launched with.
+
+y = a b^T of 8-bit floats (e4m3: OCP 8-bit floating point specification 1.0) for a (M, K), b (N, K), as weights are
+stored, and y (M, N), summed in float32, with scales of blocks (DeepSeek-V3, arXiv:2412.19437, section 3.3): scale_a
+(M, ceil(K / 128)) has one for 128 numbers of a row of a, scale_b (ceil(N / 128), ceil(K / 128)) one for 128 x 128 of b.
+
+Configs and tolerance are fp8_matmul's. Tiles have 128 columns and are 128 deep, so that a step of a tile has one scale
+of b."""
+from tuneonce.export import Declaration, add, ceil_div, dim, greatest, product, tensor
+
+TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
+
+
+def config(backend, rows, occupancy=1, num_ctas=1):
+    return {"backend": backend, "TILE_M": rows, "TILE_N": 128, "TILE_K": 128, "occupancy": occupancy,
+            "num_ctas": num_ctas}
+
+
+fp8_block_matmul_bundle = Declaration(
+    dims=["M", "N", "K", "NB", "KB"],
+    parameters=[tensor("a", "float8_e4m3", ["M", "K"]), tensor("b", "float8_e4m3", ["N", "K"]),
+                tensor("scale_a", "float32", ["M", "KB"], warmup={"uniform": [0.5, 1.5]}),
+                tensor("scale_b", "float32", ["NB", "KB"], warmup={"uniform": [0.5, 1.5]}),
+                tensor("y", "bfloat16", ["M", "N"], "out"), *map(dim, ("M", "N", "K", "KB"))],
+    key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
+    configs=[*(config("tile", rows, occupancy) for rows in (16, 32, 64, 128) for occupancy in (1, 2, 4)),
+             config("tile", 256), config("tile", 128, num_ctas=2), config("tile", 256, num_ctas=2),
+             config("cuda", 16), config("cuda", 64)],
+    baseline=[{"config": config("tile", rows)} for rows in (128, 64, 32, 16)],
+    guards=[{"dim": "NB", "is": ceil_div("N", 128)}, {"dim": "KB", "is": ceil_div("K", 128)},
+            {"term": "TILE_M", "at_most": greatest(16, add(product(2, "M"), -1))}],
+    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 100, "max_capability": 110}},
+                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    targets_of={"tile": {"min_capability": 89}, "tile_any": {"min_capability": 89}},
+    grid={"pattern": "tile_coverage", "tiles": TILES},
+    alignments={"scale_a": 4, "scale_b": 4}, divisible={"N": 16, "K": 16}, cpu="fp8_block_matmul.cpu.cc",
+    work={"bytes": [[1, "M", "K"], [1, "N", "K"], [2, "M", "N"], [4, "M", "KB"], [4, "NB", "KB"]],
+          "operations": [[2, "M", "N", "K"]]},
+    example={"dims": {"M": 4096, "N": 4096, "K": 4096, "NB": 32, "KB": 32},
+             "cpu_dims": {"M": 256, "N": 256, "K": 256, "NB": 2, "KB": 2}})

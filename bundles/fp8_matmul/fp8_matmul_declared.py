@@ -1,0 +1,38 @@
+"""What the kernel of fp8_matmul.py is, and what it is launched with.
+
+y = scale_a scale_b (a b^T) of 8-bit floats (e4m3: OCP 8-bit floating point specification 1.0) for a (M, K), b (N, K),
+as weights are stored, and y (M, N), summed in float32. A scale is one number for the whole tensor, on the device.
+
+The configs are the family's (tuneonce/families.h), and two of CUDA C++, which has no tensor cores. Tensor cores for
+8-bit floats are there from 8.9 on; before, the CUDA C++ builds the configs of the Tile IR.
+
+The tolerance: y is rounded to 8 bits, and tensor cores of 9.0 add up in 14 (arXiv:2412.19437, section 3.3.2)."""
+from tuneonce.export import Declaration, add, dim, greatest, product, tensor, tensors
+
+TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
+
+
+def config(backend, rows, occupancy=1, num_ctas=1):
+    return {"backend": backend, "TILE_M": rows, "TILE_N": 128, "TILE_K": 128, "occupancy": occupancy,
+            "num_ctas": num_ctas}
+
+
+fp8_matmul_bundle = Declaration(
+    dims=["M", "N", "K", "ONE"],
+    parameters=[tensor("a", "float8_e4m3", ["M", "K"]), tensor("b", "float8_e4m3", ["N", "K"]),
+                *tensors("scale_a scale_b", "float32", ["ONE"], warmup={"uniform": [0.5, 1.5]}),
+                tensor("y", "bfloat16", ["M", "N"], "out"), dim("M"), dim("N"), dim("K")],
+    key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
+    configs=[*(config("tile", rows, occupancy) for rows in (16, 32, 64, 128) for occupancy in (1, 2, 4)),
+             config("tile", 256), config("tile", 128, num_ctas=2), config("tile", 256, num_ctas=2),
+             config("cuda", 16), config("cuda", 64)],
+    baseline=[{"config": config("tile", rows)} for rows in (128, 64, 32, 16)],
+    guards=[{"dim": "ONE", "is": 1}, {"term": "TILE_M", "at_most": greatest(16, add(product(2, "M"), -1))}],
+    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 100, "max_capability": 110}},
+                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    targets_of={"tile": {"min_capability": 89}, "tile_any": {"min_capability": 89}},
+    grid={"pattern": "tile_coverage", "tiles": TILES},
+    alignments={"scale_a": 4, "scale_b": 4}, divisible={"N": 16, "K": 16}, cpu="fp8_matmul.cpu.cc",
+    work={"bytes": [[1, "M", "K"], [1, "N", "K"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
+    example={"dims": {"M": 4096, "N": 4096, "K": 4096, "ONE": 1}, "cpu_dims": {"M": 256, "N": 256, "K": 256}})

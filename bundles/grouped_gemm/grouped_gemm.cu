@@ -1,0 +1,81 @@
+// Each row of x (t, k) times its group's w (k, n), of half-precision numbers, as grouped_gemm_declared.py says it,
+// summed in float: one block of 16 x 16 threads per TILE_M x TILE_N tile of a group's rows of y. The tiles of x and w
+// go through shared memory, kDepth deep; each thread keeps (TILE_M / 16) x (TILE_N / 16) sums in registers. For
+// extents, strides and alignments that the Tile IR is not for, and where there is no tileiras. Without cuda_fp16.h,
+// which is not everywhere that NVRTC is: a half is its bits.
+using Half = unsigned short;
+
+__device__ inline float ToFloat(Half half) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
+  return value;
+}
+__device__ inline Half ToHalf(float value) {
+  Half half;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+  return half;
+}
+
+constexpr int kThreads = 16;
+constexpr int kRows = TILE_M / kThreads;
+constexpr int kCols = TILE_N / kThreads;
+constexpr int kDepth = TILE_K < 32 ? TILE_K : 32;  // Two tiles in 48 KiB of shared memory.
+
+/// The last group that begins with this block or before.
+__device__ inline int GroupOf(int block, const int* offsets, int num_groups) {
+  int group = 0;
+  for (int end = num_groups; end - group > 1;) {
+    const int middle = (group + end) / 2;
+    if (offsets[middle] / TILE_M + middle <= block) {
+      group = middle;
+    } else {
+      end = middle;
+    }
+  }
+  return group;
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads* kThreads, occupancy)
+    grouped_gemm(const Half* x, const Half* w, const int* offsets, Half* y, int e, int k, int n) {
+  __shared__ Half x_tile[TILE_M][kDepth];
+  __shared__ Half w_tile[kDepth][TILE_N];
+  const int group = GroupOf(blockIdx.x, offsets, e);
+  const int tile = blockIdx.x - offsets[group] / TILE_M - group;
+  const int row_begin = offsets[group] + tile * TILE_M, row_end = offsets[group + 1];
+  if (row_begin >= row_end) return;
+  const int col_begin = blockIdx.y * TILE_N;
+  const Half* weights = w + static_cast<long long>(group) * k * n;
+  float sums[kRows][kCols] = {};
+  for (int k_begin = 0; k_begin < k; k_begin += kDepth) {
+    for (int i = threadIdx.y * kThreads + threadIdx.x; i < TILE_M * kDepth; i += kThreads * kThreads) {
+      const int row = row_begin + i / kDepth, p = k_begin + i % kDepth;
+      x_tile[i / kDepth][i % kDepth] = row < row_end && p < k ? x[static_cast<long long>(row) * k + p] : Half{0};
+    }
+    for (int i = threadIdx.y * kThreads + threadIdx.x; i < kDepth * TILE_N; i += kThreads * kThreads) {
+      const int p = k_begin + i / TILE_N, col = col_begin + i % TILE_N;
+      w_tile[i / TILE_N][i % TILE_N] = p < k && col < n ? weights[static_cast<long long>(p) * n + col] : Half{0};
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (int p = 0; p < kDepth; ++p) {
+      float values[kRows];
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) values[r] = ToFloat(x_tile[r * kThreads + threadIdx.y][p]);
+#pragma unroll
+      for (int s = 0; s < kCols; ++s) {
+        const float weight = ToFloat(w_tile[p][s * kThreads + threadIdx.x]);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) sums[r][s] += values[r] * weight;
+      }
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+    for (int s = 0; s < kCols; ++s) {
+      const int row = row_begin + r * kThreads + threadIdx.y, col = col_begin + s * kThreads + threadIdx.x;
+      if (row < row_end && col < n) y[static_cast<long long>(row) * n + col] = ToHalf(sums[r][s]);
+    }
+  }
+}
