@@ -66,10 +66,21 @@ std::set<std::string> FamiliesIn(const std::string& bundle) {
 
 TEST(TileIrEvidenceTest, EveryFileOfTheBundlesIsClassifiedAsWhatItIs) {
   const std::map<std::string, std::string> kFamilies = {
-      {"attention", "attention"},  {"dual_gemm", "dual_gemm"},   {"elementwise", "elementwise"},
-      {"layer_norm", "norm_like"}, {"matmul", "dense_matmul"},   {"persistent_matmul", "persistent_matmul"},
-      {"rms_norm", "norm_like"},   {"rope", "in_place"},         {"silu_and_mul", "elementwise"},
-      {"softmax", "norm_like"},    {"vector_add", "elementwise"}};
+      {"attention", "attention"},
+      {"dual_gemm", "dual_gemm"},
+      {"elementwise", "elementwise"},
+      {"fp8_block_matmul", "fp8_matmul"},
+      {"fp8_matmul", "fp8_matmul"},
+      {"grouped_gemm", "grouped_gemm"},
+      {"layer_norm", "norm_like"},
+      {"matmul", "dense_matmul"},
+      {"persistent_matmul", "persistent_matmul"},
+      {"rms_norm", "norm_like"},
+      {"rope", "in_place"},
+      {"silu_and_mul", "elementwise"},
+      {"softmax", "norm_like"},
+      {"varlen_attention", "varlen_attention"},
+      {"vector_add", "elementwise"}};
   for (const auto& folder : std::filesystem::directory_iterator(TUNEONCE_BUNDLE_FOLDER)) {
     const std::string bundle = folder.path().filename();
     if (std::set<std::string> families = FamiliesIn(bundle); !families.empty()) {
