@@ -238,6 +238,21 @@ def varlen_attention(device: str, t: int, sequences: int, h: int, g: int, d: int
                  lambda c: (t // c["TILE_M"] + sequences, h, 1)), {"varlen_attn, each head its keys": varlen_attn})
 
 
+def decode_attention(device: str, b: int, h: int, g: int, c: int, d: int) -> Tuple[Case, Operators]:
+    q, o, k, v = values(device, b, h, d), values(device, b, h, d), values(device, b, g, c, d), values(device, b, g, c, d)
+    lengths = torch.full((b,), c, dtype=torch.int32, device=device)
+    scale, groups = d**-0.5, g * cdiv(h // g, 16)  # A block has up to 16 heads that share keys.
+    rows = 32 * groups * 16 * b
+    wide_k, wide_v = (x.double().repeat_interleave(h // g, 1) for x in (k, v))
+    case = Case({"q": q, "k": k, "v": v, "lengths": lengths, "o": o, "scale": scale,
+                 "counters": torch.zeros(b, h, dtype=torch.int32, device=device), "partial_o": values(
+                     device, rows, d, dtype=torch.float32).flatten(), "partial_lse": values(device, rows, dtype=torch.float32),
+                 "C": c, "H": h, "G": g, "D": d}, ["o"],
+                lambda: {"o": (torch.softmax(q.double()[:, :, None] @ wide_k.mT * scale, 3) @ wide_v)[:, :, 0]},
+                lambda config: (config["SPLITS"], groups, b))
+    return case, sdpa(q[:, :, None], k, v, {})
+
+
 ROWS = [(1, 4096), (32, 4096), (512, 8192), (4096, 4096), (4096, 4001), (2048, 16384), (32768, 1024)]
 PRODUCTS = [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096), (1000, 777, 1024),
             (4096, 4096, 4096), (8192, 8192, 8192)]
@@ -301,4 +316,8 @@ FAMILIES: List[Family] = [
             (16384, 8, 32, 8, 128, 1), (1000, 7, 32, 4, 128, 1)], (50, 3, 2, 1, 64, 1), varlen_attention,
            {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
            attention_fits),
+    Family("decode_attention", "B H G C D", [(1, 32, 8, 8192, 128), (8, 32, 8, 8192, 128), (64, 32, 8, 2048, 128),
+                                             (16, 64, 8, 4096, 128), (1, 32, 32, 16384, 64), (128, 40, 8, 1000, 128)],
+           (2, 4, 2, 100, 64), decode_attention,
+           {"TILE_N": powers(16, 256), "SPLITS": powers(1, 32), "occupancy": powers(1, 8)}),
 ]

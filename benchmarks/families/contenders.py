@@ -76,9 +76,10 @@ class Contenders:
 
     def _home(self, home: Any, backend: str, module: str, case: Case) -> Launch:
         kernel = self.kernel(module)
-        names = set(inspect.signature(getattr(kernel, "_pyfunc", None) or getattr(kernel, "fn", kernel)).parameters)
-        hints = ("occupancy", "num_ctas") if backend == "tile" else OPTIONS
-        configs = [{n: v for n, v in c.items() if n in names or n in hints} for c in self.results.configs(backend)]
+        configs = [{n: v for n, v in c.items() if n != "backend"} for c in self.results.configs(backend)]
+        if backend == "triton":  # It takes no axis that is neither a constant of the kernel nor an option.
+            names = {*inspect.signature(kernel.fn).parameters, *OPTIONS}
+            configs = [{n: v for n, v in c.items() if n in names} for c in configs]
         if not configs:
             raise LookupError(f"the bundle has no config by {backend} that runs here")
         case.configs = [c for i, c in enumerate(configs) if c not in configs[:i]]

@@ -40,7 +40,8 @@ class Kernel:
         return {name: config[name] for name in HINTS if name in config}
 
     def launcher(self, config: Dict[str, Any]) -> Callable[[], None]:
-        kernel, grid, arguments = self.kernel.replace_hints(**self.hints(config)), self._case.grid(config), self.arguments(config)
+        kernel, arguments = self.kernel.replace_hints(**self.hints(config)), self.arguments(config)
+        grid = self._case.grid(config)
         return lambda: ct.launch(torch.cuda.current_stream(), grid, kernel, arguments)
 
 
@@ -80,8 +81,8 @@ def main() -> int:
             try:
                 row.update(measure(family, contenders, shape, case))
                 failed |= row["low"] > MOST - 1
-                print("{bundle:18} {shape} {space} of {superset}: {space_us:.2f} us and {superset_us:.2f}, regret {regret:+.3f} "
-                      "({low:+.3f} to {high:+.3f}); {best_of_superset}".format(**row), flush=True)
+                print("{bundle:18} {shape} {space} of {superset}: {space_us:.2f} us and {superset_us:.2f}, regret "
+                      "{regret:+.3f} ({low:+.3f} to {high:+.3f}); {best_of_superset}".format(**row), flush=True)
             except Exception as error:  # One shape's; the others are measured.
                 failed, row["failed"] = True, f"{type(error).__name__}: {error}"
                 print(f"{family.bundle:18} {shape} FAILED: {row['failed']}", flush=True)
