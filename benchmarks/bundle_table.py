@@ -79,6 +79,16 @@ def cases():
     packed = (rand(8192, 32, 128), rand(8192, 8, 128), rand(8192, 8, 128), offsets, rand(8192, 32, 128), scale, True)
     yield ("varlen_attention", packed, lambda c: (*packed, c["TILE_M"], c["TILE_N"], 128),
            lambda c: (8192 // c["TILE_M"] + 32, 32), None)
+    steps, cache = rand(16, 32, 128), (16, 8, 8192, 128)  # Sequences of half of their cache.
+    half_full = torch.full((16,), 4096, dtype=torch.int32, device="cuda")
+    decode = (steps, rand(*cache), rand(*cache), half_full, torch.empty_like(steps),
+              torch.zeros(16, 32, dtype=torch.int32, device="cuda"), scale)
+    parts = torch.empty(32 * 8 * 16 * 16 * 129, device="cuda")  # Of 32 splits.
+    yield ("decode_attention", decode, lambda c: (*decode, parts[parts.numel() // 129:], parts[:parts.numel() // 129],
+                                                  c["TILE_N"], 128),
+           lambda c: (c["SPLITS"], 8, 16),
+           lambda: torch.nn.functional.scaled_dot_product_attention(
+               steps[:, :, None], decode[1][:, :, :4096], decode[2][:, :, :4096], scale=scale, enable_gqa=True))
 
 
 rows = []

@@ -35,7 +35,7 @@ count=0
 for name in rms_norm.1024x0x1 rms_norm.1024x1x1 softmax.1024x0x0 silu_and_mul.512 rope.4x64 \
             matmul.64x64x64 persistent_matmul.64x64x64 vector_add.1024 layer_norm.1024x1x1 elementwise.1024 \
             dual_gemm.64x64x32 attention.64x32x64 fp8_matmul.16x128x128 grouped_gemm.64x128x64 \
-            varlen_attention.64x64x64; do
+            varlen_attention.64x64x64 decode_attention.64x64; do
   plain=$work/$name.tileir
   for hints in "${hint_sets[@]}"; do
     check "$plain" "$hints"
