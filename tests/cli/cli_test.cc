@@ -151,8 +151,9 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
   ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
-                     "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_matmul, grouped_gemm, layer_norm, "
-                     "matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, varlen_attention, vector_add");
+                     "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_matmul, grouped_gemm, "
+                     "layer_norm, matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, "
+                     "varlen_attention, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
   ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");
