@@ -43,8 +43,10 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cuda",
                                           "cuda_behind_tile",
                                           "cpu"};
+const std::vector<std::string> kHeads = {"tile_D64", "tile_D128", "tile_D256", "cuda", "cuda_behind_tile", "cpu"};
 const std::vector<std::string> kSequences = {"tile_D64", "tile_D128", "cuda", "cuda_behind_tile", "cpu"};
 const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
+                                       {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
                                        {"fp8_block_matmul", kByTwo, {"tile", "cuda"}, 100},

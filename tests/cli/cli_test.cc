@@ -50,6 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
                       std::pair{"silu_and_mul", std::vector<std::string>{"M=3", "N=4001", "N2=8002"}},
                       std::pair{"rope", std::vector<std::string>{"T=17", "H=5"}},
                       std::pair{"attention", std::vector<std::string>{"S=33", "T=50", "H=6"}},
+                      std::pair{"decode_attention", std::vector<std::string>{"B=3", "C=100", "H=6"}},
                       std::pair{"dual_gemm", std::vector<std::string>{"M=100", "N=130", "K=70"}},
                       std::pair{"elementwise", std::vector<std::string>{"N=100001"}},
                       std::pair{"fp8_block_matmul",
@@ -152,9 +153,9 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
   ExpectOneLineError({"tune"}, "nothing to tune is named");
   ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
-                     "; there are: attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, grouped_gemm, "
-                     "layer_norm, matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, varlen_attention, "
-                     "vector_add");
+                     "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
+                     "grouped_gemm, layer_norm, matmul, persistent_matmul, rms_norm, rope, silu_and_mul, softmax, "
+                     "varlen_attention, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
   ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");

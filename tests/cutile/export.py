@@ -16,24 +16,32 @@ sys.path.append(str(here / "../../bindings/python"))  # Behind a package that is
 from cuda.tile.compilation import (CallingConvention, ConstantConstraint, KernelSignature,  # noqa: E402
                                    ScalarConstraint, export_kernel)
 from tuneonce.export import constants, kernel_spec  # noqa: E402
-from tuneonce.export.cutile import array_constraint, dtype_of  # noqa: E402
+from tuneonce.export.cutile import array_constraint, dtype_of, workspace_constraint  # noqa: E402
 from tuneonce.export.cutile_kernel import CutileKernel  # noqa: E402
 
 NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul", "vector_add", "layer_norm",
          "elementwise", "dual_gemm", "attention", "fp8_matmul", "fp8_block_matmul",
-         "grouped_gemm", "varlen_attention")
+         "grouped_gemm", "varlen_attention", "decode_attention")
+
+
+def constraint(declaration, parameter):
+    """What a parameter is compiled for that is no constant."""
+    if parameter["kind"] == "tensor":
+        return array_constraint(declaration, parameter)
+    if parameter["kind"] == "workspace":
+        return workspace_constraint(parameter)
+    return ScalarConstraint(dtype_of(parameter["dtype"]))
 
 
 def declared(name):
     """(kernel, run-time parameters, configs: constants in the order of the function's parameters)"""
     kernel, _, declaration, _ = kernel_spec.find(f"{here}/../../bundles/{name}/{name}.py:{name}")
-    parameters = [array_constraint(declaration, p) if p["kind"] == "tensor" else ScalarConstraint(dtype_of(p["dtype"]))
-                  for p in declaration.parameters if p["kind"] != "dim"]
+    parameters = [constraint(declaration, p) for p in declaration.parameters if p["kind"] != "dim"]
     names = CutileKernel(kernel, name).names
     values = [constants.values_at(declaration.constants, config, extents)
               for extents in constants.extents(declaration.constants)
               for config in declaration.structural_configs("tile")]
-    return kernel, parameters, [tuple(of[n] for n in names if n in of) for of in values]
+    return kernel, parameters, list(dict.fromkeys(tuple(of[n] for n in names if n in of) for of in values))
 
 
 KERNELS = {name: declared(name) for name in NAMES}

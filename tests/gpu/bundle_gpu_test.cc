@@ -63,6 +63,23 @@ INSTANTIATE_TEST_SUITE_P(All, BundleGpuTest,
                                   testing::CaseName(std::get<1>(param.param));
                          });
 
+class SplitKeysGpuTest : public testing::GpuTest,
+                         public ::testing::WithParamInterface<std::tuple<const char*, std::int64_t>> {};
+
+/// The last of the blocks that share keys puts their parts together, launch after launch, and leaves the counters 0.
+TEST_P(SplitKeysGpuTest, EveryNumberOfSplitsComputesTheSame) {
+  const auto& [backend, splits] = GetParam();
+  testing::ExpectItComputesItsFormula(testing::DecodeAttentionInSplits(), *device_, stream_->view(),
+                                      PolicyIn({{"ENABLE_TILE", "1"}}, nullptr), /*offset=*/0,
+                                      testing::SplitConfig(backend, splits));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SplitKeysGpuTest,
+                         ::testing::Combine(::testing::Values("tile", "cuda"), ::testing::Values(1, 2, 4, 8, 16, 32)),
+                         [](const auto& param) {
+                           return std::get<0>(param.param) + std::to_string(std::get<1>(param.param));
+                         });
+
 /// At shapes that no guard of theirs excludes, and that fill the tiles.
 std::vector<testing::FormulaCase> WholeSpaces() {
   std::vector<testing::FormulaCase> cases;

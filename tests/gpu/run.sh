@@ -58,7 +58,7 @@ step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
-              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention; do
+              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention decode_attention; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
 done
@@ -96,6 +96,10 @@ tune_at grouped_gemm T=1 E=64 OFFSETS=65
 tune_at grouped_gemm T=4096 E=256 OFFSETS=257 N=2048 K=2048
 tune_at varlen_attention T=1000 OFFSETS=12 H=8 G=2 D=64
 tune_at varlen_attention T=1000 OFFSETS=400 H=8 G=8 D=80 causal=0
+tune_at decode_attention B=1 C=1000 H=8 G=8 D=64
+tune_at decode_attention B=1 C=65536 H=32 G=8
+tune_at decode_attention B=3 C=4000 H=40 G=2 D=80
+tune_at decode_attention B=2 C=4096 H=16 G=8 D=256
 tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1

@@ -525,6 +525,46 @@ TEST_F(TileKernelsTest, VarlenAttentionCausalAndNot) {
       run);
 }
 
+/// Beyond a sequence's keys its cache holds no numbers.
+TEST_F(TileKernelsTest, DecodeAttentionInSplits) {
+  constexpr std::int64_t kHeads = 6, kKeyHeads = 2, kCapacity = 300;
+  Tensor lengths = Holding(DType::kInt32, {300, 129, 1, 0});
+  const auto sequences = static_cast<std::int64_t>(lengths.values.size());
+  auto run = [&](const auto& tile, KernelDefinition definition, const Variant& variant) {
+    const std::int64_t width = tile[1];
+    Tensor q = Random(kHalf, {sequences, kHeads, width});
+    Tensor k = Empty(kHalf, {sequences, kKeyHeads, kCapacity, width}), v = Empty(kHalf, k.shape);
+    for (Tensor* cache : {&k, &v}) {
+      const Tensor full = Random(kHalf, k.shape);
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(full.values.size()); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const double length = lengths.values[at / static_cast<std::size_t>(kKeyHeads * kCapacity * width)];
+        cache->values[at] = static_cast<double>(i / width % kCapacity) < length ? full.values[at] : NAN;
+      }
+      Upload(*cache);
+    }
+    testing::Tensors expected = {q.values, k.values, v.values, lengths.values, q.values};
+    testing::DecodeAttentionFormula({{"H", kHeads}, {"G", kKeyHeads}, {"C", kCapacity}, {"D", width}}, expected);
+    for (std::int64_t splits : {1, 3, 8}) {  // Of eight some have no keys.
+      const std::int64_t rows = splits * kKeyHeads * sequences * 16;
+      KernelDefinition with_workspaces = definition;
+      with_workspaces.Parameters(
+          {In("q", {"B", "H", "D"}), In("k", {"B", "G", "C", "D"}), In("v", {"B", "G", "C", "D"}), In("lengths", {"B"}),
+           Out("o", {"B", "H", "D"}), InOut("counters", {"B", "H"}), Scalar("scale", kFloat),
+           Workspace("partial_o", Term(4 * rows * width)), Derived("partial_o_extent", Term(rows * width)),
+           Derived("partial_o_stride", Term(1)), Workspace("partial_lse", Term(4 * rows)),
+           Derived("partial_lse_extent", Term(rows)), Derived("partial_lse_stride", Term(1))});
+      Tensor o = Empty(kHalf, q.shape), counters = Empty(DType::kInt32, {sequences, kHeads});
+      Upload(counters);
+      Launch(with_workspaces, variant, Grid::Fixed(splits, kKeyHeads, sequences), q.view(), k.view(), v.view(),
+             lengths.view(), o.view(), counters.view(), testing::kAttentionScale);
+      ExpectNear(o, expected[4], kHalfTolerance);
+      ExpectNear(counters, std::vector<double>(counters.values.size()), 0);
+    }
+  };
+  ForEachExport("decode_attention", {"B", "H", "D", "G", "C"}, {}, run);
+}
+
 TEST_F(TileKernelsTest, AttentionCausalAndNot) {
   constexpr std::int64_t kBatch = 2, kHeads = 6, kKeyHeads = 2, kQueries = 150, kKeys = 203;
   auto run = [&](const auto& tile, const KernelDefinition& definition, const Variant& variant) {

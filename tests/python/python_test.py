@@ -111,6 +111,28 @@ def test_grouped_gemm_and_varlen_attention_compute_what_numpy_computes():
         np.testing.assert_allclose(o[begin:end], expected.swapaxes(0, 1), rtol=5e-3, atol=5e-3)
 
 
+def test_decode_attention_computes_what_numpy_computes_whatever_lies_behind_the_keys():
+    half, single = np.float16, np.float32
+    q, o = np.random.randn(3, 6, 64).astype(half), np.zeros((3, 6, 64), half)
+    k, v = (np.random.randn(3, 2, 300, 64).astype(half) for _ in range(2))
+    lengths, counters = np.array([300, 0, 77], np.int32), np.zeros((3, 6), np.int32)
+    for sequence, length in enumerate(lengths):
+        k[sequence, :, length:] = v[sequence, :, length:] = np.nan
+    kernel = kernel_of("decode_attention")
+    for splits in (None, 1, 4):
+        if splits is not None:
+            kernel.pin({"B": 3, "C": 300, "H": 6, "G": 2, "D": 64},
+                       {"backend": "tile", "TILE_N": 64, "SPLITS": splits, "occupancy": 2})
+        kernel(q, k, v, lengths, o, counters, 0.125)
+        for sequence, length in enumerate(lengths):
+            keys, values = (np.repeat(t[sequence, :, :length].astype(single), 3, 0) for t in (k, v))
+            scores = keys @ q[sequence].astype(single)[:, :, None] * 0.125
+            weights = np.exp(scores - scores.max(1, keepdims=True, initial=-1e30))
+            expected = (weights * values).sum(1) / np.maximum(weights.sum(1), 1e-30)
+            np.testing.assert_allclose(o[sequence], expected, rtol=5e-3, atol=5e-3)
+        assert not counters.any()
+
+
 def test_it_tunes_once_and_counts():
     kernel = kernel_of("softmax")
     x, y = soft_arguments()

@@ -75,7 +75,7 @@ struct FormulaCase {
   double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
   std::vector<std::variant<float, bool>> scalars;
   bool is_in_place = false;         ///< Launched twice on the same tensors, by the baseline first.
-  std::vector<float> offsets = {};  ///< What its tensor of whole numbers holds.
+  std::vector<float> offsets = {};  ///< What its input of whole numbers holds; others, which it changes, are 0.
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
 inline std::string CaseName(const FormulaCase& of) {
@@ -115,6 +115,17 @@ inline FormulaCase VarlenAttention(const std::array<std::int64_t, 3>& e, bool is
   const Extents dims = {{"T", t}, {"H", e[0]}, {"G", e[1]}, {"D", e[2]}, {"OFFSETS", num_offsets}};
   auto* formula = is_causal ? VarlenAttentionFormula<true> : VarlenAttentionFormula<false>;
   return {"varlen_attention", dims, formula, 2e-3, {kAttentionScale, is_causal}, false, std::move(cu_seqlens)};
+}
+/// Extents of H, G, C and D; how many keys each sequence has.
+inline FormulaCase DecodeAttention(const std::array<std::int64_t, 4>& e, std::vector<float> lengths) {
+  const auto b = static_cast<std::int64_t>(lengths.size());
+  const Extents dims = {{"B", b}, {"H", e[0]}, {"G", e[1]}, {"C", e[2]}, {"D", e[3]}};
+  return {"decode_attention", dims, DecodeAttentionFormula, 2e-3, {kAttentionScale}, false, std::move(lengths)};
+}
+/// At which each split of the bundle's has keys of some sequence; of the others, and of a sequence that is empty, none.
+inline FormulaCase DecodeAttentionInSplits() { return DecodeAttention({6, 2, 2048, 64}, {2048, 65, 0}); }
+inline TunedKernel::NamedConfig SplitConfig(const char* backend, std::int64_t splits) {
+  return {{"backend", backend}, {"TILE_N", 64}, {"SPLITS", splits}, {"occupancy", backend[0] == 't' ? 2 : 1}};
 }
 /// Offsets of `groups` of `size` rows each.
 inline std::vector<float> AlikeOffsets(int groups, int size) {
@@ -182,6 +193,12 @@ inline std::vector<FormulaCase> FormulaCases() {
           VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
           VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),  // Ten rows of no sequence.
           VarlenAttention({1, 1, 64}, true, 600, AlikeOffsets(300, 2)),
+          DecodeAttention({4, 2, 4096, 64}, {4096}),
+          DecodeAttention({2, 2, 64, 64}, {0}),               // One sequence, without keys.
+          DecodeAttention({1, 1, 100, 128}, {1}),             // The smallest; a capacity that no tile divides.
+          DecodeAttention({6, 2, 333, 64}, {333, 0, 1, 64}),  // Groups of three heads.
+          DecodeAttention({20, 1, 130, 80}, {130, 65}),       // More heads than a block has; no Tile IR.
+          DecodeAttention({3, 3, 700, 256}, {513}),
           {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 1}}, ElementwiseFormula, kHalf, {}},
           {"elementwise", {{"N", 100001}}, ElementwiseFormula, kHalf, {}},
@@ -191,9 +208,11 @@ inline std::vector<FormulaCase> FormulaCases() {
 }
 
 /// Launches the bundle on random tensors, which tunes it under `policy`, and compares every tensor with the formula:
-/// inputs too must be what they were. `offset`: elements between the memory's start and each tensor's.
+/// inputs too must be what they were. `offset`: elements between the memory's start and each tensor's. `pinned`: the
+/// config that runs, three times, in place of tuning.
 inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& device, StreamView stream,
-                                       AutotunePolicy policy, std::size_t offset = 0) {
+                                       AutotunePolicy policy, std::size_t offset = 0,
+                                       const TunedKernel::NamedConfig& pinned = {}) {
   Result<Bundle> bundle = Bundle::Load(std::string(TUNEONCE_BUNDLE_FOLDER) + "/" + of.bundle);
   ASSERT_OK(bundle);
   std::mt19937 random(1);
@@ -212,7 +231,10 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     }
     std::vector<float> values(offset + count);
     for (float& value : values) value = uniform(random);
-    if (parameter.dtype == DType::kInt32) std::copy(of.offsets.begin(), of.offsets.end(), values.end() - count);
+    if (parameter.dtype == DType::kInt32) {
+      std::fill(values.begin(), values.end(), 0.0f);
+      if (parameter.access == Access::kIn) std::copy(of.offsets.begin(), of.offsets.end(), values.end() - count);
+    }
     const std::vector<float> memory = Packed(values, parameter.dtype);
     values = Unpacked(memory, parameter.dtype);  // What the kernel is given.
     tensors.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(offset),
@@ -241,8 +263,16 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   }
   Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), policy);
   ASSERT_OK(kernel);
-  ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
-  EXPECT_EQ(kernel->counters().tunes, 1);
+  if (!pinned.empty()) {
+    TunedKernel::Shape shape;
+    for (const auto& [dim, extent] : of.dims) shape.values.emplace_back(dim, extent);
+    ASSERT_OK(kernel->Pin(shape, pinned));
+  }
+  for (int launches = pinned.empty() ? 1 : 3; launches > 0; --launches) {
+    ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
+  }
+  EXPECT_EQ(kernel->counters().tunes, pinned.empty() ? 1 : 0);
+  EXPECT_EQ(kernel->counters().stand_ins, 0);
   of.formula(of.dims, tensors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::vector<float> memory(buffers[i].bytes() / sizeof(float));

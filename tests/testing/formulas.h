@@ -188,6 +188,19 @@ void AttentionFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// One query per sequence and head, of the first lengths[b] keys of a cache.
+inline void DecodeAttentionFormula(const Extents& dims, Tensors& tensors) {
+  const auto h = static_cast<std::size_t>(dims.at("H")), g = static_cast<std::size_t>(dims.at("G"));
+  const auto c = static_cast<std::size_t>(dims.at("C")), d = static_cast<std::size_t>(dims.at("D"));
+  for (std::size_t sequence = 0; sequence < tensors[3].size(); ++sequence) {
+    for (std::size_t head = 0; head < h; ++head) {
+      const std::size_t at = (sequence * h + head) * d, shared = (sequence * g + head / (h / g)) * c * d;
+      AttendFormula(tensors[0].data() + at, tensors[1].data() + shared, tensors[2].data() + shared,
+                    tensors[4].data() + at, static_cast<std::size_t>(tensors[3][sequence]), d);
+    }
+  }
+}
+
 /// AttentionFormula of each sequence and head, whose rows are gathered first.
 template <bool kIsCausal>
 void VarlenAttentionFormula(const Extents& dims, Tensors& tensors) {
