@@ -226,9 +226,8 @@ void AddBundle(CLI::App& app, Command* command) {
                        "the GPU whose configs are read, like sm_100; default: sm_90, or the first that it runs on");
   AddRepeated(classify, "--shape", &arguments->classify.shape,
               "NAME=EXTENT, for its operations per byte, else the bundle's example; may be repeated");
-  classify->callback([=] {
-    *command = [=] { return ClassifyAndPrint(arguments->bundle, arguments->classify, arguments->json); };
-  });
+  classify->callback(
+      [=] { *command = [=] { return ClassifyAndPrint(arguments->bundle, arguments->classify, arguments->json); }; });
 
   CLI::App* compile = Add(bundle, "compile", "Compile every config, into a bundle that needs no compiler", arguments);
   AddRepeated(compile, "--target", &arguments->compile.targets, "sm_90, or cpu for this machine's; may be repeated");

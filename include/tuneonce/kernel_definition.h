@@ -110,8 +110,8 @@ inline Assumption ScalarDivisibleBy(std::string scalar, std::int64_t divisor) {
   return Assumption{Assumption::Kind::kScalarDivisibleBy, std::move(scalar), 0, divisor, ""};
 }
 
-/// Where a matrix product has its parts: C[M, N] = A[M, K] * B[K, N], by the names that the kernel gives them. With it a
-/// model of matmuls can say which of many configs are worth measuring (KernelDefinition::Matmul).
+/// Where a matrix product has its parts: C[M, N] = A[M, K] * B[K, N], by the names that the kernel gives them. With it
+/// a model of matmuls can say which of many configs are worth measuring (KernelDefinition::Matmul).
 struct MatmulParts {
   std::string a = "a", b = "b", c = "c";  ///< Tensors; their dtypes in a call are the precision.
   std::string m = "M", n = "N", k = "K";  ///< Dims.

@@ -25,11 +25,11 @@ inline namespace v0 {
 /// A number of a WarmupFill: given, or the value that a dim, or a term over dims, has in the shape which is warmed.
 struct FillNumber {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
-  FillNumber(T number) : value(static_cast<double>(number)) {}       // NOLINT(google-explicit-constructor)
-  FillNumber(std::string its_dim) : dim(std::move(its_dim)) {}       // NOLINT(google-explicit-constructor)
+  FillNumber(T number) : value(static_cast<double>(number)) {}           // NOLINT(google-explicit-constructor)
+  FillNumber(std::string its_dim) : dim(std::move(its_dim)) {}           // NOLINT(google-explicit-constructor)
   FillNumber(const char* its_dim) : FillNumber(std::string(its_dim)) {}  // NOLINT(google-explicit-constructor)
 
-  FillNumber(Term its_term) : term(std::move(its_term)) {}               // NOLINT(google-explicit-constructor)
+  FillNumber(Term its_term) : term(std::move(its_term)) {}  // NOLINT(google-explicit-constructor)
 
   double value = 0;          ///< Whole numbers are exact up to 2^53.
   std::string dim;           ///< If not empty, this dim's value counts.
@@ -45,7 +45,7 @@ struct TUNEONCE_API WarmupFill {
 
   /// A constant, the only fill that a scalar can have.
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
-  WarmupFill(T value) : first(value) {}                    // NOLINT(google-explicit-constructor)
+  WarmupFill(T value) : first(value) {}  // NOLINT(google-explicit-constructor)
   static WarmupFill Constant(FillNumber value);
   /// Element i, in row-major order, is start + i * step: offsets of equally long sequences, a permutation.
   static WarmupFill Iota(FillNumber start = 0, FillNumber step = 1);
@@ -127,9 +127,9 @@ struct Parameter {
   /// kDescriptor: fills `bytes`. `tensors` are the tensor arguments, in parameter order.
   std::function<Status(const Config&, const Problem&, const TensorView* const* tensors, void* bytes)> describe;
   std::optional<TensorMap> tensor_map;  ///< kDescriptor, in place of `describe`.
-  bool may_be_partial = false;         ///< An output: see MayBePartial.
-  std::optional<WarmupFill> warmup;    ///< An input: see ForWarmup.
-  std::optional<Tolerance> tolerance;  ///< An output: see Within.
+  bool may_be_partial = false;          ///< An output: see MayBePartial.
+  std::optional<WarmupFill> warmup;     ///< An input: see ForWarmup.
+  std::optional<Tolerance> tolerance;   ///< An output: see Within.
 
   /// The kernel leaves elements of this output unwritten on purpose (padding, variable lengths). What the baseline
   /// writes must then be written by all; what it leaves is not compared. Without this an element that is left unwritten
@@ -235,8 +235,7 @@ inline Parameter StrideValue(std::string tensor, int dimension, DType dtype = DT
   return parameter;
 }
 /// A scalar `compute(config, problem)`; its C++ type decides what the kernel gets.
-template <typename Function,
-          typename = std::enable_if_t<std::is_invocable_v<Function, const Config&, const Problem&>>>
+template <typename Function, typename = std::enable_if_t<std::is_invocable_v<Function, const Config&, const Problem&>>>
 Parameter Derived(std::string name, Function compute) {
   using Value = std::invoke_result_t<Function, const Config&, const Problem&>;
   Parameter parameter;

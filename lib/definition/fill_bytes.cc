@@ -99,11 +99,11 @@ Status Misfit(const Parameter& parameter, const std::string& what) {
 
 Status NoFill(const Parameter& parameter, DType dtype) {
   bool is_scalar = parameter.kind == ParameterKind::kScalar;
-  return Misfit(parameter, absl::StrCat("(", std::string(DTypeName(dtype)), is_scalar ? " scalar" : " tensor",
-                                        ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
-                                        "\"warmup\", ",
-                                        is_scalar ? "name it in the shape, " : "",
-                                        "or warm up on arguments of your own"));
+  return Misfit(parameter,
+                absl::StrCat("(", std::string(DTypeName(dtype)), is_scalar ? " scalar" : " tensor",
+                             ") has no values to warm up with: declare some by ForWarmup, in a manifest by "
+                             "\"warmup\", ",
+                             is_scalar ? "name it in the shape, " : "", "or warm up on arguments of your own"));
 }
 
 }  // namespace

@@ -54,10 +54,10 @@ class CudaCppGpuTest : public testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    Result<Artifact> cub = NvrtcToolchain(testing::Tools())
-                               .Compile(KernelSource::CudaCpp("#include <cub/block/block_load.cuh>\n__global__ void k() {}",
-                                                            "k"),
-                                        Hints(), testing::Sm(90));
+    Result<Artifact> cub =
+        NvrtcToolchain(testing::Tools())
+            .Compile(KernelSource::CudaCpp("#include <cub/block/block_load.cuh>\n__global__ void k() {}", "k"), Hints(),
+                     testing::Sm(90));
     if (!cub.ok()) GTEST_SKIP() << "CUB IS NOT INSTALLED: " << cub.status().message();
   }
 };
