@@ -1,5 +1,6 @@
 #include "compile/ptx_statements.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 

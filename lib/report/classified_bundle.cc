@@ -14,6 +14,7 @@
 #include "measure/roofline.h"
 #include "report/space_departures.h"
 #include "tile_ir/tile_ir_evidence.h"
+#include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
 inline namespace v0 {
