@@ -26,7 +26,7 @@ class CutileHome:
                                                   torch.cuda.current_stream(),
                                                   case.grid,
                                                   self._kernel,
-                                                  lambda config: self._arguments(case, config),
+                                                  lambda config: self.arguments(case, config),
                                                   hints_of,
                                                   quiet=True)
             self.config = found.best.config
@@ -37,10 +37,10 @@ class CutileHome:
         import torch
         hints = hints_of(self.config)
         kernel = self._kernel.replace_hints(**hints) if hints else self._kernel
-        grid, arguments = tuple(case.grid(self.config)), self._arguments(case, self.config)
+        grid, arguments = tuple(case.grid(self.config)), self.arguments(case, self.config)
         return lambda: ct.launch(torch.cuda.current_stream(), grid, kernel, arguments)
 
-    def _arguments(self, case: Case, config: Dict[str, Any]) -> tuple:
+    def arguments(self, case: Case, config: Dict[str, Any]) -> tuple:
         values = {**case.arguments, **config}
         return tuple(values[name] for name in self._names)
 

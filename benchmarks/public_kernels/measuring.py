@@ -3,12 +3,12 @@ import json
 import pathlib
 import shutil
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from case import Case
 from home import home_of
 from kernel_list import PublicKernel
-from ratio import ratio_of
+from race import race
 
 SAMPLES = 20  # Of each side, in pairs: 19 degrees of freedom, so that 1 % of noise leaves an interval of 0.5 %.
 ROUNDS = 10  # Launches of each side in a sample, interleaved; the first sample's warm the clocks up and do not count.
@@ -58,29 +58,11 @@ class Measuring:
 
     def race(self, ours: Callable[[], None], home: Callable[[], None]) -> Dict[str, Any]:
         """Both interleaved in samples, by one timer."""
-        import tuneonce
-        calls = {"ours": ours, "home": home}
-        pairs: List[Tuple[float, float]] = []
-        timer = ""
-        for _ in range(SAMPLES + 1):
-            found = tuneonce.exhaustive_search(list(calls),
-                                               stream_of(self._device),
-                                               None,
-                                               lambda config: calls[config],
-                                               lambda config: (),
-                                               device=self._device,
-                                               quiet=True,
-                                               max_rounds=ROUNDS)
-            if found.failures:
-                raise RuntimeError(f"{found.failures[0].config} could not be launched: {found.failures[0].message}")
-            times = {success.config: success.mean_us for success in found.successes}
-            pairs.append((times["ours"], times["home"]))
-            timer = found.timer
-        pairs = pairs[1:]
-        ratio = ratio_of(pairs)
+        raced = race({"ours": ours, "home": home}, self._device, SAMPLES, ROUNDS)
+        ratio = raced.ratio("ours", "home")
         return {
-            "ours_us": median(p[0] for p in pairs), "home_us": median(p[1] for p in pairs), "ratio": ratio.mean, "low":
-            ratio.low, "high": ratio.high, "samples": len(pairs), "timer": timer}
+            "ours_us": median(raced.times_us["ours"]), "home_us": median(raced.times_us["home"]), "ratio": ratio.mean,
+            "low": ratio.low, "high": ratio.high, "samples": SAMPLES, "timer": raced.timer}
 
     def regret(self, shape: Dict[str, int]) -> Optional[Dict[str, Any]]:
         """Off the bucket's bound: the bucket's choice against the shape's own. None where nothing is bucketed.
@@ -169,13 +151,6 @@ def synchronize(device: str) -> None:
     if device.startswith("cuda"):
         import torch
         torch.cuda.synchronize()
-
-
-def stream_of(device: str) -> Any:
-    if not device.startswith("cuda"):
-        return None
-    import torch
-    return torch.cuda.current_stream()
 
 
 def median(values: Any) -> float:
