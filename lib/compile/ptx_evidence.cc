@@ -98,14 +98,8 @@ class PtxEvidenceReader {
   }
 
   void NoteFold(const PtxInstruction& instruction, std::size_t at) {
-    int num_shared = 0;
-    std::uint32_t all = 0;
-    for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
-      std::uint32_t facts = FactsOf(instruction, i);
-      num_shared += (facts & kPtxShared) != 0 ? 1 : 0;
-      all |= facts;
-    }
-    if ((all & kPtxShuffled) != 0 || num_shared > 1) ++evidence_.num_reductions;
+    const std::uint32_t all = facts_.OfSources(instruction).facts;
+    if (facts_.JoinsThreads(instruction)) ++evidence_.num_reductions;
     if ((all & kPtxScanned) != 0) ++evidence_.num_scans;
     if ((all & kPtxNumBlocks) != 0) goes_on_.push_back(at);
   }
@@ -114,8 +108,6 @@ class PtxEvidenceReader {
     const std::vector<PtxOperand>& operands = instruction.operands;
     switch (AccessOf(instruction)) {
       case PtxAccess::kLoad:
-        if (operands.size() > 1) NoteLoad(operands[1]);
-        return;
       case PtxAccess::kCopyToShared:
         if (operands.size() > 1) NoteLoad(operands[1]);
         return;
@@ -145,7 +137,7 @@ class PtxEvidenceReader {
     if (base == "redux") ++evidence_.num_reductions;
     if (base == "shfl" && instruction.Has("idx")) {
       exchanges_elements_ |= (FactsOf(instruction, 1) & kPtxElements) != 0;
-    } else if (base == "add" || base == "max" || base == "min") {
+    } else if (IsPtxFold(instruction)) {
       NoteFold(instruction, at);
     } else if (base == "mul" || base == "fma") {
       NoteMultiplication(instruction);

@@ -30,7 +30,6 @@ std::uint32_t FactsOfSpecial(std::string_view name) {
 }
 
 bool IsMove(std::string_view base) { return base == "mov" || base == "cvt" || base == "cvta" || base == "selp"; }
-bool IsFold(std::string_view base) { return base == "add" || base == "max" || base == "min"; }
 
 /// Passes over the instructions until nothing is added.
 class PtxSpreader {
@@ -84,12 +83,11 @@ class PtxSpreader {
     for (int number : to.registers) {
       PtxFacts::OfRegister& of = facts_.registers[At(number)];
       PtxFacts::OfRegister before = of;
-      of.facts |= what.facts;
-      of.origins |= what.origins;
-      of.loads |= what.loads;
+      PtxFacts::OfRegister added = what;
       // What an accumulator starts from, zeros, is often a copy of another one's register.
-      std::uint64_t products = is_accumulator_[At(number)] ? BitOf(At(Root(number))) : what.products;
-      of.products |= (what.facts & kPtxProduct) != 0 ? products : 0;
+      if (is_accumulator_[At(number)]) added.products = BitOf(At(Root(number)));
+      if ((what.facts & kPtxProduct) == 0) added.products = 0;
+      of.Merge(added);
       is_changed_ |= of.facts != before.facts || of.origins != before.origins || of.products != before.products ||
                      of.loads != before.loads;
     }
@@ -134,26 +132,15 @@ class PtxSpreader {
 
   /// An exchange between threads and a sum, maximum or minimum of it: a reduction, or of threads below a scan.
   void SpreadFold(const PtxInstruction& instruction, PtxFacts::OfRegister what) {
-    int num_shared = 0;
-    for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
-      if ((facts_.Of(instruction.operands[i]).facts & kPtxShared) != 0) ++num_shared;
-    }
-    bool is_reduction = (what.facts & kPtxShuffled) != 0 || num_shared > 1;
-    if (is_reduction) what.facts = (what.facts & ~static_cast<std::uint32_t>(kPtxElements)) | kPtxReduced;
+    if (facts_.JoinsThreads(instruction))
+      what.facts = (what.facts & ~static_cast<std::uint32_t>(kPtxElements)) | kPtxReduced;
     what.facts &= ~kOfOneMove;
     Add(instruction.operands[0], what);
   }
 
   void SpreadOther(const PtxInstruction& instruction) {
     if (instruction.operands.size() < 2) return;
-    PtxFacts::OfRegister what;
-    for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
-      PtxFacts::OfRegister each = facts_.Of(instruction.operands[i]);
-      what.facts |= each.facts;
-      what.origins |= each.origins;
-      what.products |= each.products;
-      what.loads |= each.loads;
-    }
+    PtxFacts::OfRegister what = facts_.OfSources(instruction);
     std::string_view base = instruction.Base();
     if (instruction.opcode.find("cvta.to.global") == 0 && (facts_.pointers | what.origins) != facts_.pointers) {
       facts_.pointers |= what.origins;
@@ -164,7 +151,7 @@ class PtxSpreader {
       if (instruction.Has("bfly") || instruction.Has("down")) what.facts |= kPtxShuffled;
     } else if (base == "redux") {
       what.facts = (what.facts & ~static_cast<std::uint32_t>(kPtxElements)) | kPtxReduced;
-    } else if (IsFold(base)) {
+    } else if (IsPtxFold(instruction)) {
       return SpreadFold(instruction, what);
     } else if (base == "ex2" && (what.facts & kPtxProduct) != 0 && (what.facts & kPtxReduced) != 0) {
       what.facts |= kPtxSoftmax;
@@ -257,20 +244,40 @@ bool IsPtxProduct(const PtxInstruction& instruction) {
          Starts(opcode, "wmma.mma");
 }
 
+bool IsPtxFold(const PtxInstruction& instruction) {
+  const std::string_view base = instruction.Base();
+  return base == "add" || base == "max" || base == "min";
+}
+
+void PtxFacts::OfRegister::Merge(const OfRegister& other) {
+  facts |= other.facts;
+  origins |= other.origins;
+  products |= other.products;
+  loads |= other.loads;
+}
+
 bool PtxFacts::AreTwoElements(const OfRegister& a, const OfRegister& b) {
   return (a.facts & b.facts & kPtxElements) != 0 && (a.loads & b.loads) == 0;
 }
 
 PtxFacts::OfRegister PtxFacts::Of(const PtxOperand& operand) const {
   OfRegister all;
-  for (int number : operand.registers) {
-    const OfRegister& each = registers[At(number)];
-    all.facts |= each.facts;
-    all.origins |= each.origins;
-    all.products |= each.products;
-    all.loads |= each.loads;
-  }
+  for (int number : operand.registers) all.Merge(registers[At(number)]);
   return all;
+}
+
+PtxFacts::OfRegister PtxFacts::OfSources(const PtxInstruction& instruction) const {
+  OfRegister all;
+  for (std::size_t i = 1; i < instruction.operands.size(); ++i) all.Merge(Of(instruction.operands[i]));
+  return all;
+}
+
+bool PtxFacts::JoinsThreads(const PtxInstruction& fold) const {
+  int num_shared = 0;
+  for (std::size_t i = 1; i < fold.operands.size(); ++i) {
+    if ((Of(fold.operands[i]).facts & kPtxShared) != 0) ++num_shared;
+  }
+  return num_shared > 1 || (OfSources(fold).facts & kPtxShuffled) != 0;
 }
 
 PtxFacts PtxFacts::Of(const PtxKernel& kernel) {

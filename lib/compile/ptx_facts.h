@@ -42,6 +42,8 @@ enum class PtxAccess {
 PtxAccess AccessOf(const PtxInstruction& instruction);
 /// mma, wgmma, tcgen05.mma.
 bool IsPtxProduct(const PtxInstruction& instruction);
+/// An addition, maximum or minimum.
+bool IsPtxFold(const PtxInstruction& instruction);
 
 /// Facts of a kernel's registers, whatever the order in which its instructions run.
 struct PtxFacts {
@@ -50,6 +52,9 @@ struct PtxFacts {
     std::uint32_t origins = 0;   ///< Parameters, of the first 32, by bit.
     std::uint64_t products = 0;  ///< Of which product: accumulators that are handed on are one. A bit by its hash.
     std::uint64_t loads = 0;     ///< Of which loads; likewise.
+
+    /// Adds what `other` has.
+    void Merge(const OfRegister& other);
   };
   std::vector<OfRegister> registers;
   std::uint32_t pointers = 0;  ///< Parameters that are.
@@ -57,6 +62,10 @@ struct PtxFacts {
 
   static PtxFacts Of(const PtxKernel& kernel);
   OfRegister Of(const PtxOperand& operand) const;
+  /// Of all that the instruction reads: of its operands but the first, its result.
+  OfRegister OfSources(const PtxInstruction& instruction) const;
+  /// Whether a fold joins what several threads have: it is a reduction's step.
+  bool JoinsThreads(const PtxInstruction& fold) const;
   /// Whether both are made of elements, and of no load together.
   static bool AreTwoElements(const OfRegister& a, const OfRegister& b);
 };

@@ -173,9 +173,9 @@ Classification WholeOf(const std::vector<OfVariant>& variants) {
   return whole;
 }
 
-Status Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
+void Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
   const Family* family = bundle->classification.family;
-  if (family == nullptr) return Status();
+  if (family == nullptr) return;
   if (HasStructuralChoice(configs)) {
     bundle->recommended = family->name;
     bundle->why_recommended = "the space of its family";
@@ -184,7 +184,6 @@ Status Recommend(const std::vector<Config>& configs, ClassifiedBundle* bundle) {
     bundle->why_recommended =
         absl::StrCat("no axis changes its code; with its tiles as axes ", family->name, " would be");
   }
-  return Status();
 }
 
 /// The work of one run at the example's shape, or the caller's.
@@ -229,7 +228,7 @@ Result<ClassifiedBundle> ClassifiedBundle::Of(const Bundle& bundle, const Option
     result.variants.push_back(std::move(each));
   }
   result.classification = WholeOf(result.variants);
-  TUNEONCE_RETURN_IF_ERROR(Recommend(configs, &result));
+  Recommend(configs, &result);
   TUNEONCE_RETURN_IF_ERROR(AddIntensity(definition, bundle.example(), options, &problem.get(), &result));
   result.departures = SpaceDepartures(definition, configs, result);
   return result;
