@@ -174,5 +174,33 @@ TEST_P(CrashGpuTest, DeviceMemoryComesBackWithTheWorker) {
               static_cast<double>(before - with_worker) / (1 << 20));
 }
 
+TEST_P(CrashGpuTest, TwoWorkersOnTwoGpusAtOnce) {
+  if (*Device::Count(api()) < 2) GTEST_SKIP() << "NO SECOND GPU";
+  const KernelDefinition definition = Kinds("y[at] = 2 * x[at]; if (KIND == 1 && at == 0) __trap();", {0, 1, 2});
+  options_.isolation = GetParam();
+  auto search = [&](int index) {
+    Context context = *Context::RetainPrimary(*Device::Get(api(), index));
+    ScopedContext current(context.view());
+    Stream stream = *Stream::Create(api());
+    DeviceBuffer x = *DeviceBuffer::Allocate(stream.view(), kN * 4), y = *DeviceBuffer::Allocate(stream.view(), kN * 4);
+    ASSERT_OK(x.Fill(0x40));
+    const TensorView x_view = testing::View(x), y_view = testing::View(y);
+    const auto begin = Clock::now();
+    Result<TuningResult> result = exhaustive_search(definition, stream.get(), {x_view, y_view}, options_);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    ASSERT_OK(result);
+    EXPECT_TRUE(result->is_isolated);
+    EXPECT_EQ(result->best.config.ToString(), "KIND=2");
+    EXPECT_EQ(result->cost.workers_replaced, 1);
+    EXPECT_EQ(Failures(*result)["KIND=1"].substr(0, 21), "crash: crashed with 7");
+    std::printf("GPU %d: %.2f s, KIND=2 takes %.2f us\n", index, seconds, result->best.measurement.mean_us);
+  };
+  for (int index : {0, 1}) search(index);  // One after the other, for comparison.
+  options_.runtime = testing::RuntimeIn({});
+  std::thread first(search, 0), second(search, 1);
+  first.join();
+  second.join();
+}
+
 }  // namespace
 }  // namespace tuneonce
