@@ -116,7 +116,7 @@ def matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
 def persistent_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
     arguments, reference, operators = product(device, m, n, k)
     return Case(arguments, ["c"], reference,
-                lambda c: (min(blocks_of(device) // c.get("num_ctas", 1) * c["occupancy"],
+                lambda c: (min(blocks_of(device) // c.get("num_ctas", 1) * c.get("occupancy", 1),
                                cdiv(m, c["TILE_M"]) * cdiv(n, c["TILE_N"])), 1, 1)), operators
 
 

@@ -1,5 +1,6 @@
 """Who is raced at one shape: our winner, our baseline, cuTile's and Triton's own choices of the same kernel from the same
 configs, torch's operators."""
+import dataclasses
 import importlib
 import inspect
 import sys
@@ -9,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional
 import tuneonce
 from cases import Case, Family, Operators
 from home import OPTIONS, CutileHome, TritonHome
+from measuring import synchronize
 
 Launch = Callable[[], Any]
 
@@ -39,6 +41,7 @@ class Contenders:
                                           on_tune_error="raise")
         self._baseline = tuneonce.TunedKernel(self._folder, device=device, store="memory", mode="baseline_only")
         self._parameters = list(tuneonce.Bundle(self._folder).parameters)
+        self.choices: Dict[str, Any] = {}  # By contender, of the last shape: the config that it took.
 
     def ours(self, case: Case) -> Launch:
         """Tuned, not launched."""
@@ -47,20 +50,23 @@ class Contenders:
         return lambda: self._ours(*arguments)
 
     def others(self, case: Case, operators: Operators, left_out: Dict[str, str]) -> Dict[str, Launch]:
-        """By name; who cannot run is in `left_out`, with the reason."""
+        """By name; who cannot run is in `left_out`, with the reason. Each has run once to its end: what one breaks is blamed
+        on it, though those behind it may not run then."""
         arguments = self._arguments(case)
+        assert self.results.last is not None
+        self.choices = {"ours": self.results.last.best.config}
         tried: Dict[str, Callable[[], Launch]] = {"baseline": lambda: lambda: self._baseline(*arguments)}
         if self._device == "cuda":
             tried["cuTile's choice"] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
             if self._family.has_triton:
                 tried["Triton's choice"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
-        for name, call in operators.items():
-            tried[name] = lambda call=call: call  # type: ignore[misc]
+        tried.update({name: lambda call=call: call for name, call in operators.items()})  # type: ignore[misc]
         found = {}
         for name, make in tried.items():
             try:
                 launch = make()
                 launch()
+                synchronize(self._device)
                 found[name] = launch
             except Exception as error:  # Of anybody's: a contender that cannot run is left out, and said.
                 left_out[name] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
@@ -80,9 +86,11 @@ class Contenders:
         if backend == "triton":  # It takes no axis that is neither a constant of the kernel nor an option.
             names = {*inspect.signature(kernel.fn).parameters, *OPTIONS}
             configs = [{n: v for n, v in c.items() if n in names} for c in configs]
+            case = dataclasses.replace(case, arguments={n: v for n, v in case.arguments.items() if n in names})
         if not configs:
             raise LookupError(f"the bundle has no config by {backend} that runs here")
         case.configs = [c for i, c in enumerate(configs) if c not in configs[:i]]
         chosen = home(kernel)
         chosen.tune(case)
+        self.choices[backend] = chosen.choice()
         return chosen.launcher(case)

@@ -35,7 +35,7 @@ def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str
     result = contenders.results.last
     assert result is not None
     measured = {
-        "chosen": result.best.config, "configs": len(result.successes) + len(result.duplicates) + len(result.failures),
+        "choices": contenders.choices, "times_us": {str(s.config): s.mean_us for s in result.successes}, "configs": len(result.successes) + len(result.duplicates) + len(result.failures),
         "failures": [str(failure) for failure in result.failures], "error": max(errors.values()), "wrong": wrong,
         "slower_than": slower, "contenders": rows, "left_out": left_out}
     return measured, bool(wrong or slower)

@@ -40,6 +40,9 @@ class CutileHome:
         grid, arguments = tuple(case.grid(self.config)), self.arguments(case, self.config)
         return lambda: ct.launch(torch.cuda.current_stream(), grid, kernel, arguments)
 
+    def choice(self) -> Dict[str, Any]:
+        return self.config
+
     def arguments(self, case: Case, config: Dict[str, Any]) -> tuple:
         values = {**case.arguments, **config}
         return tuple(values[name] for name in self._names)
@@ -68,6 +71,10 @@ class TritonHome:
         elif case.configs is not None:
             self.config = case.configs[0]
         self.launcher(case)()
+
+    def choice(self) -> Dict[str, Any]:
+        best = getattr(self._tuned, "best_config", None)  # Of an Autotuner, after its first launch.
+        return self.config if best is None else best.all_kwargs()
 
     def launcher(self, case: Case) -> Callable[[], None]:
         ahead = []  # By position as far as possible, which is how the packages call, then by name.
