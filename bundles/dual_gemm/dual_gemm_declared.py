@@ -30,6 +30,6 @@ dual_gemm_bundle = Declaration(
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "tile_coverage", "tiles": TILES},
-    divisible={"N": 16, "K": 16}, cpu="dual_gemm.cpu.cc",
+    divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="dual_gemm.cpu.cc",
     work={"bytes": [[2, "M", "K"], [4, "K", "N"], [2, "M", "N"]], "operations": [[4, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 14336, "K": 4096}, "cpu_dims": {"M": 256, "N": 512, "K": 512}})

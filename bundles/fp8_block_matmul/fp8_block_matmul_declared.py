@@ -32,9 +32,11 @@ fp8_block_matmul_bundle = Declaration(
     target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"num_ctas": 2}, "targets": {"min_capability": 100, "max_capability": 110}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
-    targets_of={"tile": {"min_capability": 89}, "tile_any": {"min_capability": 89}},
+    targets_of={name: {"min_capability": 89} for name in (
+        "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K")},
     grid={"pattern": "tile_coverage", "tiles": TILES},
-    alignments={"scale_a": 4, "scale_b": 4}, divisible={"N": 16, "K": 16}, cpu="fp8_block_matmul.cpu.cc",
+    alignments={"scale_a": 4, "scale_b": 4}, divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]],
+    cpu="fp8_block_matmul.cpu.cc",
     work={"bytes": [[1, "M", "K"], [1, "N", "K"], [2, "M", "N"], [4, "M", "KB"], [4, "NB", "KB"]],
           "operations": [[2, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 4096, "K": 4096, "NB": 32, "KB": 32},

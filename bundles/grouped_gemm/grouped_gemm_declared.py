@@ -43,7 +43,8 @@ grouped_gemm_bundle = Declaration(
                     {"config": {"TILE_M": 128, "TILE_K": 128}, "targets": {"max_capability": 110}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid=blocks(add(floor_div("T", "TILE_M"), "E"), ceil_div("N", "TILE_N")),
-    alignments={"offsets": 4}, divisible={"N": 16, "K": 16}, cpu="grouped_gemm.cpu.cc",
+    alignments={"offsets": 4}, divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]],
+    cpu="grouped_gemm.cpu.cc",
     work={"bytes": [[2, "T", "K"], [2, "E", "K", "N"], [2, "T", "N"]], "operations": [[2, "T", "K", "N"]]},
     example={"dims": {"T": 8192, "E": 32, "K": 4096, "N": 4096, "OFFSETS": 33},
              "cpu_dims": {"T": 256, "E": 8, "K": 128, "N": 128, "OFFSETS": 9}})

@@ -28,6 +28,6 @@ matmul_bundle = Declaration(
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "tile_coverage", "tiles": TILES},
-    divisible={"N": 16, "K": 16}, cpu="matmul.cpu.cc",
+    divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="matmul.cpu.cc",
     work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 4096, "K": 4096}, "cpu_dims": {"M": 512, "N": 512, "K": 512}})

@@ -29,6 +29,6 @@ persistent_matmul_bundle = Declaration(
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "persistent_tiles", "tiles": TILES, "num_ctas": {"axis": "num_ctas"},
           "occupancy": {"axis": "occupancy"}},
-    divisible={"N": 16, "K": 16}, cpu="persistent_matmul.cpu.cc",
+    divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]], cpu="persistent_matmul.cpu.cc",
     work={"bytes": [[2, "M", "K"], [2, "K", "N"], [2, "M", "N"]], "operations": [[2, "M", "N", "K"]]},
     example={"dims": {"M": 4096, "N": 4096, "K": 4096}, "cpu_dims": {"M": 512, "N": 512, "K": 512}})

@@ -29,6 +29,6 @@ silu_and_mul_bundle = Declaration(
     target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     guards=[{"dim": "N2", "is": [[2, "N"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["M", 1], ["N", {"axis": "TILE_N"}]]},
-    divisible={"N": 16, "N2": 16}, cpu="silu_and_mul.cpu.cc",
+    divisible={"N": 16, "N2": 16}, unaligned=[["N", "N2"]], cpu="silu_and_mul.cpu.cc",
     work={"bytes": [[6, "M", "N"]], "operations": [[5, "M", "N"]]},
     example={"dims": {"M": 4096, "N": 4096, "N2": 8192}})

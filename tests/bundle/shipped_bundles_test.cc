@@ -28,8 +28,23 @@ const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behin
 /// Its one extent is a bucket, so that nothing is assumed of it.
 const std::vector<std::string> kVectors = {"tile", "cuda", "cuda_behind_tile", "cpu"};
 /// The multiplication of matrices is no match for CUDA C++ without tensor cores: there Triton's code races, too.
-const std::vector<std::string> kByThree = {"tile", "tile_any",         "triton_sm90", "triton_sm90_any",
-                                           "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<std::string> kByThree = {"tile",
+                                           "tile_any",
+                                           "tile_unaligned_N",
+                                           "tile_unaligned_K",
+                                           "tile_unaligned_N_K",
+                                           "cuda",
+                                           "cuda_behind_tile",
+                                           "triton_sm90",
+                                           "triton_sm90_unaligned_N",
+                                           "triton_sm90_unaligned_K",
+                                           "triton_sm90_any",
+                                           "cpu"};
+/// Products whose rows may begin anywhere, along N, along K, or both.
+const std::vector<std::string> kProducts = {
+    "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K", "cuda", "cuda_behind_tile",
+    "cpu"};
+const std::vector<std::string> kGated = {"tile", "tile_any", "tile_unaligned_N_N2", "cuda", "cuda_behind_tile", "cpu"};
 /// A size of head is a constant of the code that has tensor cores.
 const std::vector<std::string> kByHead = {"tile_D64",
                                           "tile_D128",
@@ -49,15 +64,15 @@ const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton",
                                        {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
-                                       {"fp8_block_matmul", kByTwo, {"tile", "cuda"}, 100},
-                                       {"fp8_matmul", kByTwo, {"tile", "cuda"}, 100},
-                                       {"grouped_gemm", kByTwo, {"tile", "cuda"}, 100},
+                                       {"fp8_block_matmul", kProducts, {"tile", "cuda"}, 100},
+                                       {"fp8_matmul", kProducts, {"tile", "cuda"}, 100},
+                                       {"grouped_gemm", kProducts, {"tile", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
                                        {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
-                                       {"silu_and_mul", kByTwo, {"tile", "cuda"}},
+                                       {"silu_and_mul", kGated, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
                                        {"varlen_attention", kSequences, {"tile", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};

@@ -90,6 +90,17 @@ def test_a_constant_that_is_an_extent_is_a_variant_per_value_and_no_axis():
     assert [v["backend"] for v in raced.variants.values()] == ["tile"] * 4
 
 
+def test_rows_that_begin_anywhere_have_variants_of_their_own():
+    each = accepted(exported("axes={'TILE': [64]}, divisible={'N': 16}, unaligned=[['N']]"))
+    assert list(each.variants) == ["tile", "tile_any", "tile_unaligned_N"], list(each.variants)
+    assumed = each.variants["tile_unaligned_N"]["assumptions"]
+    assert {"tensor": "x", "aligned": 4} in assumed and {"tensor": "x", "dimension": 1, "stride": 1} in assumed, assumed
+    assert not any("stride_divisible_by" in a or "extent_divisible_by" in a for a in assumed), assumed
+    assert len({each.code(name) for name in each.variants}) == 3, "what is assumed is in the code"
+    for wrong in ("['M']", "['K']", "'N'", "[]"):  # Not along rows; unknown; no list; of nothing.
+        expect_refusal(exported(f"axes={{'TILE': [64]}}, unaligned=[{wrong}]"), "unaligned has", "there are: N")
+
+
 def test_a_constant_may_follow_from_an_extent_or_from_a_scalar_that_the_caller_passes():
     signature = "x, y, WIDE: ct.Constant[bool], ROWS: ct.Constant[int], TILE: ct.Constant[int]"
     text = COPY.format(signature=signature, more="tile = tile * ROWS if WIDE else tile", decorator="@ct.kernel",

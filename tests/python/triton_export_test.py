@@ -78,6 +78,17 @@ def test_a_kernel_is_exported_for_aligned_arguments_and_behind_them_for_any():
     assert re.search(narrow, export.code("triton_sm90_any")) and not re.search(wide, export.code("triton_sm90_any"))
 
 
+def test_rows_that_begin_anywhere_have_variants_of_their_own():
+    export = Export("ragged")
+    assert list(export.variants) == ["triton_sm90", "triton_sm90_unaligned_N", "triton_sm90_any"], export.error
+    ragged = export.variants["triton_sm90_unaligned_N"]
+    assert assume(ragged, "stride_divisible_by") == {("a", 0): 16} and assume(ragged, "extent_divisible_by") == {("a", 1): 16}
+    assert assume(ragged, "stride") == {("a", 1): 1, ("b", 1): 1, ("c", 1): 1}
+    wide, narrow = "cp.async.c[ag].shared.global [^;]*0x10", r"ld.global[.\w]*.b16"
+    code = export.code("triton_sm90_unaligned_N")
+    assert re.search(wide, code) and re.search(narrow, code), "a's rows are wide, b's are not"
+
+
 def test_extents_of_outer_dimensions_are_left_open():
     assert assume(Export("matmul").variants["triton_sm90"], "extent_divisible_by") == {("b", 1): 16, ("a", 1): 16}
     layer_norm = Export("layer_norm").variants["triton_sm90"]

@@ -94,6 +94,7 @@ def matmul(a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_
 
 
 matmul_bundle = matrices()
+ragged, ragged_bundle = matmul, matrices(unaligned=[["N"]])
 relu, relu_bundle = matmul, matrices(axes={"TILE_M": [64]}, constants={"TILE_N": 64, "TILE_K": 64, "ACTIVATION": "relu"},
                                      hint_axes={"occupancy": [1, 2]})
 

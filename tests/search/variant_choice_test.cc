@@ -40,17 +40,23 @@ class VariantChoiceTest : public ::testing::Test {
   }
 };
 
+const std::string kByN = "tile_unaligned_N", kByK = "tile_unaligned_K", kByBoth = "tile_unaligned_N_K";
+
 TEST_F(VariantChoiceTest, MatmulHasAFastVariantForAlignedShapesAndOneForAnyBehindIt) {
   using Names = std::vector<std::string>;
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}));
-  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile", "tile_any", "cuda_behind_tile"}))
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096), (Names{"tile", "tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(1, 4096, 4096, 4096), (Names{"tile", "tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}))
       << "M has buckets: nothing is assumed";
-  EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", "cuda_behind_tile"}));
-  EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{"cuda_behind_tile"}));
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{"cuda_behind_tile"}))
-      << "an address that 16 does not divide";
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4104), (Names{"tile", "tile_any"})) << "b has gaps";
-  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)), (Names{"cuda_behind_tile"}))
+  EXPECT_EQ(VariantsFor(4096, 4008, 4096, 4008), (Names{"tile_any", kByN, kByK, kByBoth, "cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(4096, 4001, 4096, 4001), (Names{kByN, kByBoth, "cuda_behind_tile"})) << "rows of b and c";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4001, 4096), (Names{kByK, kByBoth, "cuda_behind_tile"})) << "rows of a";
+  EXPECT_EQ(VariantsFor(4096, 4001, 4001, 4001), (Names{kByBoth, "cuda_behind_tile"}));
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4098), (Names{kByK, kByBoth, "cuda_behind_tile"}))
+      << "a's address is one that 16 does not divide";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4104), (Names{"tile", "tile_any", kByN, kByK, kByBoth})) << "b has gaps";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4099), (Names{kByN, kByBoth})) << "b has gaps of any size";
+  EXPECT_EQ(VariantsFor(4096, 4096, 4096, 4096, 4096, VariantSet().With(0).With(1)),
+            (Names{kByN, kByK, kByBoth, "cuda_behind_tile"}))
       << "at a bucket's bound, for a launch of 4001";
 }
 

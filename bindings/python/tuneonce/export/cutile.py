@@ -3,7 +3,7 @@ import dataclasses
 import math
 import pathlib
 from types import FunctionType
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 from tuneonce.export import constants
 from tuneonce.export.cutile_kernel import CutileKernel, array_parts
@@ -24,12 +24,12 @@ def dtype_of(name: str) -> Any:
 
 
 def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisible: bool = False,
-                     extents: Dict[str, int] = {}) -> Any:  # Not changed here.
+                     extents: Dict[str, int] = {}, unaligned: Sequence[str] = ()) -> Any:  # Not changed here.
     """What Declaration.assumptions, and extents that are constants, say of a tensor, in cuTile's words."""
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
     rank = len(parameter["dims"])
-    alignment = declaration.alignment_of(parameter["name"])
+    alignment = declaration.row_alignment(parameter, unaligned)
     row_divisor = max(1, alignment // DTYPE_BYTES[parameter["dtype"]])
     group = declaration.alias_group_of(parameter["name"])
     divisors = {**(declaration.divisible if divisible else {}),
@@ -64,6 +64,9 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
         of_extents = dataclasses.replace(declaration, divisible=divisible)
         for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
             variants.append(Export(cutile_kernel, of_extents, variant, is_divisible, extents).write(folder, bytecode_version))
+        for group in declaration.unaligned:
+            variant = "_".join(["tile_unaligned", *group])
+            variants.append(Export(cutile_kernel, of_extents, variant, False, extents, group).write(folder, bytecode_version))
     workspaces = [p for p in declaration.parameters if p["kind"] == "workspace" and p["name"] in cutile_kernel.names]
     parts = [part for each in workspaces for part in array_parts(each)]
     return dataclasses.replace(declaration, more_parameters=parts), variants
@@ -71,19 +74,20 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
 
 @dataclasses.dataclass
 class Export:
-    """One variant. `extents`: those that are constants of it, by dim."""
+    """One variant. `extents`: those that are constants of it, by dim. `unaligned`: dims along which rows may begin anywhere."""
     kernel: CutileKernel
     declaration: Declaration
     variant: str
     divisible: bool
     extents: Dict[str, int]
+    unaligned: Sequence[str] = ()
 
     @property
     def suffix(self) -> str:
         return "".join(f"_{dim}{extent}" for dim, extent in self.extents.items())
 
     def assumptions(self) -> List[Dict[str, Any]]:
-        result = self.declaration.assumptions(self.divisible)
+        result = self.declaration.assumptions(self.divisible, self.unaligned)
         for dim, extent in self.extents.items():
             if dim in self.declaration.dims:
                 name, dimension = self.declaration.place_of(dim)
@@ -99,7 +103,7 @@ class Export:
             return values[argument]
         parameter = self.declaration.parameter(argument)
         if parameter["kind"] == "tensor":
-            return array_constraint(self.declaration, parameter, self.divisible, self.extents)
+            return array_constraint(self.declaration, parameter, self.divisible, self.extents, self.unaligned)
         if parameter["kind"] == "workspace":
             return workspace_constraint(parameter)
         return ScalarConstraint(dtype_of(parameter["dtype"]))
@@ -134,7 +138,8 @@ class Export:
         return configs
 
     def write(self, folder: pathlib.Path, bytecode_version: str) -> Dict[str, Any]:
-        infix = (".any" if self.variant == "tile_any" else "") + self.suffix.replace("_", ".")
+        kind = self.variant[len("tile_"):]  # any, unaligned_N.
+        infix = (f".{kind}" if kind else "") + self.suffix.replace("_", ".")
         artifacts = []
         for config in self.kernel_configs():
             values = ["x".join(str(v) for v in config.values())] if config else []

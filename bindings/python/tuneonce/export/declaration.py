@@ -143,6 +143,9 @@ class Declaration:
     divisible: what extents of dims are divisible by where they are: Tile IR is exported twice then, the variant `tile`
         for such extents only, `tile_any` for all. cuTile's own launches are compiled for extents divisible by 16 where
         they are, and are up to a third faster for it. Triton: of whole scalars, too.
+    unaligned: groups of dims, each the innermost of tensors: for each group there is a further variant, `tile_unaligned_N`, where
+        rows of these tensors may begin anywhere and only the others' are aligned, as cuTile's and Triton's own launches compile
+        for each tensor. Give it where such extents come (N = 4001): [["N"], ["K"], ["N", "K"]], the most aligned first.
     alignment: bytes that every tensor's address is assumed to be a multiple of, and every row's too; `alignments` by tensor
         overrides it.
     key: {"dim"}, {"dtype_of"} and {"value_of"}; a dim may have one of "bucket": "next_pow2", "buckets": [1, 2, 4, 8, 16, 24],
@@ -169,6 +172,7 @@ class Declaration:
     parameters_of: Dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     alias_groups: Sequence[Sequence[str]] = ()
     divisible: Dict[str, int] = dataclasses.field(default_factory=dict)
+    unaligned: Sequence[Sequence[str]] = ()
     alignment: int = 16
     alignments: Dict[str, int] = dataclasses.field(default_factory=dict)
     tolerance: Optional[Dict[str, float]] = None
@@ -298,15 +302,23 @@ class Declaration:
                 return number
         return -1
 
-    def assumptions(self, divisible: bool = False) -> List[Dict[str, Any]]:
+    def row_alignment(self, tensor_of: Dict[str, Any], unaligned: Sequence[str]) -> int:
+        """Bytes that a tensor's rows are aligned to where rows along the dims `unaligned` may begin at any element."""
+        dims = tensor_of["dims"]
+        is_any = len(dims) > 1 and dims[-1] in unaligned
+        return DTYPE_BYTES[tensor_of["dtype"]] if is_any else self.alignment_of(tensor_of["name"])
+
+    def assumptions(self, divisible: bool = False, unaligned: Sequence[str] = ()) -> List[Dict[str, Any]]:
         """What `alignment`, `alias_groups` and, if asked for, `divisible` say, in the manifest's words; contiguous along the last
-        dimension, and other strides divisible by what `alignment` is of."""
+        dimension, and other strides divisible by what `alignment` is of, but for rows along the dims `unaligned`."""
         result: List[Dict[str, Any]] = []
         tensors = self.tensors()
         for each in tensors:
             name, rank = each["name"], len(each["dims"])
-            row_divisor = max(1, self.alignment_of(name) // DTYPE_BYTES[each["dtype"]])
-            result.append({"tensor": name, "aligned": self.alignment_of(name)})
+            alignment = self.row_alignment(each, unaligned)
+            row_divisor = max(1, alignment // DTYPE_BYTES[each["dtype"]])
+            if alignment > 1:
+                result.append({"tensor": name, "aligned": alignment})
             result.append({"tensor": name, "dimension": rank - 1, "stride": 1})
             if row_divisor > 1:
                 result += [{"tensor": name, "dimension": d, "stride_divisible_by": row_divisor} for d in range(rank - 1)]

@@ -43,6 +43,12 @@ def _check_dims(declaration: Any) -> None:
     for dim in declaration.divisible:
         if dim not in declaration.dims and not any(p["kind"] == "scalar" and p["name"] == dim for p in declaration.parameters):
             raise DeclarationError(f"divisible names '{dim}', which is no dim; there are: {_listed(declaration.dims)}")
+    innermost = {p["dims"][-1] for p in declaration.tensors() if len(p["dims"]) > 1}
+    for group in declaration.unaligned:
+        unknown = [dim for dim in group if dim not in innermost]
+        if isinstance(group, str) or unknown or not group:
+            raise DeclarationError(f"unaligned has {group!r}: it is a list of lists of dims along which tensors have rows; there are: "
+                                   f"{_listed(sorted(innermost))}")
     tensors = [p["name"] for p in declaration.tensors()]
     for name in declaration.alignments:
         if name not in tensors:

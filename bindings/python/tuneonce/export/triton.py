@@ -26,8 +26,8 @@ def check_tile_ir() -> None:
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path, capabilities: Sequence[int],
            source: str = "ptx") -> Tuple[Declaration, List[Dict[str, Any]], Dict[str, List[str]]]:
     """Writes the code, "ptx" or "cubin", into `folder`. Returns the declaration, with the kernel's own configs if it is
-    autotuned, the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them, and
-    a general one; and the PTX of each, by name."""
+    autotuned, the manifest's variants: for each capability (90 for 9.0) one for arguments as Triton's JIT likes them,
+    those for unaligned dims, and a general one; and the PTX of each, by name."""
     check_tile_ir()
     if declaration.space is not None:
         raise DeclarationError(f"the space of kernel '{name}' is named, and a family's hints are cuTile's: for Triton list the "
@@ -35,11 +35,15 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
                                "show` has the tiles")
     capabilities = sorted(set(capabilities))
     kernel_of = TritonKernel(kernel, name, declaration)
-    pairs = [(Artifacts(kernel_of, c, extents, False), Artifacts(kernel_of, c, extents, True))
-             for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
+    groups = {"_".join(["unaligned", *group]): group for group in kernel_of.declaration.unaligned}
+    chains = [{"": Artifacts(kernel_of, c, extents, False),
+               **{suffix: Artifacts(kernel_of, c, extents, False, group) for suffix, group in groups.items()},
+               "any": Artifacts(kernel_of, c, extents, True)}
+              for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
+    artifacts = [each for chain in chains for each in chain.values()]
     for config in kernel_of.declaration.all_configs("triton"):
         try:
-            compiled = [(each, each.compile(config)) for pair in pairs for each in pair]
+            compiled = [(each, each.compile(config)) for each in artifacts]
         except CompileError as error:
             if not kernel_of.has_own_configs:
                 raise
@@ -50,15 +54,20 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
             each.add(config, code)
     variants: List[Dict[str, Any]] = []
     ptx: Dict[str, List[str]] = {}
-    for usual, general in pairs:
-        # Where both have the same code, the general one's assumptions are the fewer.
-        kept = [(general, "")] if usual.has_code_of(general) else [(usual, ""), (general, "any")]
-        for each, suffix in kept:
+    for chain in chains:
+        for suffix, each in without_doubles(chain).items():
             variants.append({**each.variant(folder, source, suffix), "targets": each.targets(capabilities)})
             ptx[variants[-1]["name"]] = each.ptx()
-    declaration = with_descriptors(kernel_of.declaration, [each for pair in pairs for each in pair])
-    scratch = max(each.scratch_bytes for pair in pairs for each in pair)
+    declaration = with_descriptors(kernel_of.declaration, artifacts)
+    scratch = max(each.scratch_bytes for each in artifacts)
     return (with_scratch(declaration, scratch) if scratch else declaration), variants, ptx
+
+
+def without_doubles(chain: Dict[str, Artifacts]) -> Dict[str, Artifacts]:
+    """By suffix, the one that assumes most first. Where two have the same code, that of the later one assumes less."""
+    all_of = list(chain.values())
+    kept = {suffix: each for i, (suffix, each) in enumerate(chain.items()) if not any(each.has_code_of(o) for o in all_of[i + 1:])}
+    return kept if len(kept) > 1 else {"": all_of[-1]}
 
 
 def with_descriptors(declaration: Declaration, artifacts: Sequence[Artifacts]) -> Declaration:

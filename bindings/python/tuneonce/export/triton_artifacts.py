@@ -34,11 +34,12 @@ class Artifacts:
     """The code of one variant: for one capability and the extents that are constants, with or without what Triton's JIT would
     specialize for."""
 
-    def __init__(self, kernel: TritonKernel, capability: int, extents: Dict[str, int], is_general: bool) -> None:
+    def __init__(self, kernel: TritonKernel, capability: int, extents: Dict[str, int], is_general: bool,
+                 unaligned: Sequence[str] = ()) -> None:
         self._kernel = kernel
         self._capability = capability
         self._extents = extents
-        self._specialization = Specialization(kernel.declaration, is_general, extents)
+        self._specialization = Specialization(kernel.declaration, is_general, extents, unaligned)
         self._taken: List[Dict[str, Any]] = []
         self._code: List[Tuple[Dict[str, Any], Any]] = []  # By config, without axes that mean nothing to Triton.
 

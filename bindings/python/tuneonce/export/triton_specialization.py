@@ -9,18 +9,21 @@ DIVISOR = 16
 
 
 class Specialization:
-    """The JIT looks at each argument of each call and compiles for every combination that comes; a bundle has two. The first
+    """The JIT looks at each argument of each call and compiles for every combination that comes; a bundle has some. The first
     takes for granted what aligned tensors of the usual sizes have: addresses and the extents of innermost dimensions are
     divisible by 16, so are the strides of outer ones, and the innermost ones are 1, which become constants. Vector loads need
     just that. Extents of outer dimensions (a batch, tokens) are left open, so that one token runs the same code as 4096. The
-    second, behind it, assumes nothing.
+    last assumes nothing. Between them are those for the declaration's `unaligned`: of tensors whose innermost dim is one of
+    these, neither extent nor strides are divisible.
 
     What does not hold for the declaration's `example` is not taken for granted; what `divisible` names is, in any case, whole
     scalars too: a seed would hold by chance only. `extents`: those that are constants, and scalars that are, by name.
     """
 
-    def __init__(self, declaration: Declaration, is_general: bool, extents: Dict[str, int]) -> None:
+    def __init__(self, declaration: Declaration, is_general: bool, extents: Dict[str, int],
+                 unaligned: Sequence[str] = ()) -> None:
         self._declaration = declaration
+        self._unaligned = unaligned
         self._is_general = is_general
         self._extents = extents
         self._tensors = {t["name"]: t for t in declaration.tensors()}
@@ -29,6 +32,7 @@ class Specialization:
         inner = {t["dims"][-1] for t in self._tensors.values() if len(t["dims"]) > 1 or t["dims"][-1] not in outer}
         self._dims = {d: DIVISOR for d in declaration.dims if d in inner and self._example.get(d, 0) % DIVISOR == 0}
         self._dims.update({d: n for d, n in declaration.divisible.items() if d in declaration.dims})
+        self._dims = {d: n for d, n in self._dims.items() if d not in unaligned}
 
     def divisor_of(self, parameter: Dict[str, Any]) -> int:
         """What the parameter is assumed to be divisible by; 1 for nothing."""
@@ -60,8 +64,11 @@ class Specialization:
         """Whether a stride is that of an outer dimension, and, for contiguous tensors, divisible in the example."""
         if parameter["kind"] != "stride" or self.is_one(parameter):
             return False
+        dims = self._tensors[parameter["tensor"]]["dims"]
+        if dims[-1] in self._unaligned:
+            return False
         stride = 1
-        for name in self._tensors[parameter["tensor"]]["dims"][parameter["dimension"] + 1:]:
+        for name in dims[parameter["dimension"] + 1:]:
             stride *= self._extents.get(name, self._example.get(name, DIVISOR))
         return stride % DIVISOR == 0
 
