@@ -27,24 +27,30 @@ class Measuring:
         self._ours = tuneonce.TunedKernel(bundle, device=device, store=scratch / "ours.sqlite", on_tune_error="raise")
         self._at_home = kernel.load(packages)
         self._home: Any = None
+        self.stage = ""  # What a shape is at, for who reads of a failure.
 
     def shape(self, shape: Dict[str, int]) -> Dict[str, Any]:
         """All of one shape: choices, results, times."""
+        self.stage = "the reference"
         case = self._kernel.case(shape)
         expected = case.reference()
         arguments = self.arguments(case)
         result: Dict[str, Any] = {"shape": shape}
+        self.stage = "our search"
         result["cold_s"] = seconds(lambda: self._ours.warmup_with(*arguments), self._device)
-        self._ours(*arguments)
+        self.stage = "our launch"
+        seconds(lambda: self._ours(*arguments), self._device)
+        self.stage = "home's search"
         at_home = self._kernel.case(shape)
         self._home = home_of(self._kernel.language, self._at_home, at_home)
         result["home_cold_s"] = seconds(lambda: self._home.tune(at_home), self._device)
         result["home_config"] = {k: v for k, v in self._home.config.items()}
+        self.stage = "home's launch"
         at_home = self._kernel.case(shape)  # The search may have written what it read.
-        self._home.launcher(at_home)()
-        synchronize(self._device)
+        seconds(self._home.launcher(at_home), self._device)
         result.update(errors_of(case, at_home, expected))
         del expected, at_home
+        self.stage = "the race"
         # On the same tensors: where they lie is worth some percent of a kernel of 3 us.
         result.update(self.race(lambda: self._ours(*arguments), self._home.launcher(case)))
         return result

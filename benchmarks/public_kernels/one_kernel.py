@@ -100,7 +100,7 @@ def measure(kernel: PublicKernel, work: pathlib.Path, device: str, limit_s: floa
                 try:
                     result["shapes"].append(measuring.shape(shape))
                 except Exception as error:  # The other shape may do.
-                    result.setdefault("failure", f"{shape}: {said(error)}")
+                    result.setdefault("failure", f"{shape}: {measuring.stage}: {said(error)}")
                 save(result)
             try:
                 result["regret"] = measuring.regret(kernel.shapes[-1])
