@@ -56,11 +56,11 @@ class Contenders:
         assert self.results.last is not None
         self.choices = {"ours": self.results.last.best.config}
         tried: Dict[str, Callable[[], Launch]] = {"baseline": lambda: lambda: self._baseline(*arguments)}
+        tried.update({name: lambda call=call: call for name, call in operators.items()})  # type: ignore[misc]
         if self._device == "cuda":
-            tried["cuTile's choice"] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
             if self._family.has_triton:
                 tried["Triton's choice"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
-        tried.update({name: lambda call=call: call for name, call in operators.items()})  # type: ignore[misc]
+            tried["cuTile's choice"] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
         found = {}
         for name, make in tried.items():
             try:

@@ -30,7 +30,11 @@ def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str
     wrong = [name for name, error in errors.items() if not error <= tolerance_of(case.arguments[name])]
     del expected
     left_out: Dict[str, str] = {}
-    rows = race_of({"ours": ours, **contenders.others(case, operators, left_out)}, device)
+    others = contenders.others(case, operators, left_out)
+    try:
+        rows = race_of({"ours": ours, **others}, device)
+    except Exception as error:  # Where one has broken the context, who it was is the first that was left out.
+        raise RuntimeError(f"{error}; left out before: {left_out}") from error
     slower = [name for name in GATED if name in rows and rows[name]["low"] > MOST]
     result = contenders.results.last
     assert result is not None

@@ -30,6 +30,6 @@ rope_bundle = Declaration(
     target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     guards=[{"dim": "R", "is": "HALF"}, {"dim": "D", "is": [[2, "R"]]}],
     grid={"pattern": "tile_coverage", "tiles": [["T", 1]]},
-    divisible={"H": 16, "D": 16, "R": 16}, cpu="rope.cpu.cc",
+    divisible={"H": 8, "D": 16, "R": 16}, cpu="rope.cpu.cc",
     work={"bytes": [[4, "T", "H", "D"], [8, "T", "R"]], "operations": [[3, "T", "H", "D"]]},
     example={"dims": {"T": 4096, "H": 32, "D": 128, "R": 64}})
