@@ -285,7 +285,7 @@ def test_a_kernel_is_raced_against_its_home_and_one_that_dies_does_not_end_the_r
         regret = results["own/scale"]["regret"]
         assert regret["shape"] == {"N": 49152} and regret["low"] <= regret["ratio"] <= regret["high"]
         assert results["own/other"]["shapes"][0]["wrong"] == ["y"] and "WRONG" in done.stdout
-        assert results["own/stumbles"]["failure"] == "{'N': 4095}: ValueError: no odd shapes"
+        assert results["own/stumbles"]["failure"] == "{'N': 4095}: the reference: ValueError: no odd shapes"
         assert [s["shape"]["N"] for s in results["own/stumbles"]["shapes"]] == [4096], "the other shape is measured"
         assert "exit code 7" in results["own/dies"]["failure"] and results["own/dies"]["exported"]
         assert done.returncode == 1
