@@ -208,21 +208,46 @@ def grouped_bars(
     return plot.svg()
 
 
+def fastest(times: Sequence[float]) -> float:
+    return min(times) if times else math.nan
+
+
 def bundles() -> str:
-    results = read("bundles")
-    names = ["ours", "cuTile's choice", "baseline", "torch"]
-    groups = [
-        (row["kernel"], [row[n] / row["ours"] if n in row else math.nan for n in names]) for row in results["rows"]
-    ]
-    return grouped_bars(
-        "Six bundles on an H200",
-        f"times relative to our winner, shorter is faster; {where(results)}",
-        "times as long as ours",
-        [0, 0.5, 1, 1.5, 2, 2.5, 3],
-        groups,
-        names,
-        lambda v: f"{v:.2f}",
+    """A dot per shape, at what another choice or torch's fastest operator takes of our time; a line at the median."""
+    results = read("families-2026-11-23")
+    of: Dict[str, Dict[str, List[float]]] = {}
+    for row in results["rows"]:
+        times = {name: contender["us"] / row["contenders"]["ours"]["us"] for name, contender in row["contenders"].items()}
+        chosen = {name: times.pop(f"{name}'s choice", math.nan) for name in ("cuTile", "Triton")}
+        torch = fastest([time for name, time in times.items() if name not in ("ours", "baseline")])
+        for name, time in {**chosen, "torch": torch}.items():
+            if not math.isnan(time):
+                of.setdefault(row["bundle"], {}).setdefault(name, []).append(time)
+    pitch, gap = 18, 12
+    height = sum(len(series) * pitch for series in of.values()) + (len(of) - 1) * gap
+    plot = Plot(
+        f"{len(of)} bundles beside cuTile's choice, Triton's and torch",
+        f"times relative to our winner, right of 1: ours is faster; a dot per shape, H200 hosts, {results['date']}",
+        height,
+        smallest=0.04,
+        largest=10,
+        log=True,
     )
+    plot.scale([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10], "times as long as ours, logarithmic")
+    colours = dict(zip(["cuTile", "Triton", "torch"], _COLOURS))
+    y = _TOP + pitch / 2
+    for bundle, series in of.items():
+        plot.text(12, y + 4, bundle, weight="bold")
+        for name, values in series.items():
+            plot.text(_LEFT - 10, y + 4, name, anchor="end", colour=colours[name])
+            for value in values:
+                plot.dot(value, y, colours[name])
+            at = plot.x(median(values))
+            plot.line(at, y - 8, at, y + 8, colour="#222222")
+            y += pitch
+        y += gap
+    plot.line(plot.x(1), _TOP - 6, plot.x(1), plot.bottom, colour="#222222", dashes="3,3")
+    return plot.svg()
 
 
 def selection() -> str:
