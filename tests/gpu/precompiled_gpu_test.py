@@ -1,8 +1,9 @@
-"""The decode loop of the examples from bundles that were compiled ahead: no compiler is found, none is started, NVRTC
-is not opened (tests/precompiled/exec_counter.cc sees it), nothing is searched; and without decisions all is searched, by
-code that is there. On the device `cpu` a twin of that on a GPU.
+"""The decode loop and the language model of the examples from bundles that were compiled ahead: no compiler is found,
+none is started, NVRTC is not opened (tests/precompiled/exec_counter.cc sees it), nothing is searched; and without
+decisions all is searched, by code that is there. On the device `cpu` a twin of that on a GPU.
 
-precompiled_gpu_test.py --bin FOLDER --counter LIBRARY --bundles FOLDER --device cpu|cuda [--compiled FOLDER]
+precompiled_gpu_test.py --bin FOLDER --counter LIBRARY --bundles FOLDER --llm-bundles FOLDER --device cpu|cuda
+                        [--compiled FOLDER]
 
 `--compiled` (or TUNEONCE_PRECOMPILED): bundles that another machine compiled for this GPU, where this one has no
 compilers: then the run with decisions is left out. Exit code 77 where there is no GPU.
@@ -16,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-BUNDLES = ["rms_norm", "matmul", "silu_and_mul"]
+LOOP = ["rms_norm", "matmul", "silu_and_mul"]
+MODEL = ["rms_norm", "matmul", "rope", "varlen_attention", "decode_attention", "dual_gemm"]
+OF_MODEL = ["gather_rows", "rotary_tables", "append_kv", "add_rows", "next_token"]  # In --llm-bundles.
 
 
 def run(command, environment):
@@ -60,25 +63,30 @@ class Test:
             sys.exit(77)
         return found.group(1)
 
-    def compile(self, name, target, extra):
+    def compile(self, name, target, extra, bundles):
         folder = self.work / name
-        for bundle in BUNDLES:
-            must([self.tuneonce, "bundle", "compile", bundle, "--target", target, "-o", folder / bundle, *extra],
-                 self.environment)
+        for bundle in bundles:
+            must([self.tuneonce, "bundle", "compile", bundle, "--target", target, "-o", folder / pathlib.Path(bundle).name,
+                  *extra], self.environment)
         return folder
 
-    def loop(self, folder):
-        """What the decode loop did: (searches, compiles, misses and stand-ins, what the counter saw, output)."""
+    def loop(self, *folder):
+        return [self.options.bin / "tuneonce_decode_loop", self.options.device, *folder]
+
+    def model(self, *folder):
+        return [self.options.bin / "tuneonce_llm", self.options.device, "tiny", *folder]
+
+    def hidden_run(self, command):
+        """What it did: (misses, stand-ins, searches, compiles), what the counter saw, output."""
         log = self.work / "log"
         log.unlink(missing_ok=True)
-        command = [self.options.bin / "tuneonce_decode_loop", self.options.device, *([folder] if folder else [])]
         code, output = run(command, self.hidden(log))
         seen = log.read_text() if log.exists() else ""
         counts = re.search(r"(\d+) misses after sealing, (\d+) stand-ins\n(\d+) searches, (\d+) compiles", output)
         return code, tuple(map(int, counts.groups())) if counts else None, seen, output
 
-    def expect(self, folder, what, num_searches):
-        code, counts, seen, output = self.loop(folder)
+    def expect(self, command, what, num_searches):
+        code, counts, seen, output = self.hidden_run(command)
         print(f"{what}: {output.strip()}; started or opened: {seen.strip() or 'nothing'}")
         wrong = []
         if code != 0 or counts is None:
@@ -99,33 +107,40 @@ class Test:
             sys.exit("FAILED: the counter saw no compiler where one was needed")
 
     def sources_alone_fail(self):
-        code, _, _, output = self.loop(None)
+        code, _, _, output = self.hidden_run(self.loop())
         if code == 0 or "nowhere" not in output:
             sys.exit(f"FAILED: without compilers the source bundles ran, or did not say what is missing: {output}")
         print(f"source bundles: {output.strip()[:300]}")
 
+    def tuned(self, name, command):
+        """A store with what the program tunes, its compilers there."""
+        store = self.work / name / "store.db"
+        must(command, dict(self.environment, TUNEONCE_STORE=str(store)))
+        return store
+
     def run(self):
         target = self.target()
         if self.options.compiled:
-            self.expect(self.options.compiled, "compiled elsewhere", 1)
+            self.expect(self.loop(self.options.compiled), "compiled elsewhere", 1)
             return
         self.counter_sees_a_compiler()
         self.sources_alone_fail()
-        self.expect(self.compile("undecided", target, []), "compiled ahead, undecided", 1)
-        store = self.work / "store" / "store.db"
-        stored = dict(self.environment, TUNEONCE_STORE=str(store))
-        must([self.options.bin / "tuneonce_decode_loop", self.options.device], stored)
+        self.expect(self.loop(self.compile("undecided", target, [], LOOP)), "compiled ahead, undecided", 1)
+        store = self.tuned("loop", self.loop())
         for name, extra in [("decided", []), ("least", ["--only-decided", "--no-sources"])]:
-            folder = self.compile(name, target, ["--decisions", store, *extra])
-            self.expect(folder, f"compiled ahead, decided {extra}", 0)
+            folder = self.compile(name, target, ["--decisions", store, *extra], LOOP)
+            self.expect(self.loop(folder), f"compiled ahead, decided {extra}", 0)
         shown = json.loads(must([self.tuneonce, "bundle", "show", folder / "matmul", "--json"], self.environment))
         if len(shown["decisions"]) != 2:
             sys.exit(f"FAILED: matmul has two keys in the loop, and not {shown['decisions']}")
+        bundles = MODEL + [str(self.options.llm_bundles / name) for name in OF_MODEL]
+        decided = ["--decisions", self.tuned("model", self.model()), "--only-decided", "--no-sources"]
+        self.expect(self.model(self.compile("of_model", target, decided, bundles)), "language model, compiled ahead", 0)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ["bin", "counter", "bundles"]:
+    for name in ["bin", "counter", "bundles", "llm-bundles"]:
         parser.add_argument("--" + name, type=pathlib.Path, required=True)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     given = os.environ.get("TUNEONCE_PRECOMPILED")

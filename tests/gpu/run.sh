@@ -107,12 +107,18 @@ pushd "$bundles/rms_norm" > /dev/null  # Where hello's bytecode lies.
 step_with_tileiras "hello" "$bin/tuneonce_hello" cuda
 popd > /dev/null
 step_with_tileiras "decode loop" "$bin/tuneonce_decode_loop" cuda
+step_with_tileiras "language model, tiny" "$bin/tuneonce_llm" cuda tiny
+step_with_tileiras "language model" "$bin/tuneonce_llm" cuda small
+if [ -e "$bin/llm_step_benchmark" ]; then
+  step_with_tileiras "host time of a language model's step" "$bin/llm_step_benchmark" --device=cuda
+fi
 # The same from bundles that were compiled ahead, with the compilers hidden.
 if [ -e "$bin/libtuneonce_exec_counter.so" ]; then
-  step_with_tileiras "decode loop without compilers" python3 "$here/precompiled_gpu_test.py" --bin "$bin" \
-    --counter "$bin/libtuneonce_exec_counter.so" --bundles "$bundles" --device cuda
+  step_with_tileiras "examples without compilers" python3 "$here/precompiled_gpu_test.py" --bin "$bin" \
+    --counter "$bin/libtuneonce_exec_counter.so" --bundles "$bundles" \
+    --llm-bundles "$here/../../docs/examples/llm/bundles" --device cuda
 else
-  skip "decode loop without compilers" "there is no libtuneonce_exec_counter.so"
+  skip "examples without compilers" "there is no libtuneonce_exec_counter.so"
 fi
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "CUDA C++ with CUB and compiler options" "$bin/cuda_cpp_gpu_test" --gtest_brief=1
@@ -135,6 +141,11 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
   step_with_tileiras "cost of a Python call" python3 "$here/../../benchmarks/python_call_cost.py" "$bundles"
   step_with_tileiras "time to the first launch" python3 "$here/../../benchmarks/first_launch.py" --bundles "$bundles" \
     --tuneonce "$bin/tuneonce" --runs 1
+  llm=$here/../../docs/examples/llm/llm.py
+  TUNEONCE_TEST_DEVICE=cuda step_with_tileiras "language model with PyTorch" python3 "$here/../python/llm_test.py" \
+    "$bin/tuneonce_llm" "$llm"
+  step_with_tileiras "time of a step with PyTorch" python3 "$llm" --device cuda --size small --time
+  step_with_tileiras "time of a step by PyTorch alone" python3 "$llm" --device cuda --size small --time --ops torch
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"

@@ -26,7 +26,7 @@ expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART
 # No Python package is there, whatever this machine has.
 program python3 "exit 1"
 reset() {
-  for name in driver_conformance bundle_gpu_test cuda_cpp_gpu_test tuneonce_hello tuneonce_decode_loop tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
+  for name in driver_conformance bundle_gpu_test cuda_cpp_gpu_test tuneonce_hello tuneonce_decode_loop tuneonce_llm tuned_kernel_gpu_test timer_gpu_test tile_kernels_gpu_test compile_cost_benchmark; do
     program "$name" 'exit 0'
   done
   tools "'[ok]      device cuda:0: a GPU' '[ok]      tileiras: 13.0'"
