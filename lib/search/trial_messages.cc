@@ -3,7 +3,7 @@
 #include <array>
 #include <type_traits>
 
-#include "worker/message.h"
+#include "base/message.h"
 
 namespace tuneonce {
 inline namespace v0 {

@@ -11,7 +11,7 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
-#include "worker/message.h"
+#include "base/message.h"
 
 namespace tuneonce {
 inline namespace v0 {

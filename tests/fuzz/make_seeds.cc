@@ -15,7 +15,7 @@
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 #include "worker/channel.h"
-#include "worker/message.h"
+#include "base/message.h"
 
 namespace tuneonce {
 namespace {

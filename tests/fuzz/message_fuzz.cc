@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "worker/message.h"
+#include "base/message.h"
 
 namespace {
 

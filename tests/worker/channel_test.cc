@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "testing/expect_status.h"
-#include "worker/message.h"
+#include "base/message.h"
 
 namespace tuneonce {
 namespace {

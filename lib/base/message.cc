@@ -1,4 +1,4 @@
-#include "worker/message.h"
+#include "base/message.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-#ifndef TUNEONCE_LIB_WORKER_MESSAGE_H_
-#define TUNEONCE_LIB_WORKER_MESSAGE_H_
+#ifndef TUNEONCE_LIB_BASE_MESSAGE_H_
+#define TUNEONCE_LIB_BASE_MESSAGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Writes the body of a message between a host and its worker: fields one after the other, in the order in which a
+/// Writes the body of a message between processes (a host and its worker, ranks): fields one after the other, in the order in which a
 /// MessageReader asks for them. Numbers have a fixed width and are little-endian, texts and bytes have their length
-/// before them. Nothing says what a field is: `kProtocolVersion` does, which changes with any message.
+/// before them. Nothing says what a field is: the version of a protocol does, which changes with any message.
 class MessageWriter {
  public:
   MessageWriter& U32(std::uint32_t value) { return Raw(&value, sizeof(value)); }
@@ -46,7 +46,7 @@ class MessageWriter {
   std::string body_;
 };
 
-/// Reads what a MessageWriter wrote, or anything else: a worker's memory may hold anything. After the first field that
+/// Reads what a MessageWriter wrote, or anything else: another process may send anything. After the first field that
 /// is not there, or is none, all read as zero and empty; `Done` then says so. Reads nothing out of bounds, allocates no
 /// more than the bytes that are there, and a loop over a `Count` ends.
 class MessageReader {
@@ -96,4 +96,4 @@ class MessageReader {
 }  // namespace v0
 }  // namespace tuneonce
 
-#endif  // TUNEONCE_LIB_WORKER_MESSAGE_H_
+#endif  // TUNEONCE_LIB_BASE_MESSAGE_H_

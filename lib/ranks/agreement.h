@@ -1,0 +1,121 @@
+#ifndef TUNEONCE_LIB_RANKS_AGREEMENT_H_
+#define TUNEONCE_LIB_RANKS_AGREEMENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ranks/rank_messages.h"
+#include "tuneonce/api.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// How one rank agrees with the others what each of a list of keys is to run: what it sends, whom it waits for, what it
+/// has to do meanwhile, and what comes of it. A value, which knows no clock, no thread and no engine, so that all its
+/// interleavings can be tried (tests/ranks/explorer_test.cc); whoever runs it is Agree (agree.h).
+///
+/// 1. *Vote*: every rank says what it is, and of each key what it brings along. From the votes every rank sees alike
+///    where each key's choice comes from: everyone's own, if they are the same; else the one that is served already;
+///    else the lowest rank's that has a record; else a search of the lowest rank.
+/// 2. *Decision*: who has to give a choice to others finds it, and writes it into a cell that is written once.
+/// 3. *Check*: each makes the choices ready to run, and says of each key a digest of what it would run, or why it
+///    cannot. A key is served where all digests are the same, and all were heard.
+///
+/// So two ranks that serve a key have each seen the other's digest, which is its own. A rank that gives up says so in
+/// its check, and never serves what it has not seen all checks of.
+class TUNEONCE_API Agreement {
+ public:
+  struct Options {
+    int rank = 0, size = 1;
+    std::uint64_t round = 0;
+    std::uint64_t nonce = 0;  ///< Of this start of the rank.
+    bool mixed_kinds = false;
+  };
+  /// `keys`: in any order, none twice; those of `vote` and what people call them.
+  Agreement(const Options& options, Vote vote, std::vector<std::string> key_names);
+
+  enum class Want {
+    kPost,       ///< That `bytes()` be put once into `cell()`: then Posted.
+    kHear,       ///< The cells of `awaited()`, each by CellOf: then Heard or Silent.
+    kFind,       ///< The records of `wanted()`: then Found.
+    kMakeReady,  ///< The choices of `wanted()`: then Ready.
+    kNothing,    ///< It is over.
+  };
+  Want want() const;
+  std::string cell() const { return CellOf(options_.rank); }
+  std::string bytes() const;
+  /// What the cell holds: this rank's bytes, or what another start of this rank wrote.
+  void Posted(const std::string& held);
+
+  std::vector<int> awaited() const;
+  /// Where that rank's message of the present stage is.
+  std::string CellOf(int rank) const;
+  /// In any order, also twice; of ranks that are not awaited it is not taken. Errors: Internal for what is damaged,
+  /// which was not taken either.
+  Status Heard(int rank, const std::string& bytes);
+  void Silent(int rank, const std::string& why);
+  /// Nothing can be sent or heard any more.
+  void Broken(const Status& why);
+
+  /// Keys, by their place in the list.
+  std::vector<std::size_t> wanted() const;
+  /// kFind: whether the key has a record here, which is to be given; else it is searched for.
+  bool HasRecord(std::size_t key) const { return vote_.keys[key].state != KeyVote::kNothing; }
+  void Found(std::size_t key, Result<std::string> record);
+  /// kMakeReady: what was decided: a record's bytes; empty: this rank's own.
+  const std::string& DecisionOf(std::size_t key) const { return plans_[key].decision; }
+  void Ready(std::size_t key, Result<Fingerprint> digest);
+
+  /// Of a key, at the end: OK, and it is to be served; or why not, in words that name who is to blame.
+  const Status& outcome(std::size_t key) const { return plans_[key].status; }
+  std::size_t num_keys() const { return plans_.size(); }
+
+ private:
+  enum class Stage { kVote, kDecision, kCheck, kOver };
+  struct Plan {
+    Status status;                      // Not OK: it is not agreed on.
+    int owner = -1;                     // Who gives the choice; -1: everyone has it.
+    std::vector<int> takers;            // Who needs it from the owner.
+    std::string decision;               // A record's bytes; empty: this rank's own.
+    bool is_found = false;              // Of the owner.
+    std::optional<Fingerprint> digest;  // Of what this rank would run.
+    bool is_ready = false;              // Or it failed.
+  };
+
+  void Fail(std::size_t key, Status why);
+  void FailAll(const Status& why);
+  /// From all votes, where each key's choice comes from: the same in every rank.
+  void PlanAll();
+  void PlanKey(std::size_t key);
+  /// What that rank brings along of a key, or null.
+  const KeyVote* VoteOf(int rank, std::size_t key) const;
+  Status HeardVote(int rank, const std::string& bytes);
+  Status HeardDecisions(int rank, const std::string& bytes);
+  Status HeardChecks(int rank, const std::string& bytes);
+  /// Goes to the next stage for as long as there is nothing to do in the present one.
+  void Advance();
+  bool ServesNothing() const;
+  bool MustFind(std::size_t key) const;
+  bool GivesDecisions() const;
+  bool NeedsDecisionsOf(int rank) const;
+
+  Options options_;
+  Vote vote_;
+  std::vector<std::string> key_names_;
+  Stage stage_ = Stage::kVote;
+  bool is_posted_ = false;                  // The present stage's message.
+  std::vector<std::optional<Vote>> votes_;  // By rank.
+  std::vector<bool> is_heard_;              // By rank, in the present stage.
+  std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.
+  std::vector<Plan> plans_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RANKS_AGREEMENT_H_

@@ -1,0 +1,144 @@
+#include "ranks/rank_messages.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/message.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+MessageWriter& Write(MessageWriter& writer, const Fingerprint& fingerprint) {
+  return writer.U64(fingerprint.high).U64(fingerprint.low);
+}
+Fingerprint ReadFingerprint(MessageReader& reader) {
+  Fingerprint fingerprint;
+  fingerprint.high = reader.U64();
+  fingerprint.low = reader.U64();
+  return fingerprint;
+}
+
+constexpr std::size_t kSealBytes = 16;
+
+/// The body and its checksum.
+std::string Sealed(std::string body) {
+  MessageWriter seal;
+  Write(seal, Fingerprinter().Add(body).Finish());
+  return body + seal.Take();
+}
+/// The body, if it is whole.
+Result<std::string_view> Opened(const std::string& bytes) {
+  std::string_view all = bytes;
+  if (all.size() < kSealBytes) return InternalError("a message is cut");
+  std::string_view body = all.substr(0, all.size() - kSealBytes);
+  MessageReader seal(all.substr(body.size()));
+  if (ReadFingerprint(seal) != Fingerprinter().Add(body).Finish()) return InternalError("a message is cut or changed");
+  return body;
+}
+
+void Write(MessageWriter& writer, const Status& why) { writer.Enum(why.code()).Text(why.message()); }
+Status ReadStatus(MessageReader& reader) {
+  const auto code = reader.Enum(StatusCode::kUnavailable);
+  std::string words = reader.Text();
+  return code == StatusCode::kOk ? InternalError(std::move(words)) : Status(code, std::move(words));
+}
+
+}  // namespace
+
+std::string EncodeVote(const Vote& vote) {
+  MessageWriter writer;
+  writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Count(vote.keys.size());
+  for (const KeyVote& key : vote.keys) {
+    Write(Write(writer, key.key), key.definition).U32(key.state);
+    Write(writer, key.choice);
+  }
+  return Sealed(writer.Take());
+}
+
+Result<Vote> DecodeVote(const std::string& bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
+  MessageReader reader(body);
+  if (const std::uint32_t version = reader.U32(); version != kRanksVersion) {
+    return FailedPreconditionError(absl::StrCat("it speaks version ", version, " of the ranks' protocol, and not ",
+                                                kRanksVersion, ": use the same tuneonce in all ranks"));
+  }
+  Vote vote;
+  vote.nonce = reader.U64();
+  vote.kind = reader.Text();
+  constexpr std::size_t kLeastBytes = 3 * sizeof(Fingerprint) + 4;
+  for (std::size_t i = reader.Count(kLeastBytes); i > 0; --i) {
+    KeyVote key;
+    key.key = ReadFingerprint(reader);
+    key.definition = ReadFingerprint(reader);
+    key.state = reader.Enum(KeyVote::kServed);
+    key.choice = ReadFingerprint(reader);
+    vote.keys.push_back(key);
+  }
+  TUNEONCE_RETURN_IF_ERROR(reader.Done());
+  return vote;
+}
+
+std::string EncodeDecisions(const Decisions& decisions) {
+  MessageWriter writer;
+  writer.Count(decisions.size());
+  for (const auto& [key, record] : decisions) {
+    Write(writer, key).Bool(record.ok());
+    if (record.ok()) {
+      writer.Bytes(*record);
+    } else {
+      Write(writer, record.status());
+    }
+  }
+  return Sealed(writer.Take());
+}
+
+Result<Decisions> DecodeDecisions(const std::string& bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
+  MessageReader reader(body);
+  Decisions decisions;
+  for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
+    const Fingerprint key = ReadFingerprint(reader);
+    if (reader.Bool()) {
+      decisions.emplace_back(key, std::string(reader.Bytes()));
+    } else {
+      decisions.emplace_back(key, ReadStatus(reader));
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(reader.Done());
+  return decisions;
+}
+
+std::string EncodeChecks(const Checks& checks) {
+  MessageWriter writer;
+  writer.Count(checks.size());
+  for (const auto& [key, digest] : checks) {
+    Write(writer, key).Bool(digest.ok());
+    if (digest.ok()) {
+      Write(writer, *digest);
+    } else {
+      Write(writer, digest.status());
+    }
+  }
+  return Sealed(writer.Take());
+}
+
+Result<Checks> DecodeChecks(const std::string& bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
+  MessageReader reader(body);
+  Checks checks;
+  for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
+    const Fingerprint key = ReadFingerprint(reader);
+    if (reader.Bool()) {
+      checks.emplace_back(key, ReadFingerprint(reader));
+    } else {
+      checks.emplace_back(key, ReadStatus(reader));
+    }
+  }
+  TUNEONCE_RETURN_IF_ERROR(reader.Done());
+  return checks;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,52 @@
+#ifndef TUNEONCE_LIB_RANKS_RANK_MESSAGES_H_
+#define TUNEONCE_LIB_RANKS_RANK_MESSAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Of the messages below, and of what is agreed by them: ranks of another one are refused by their votes.
+inline constexpr std::uint32_t kRanksVersion = 1;
+
+/// What a rank brings along of a key.
+struct KeyVote {
+  enum State : std::uint32_t { kNothing, kStored, kServed };  // kServed: agreed on before.
+  Fingerprint key;         ///< The same in all ranks, whatever their devices and definitions.
+  Fingerprint definition;  ///< The kernel's.
+  State state = kNothing;
+  Fingerprint choice;  ///< Of the config, and how it is built; zero for kNothing.
+};
+
+struct Vote {
+  std::uint64_t nonce = 0;  ///< Of this start of the rank.
+  std::string kind;         ///< Device and driver, in words.
+  std::vector<KeyVote> keys;
+};
+
+/// What was decided of some keys: a record's bytes, or why there is none.
+using Decisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
+/// What a rank would run of each key: a digest, or why it runs nothing.
+using Checks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
+
+/// Messages as bytes, with a checksum at the end: what was cut or changed is an error.
+TUNEONCE_API std::string EncodeVote(const Vote& vote);
+TUNEONCE_API std::string EncodeDecisions(const Decisions& decisions);
+TUNEONCE_API std::string EncodeChecks(const Checks& checks);
+/// Errors: Internal, in words; FailedPrecondition for a vote of another version.
+TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
+TUNEONCE_API Result<Decisions> DecodeDecisions(const std::string& bytes);
+TUNEONCE_API Result<Checks> DecodeChecks(const std::string& bytes);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RANKS_RANK_MESSAGES_H_
