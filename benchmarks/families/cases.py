@@ -30,8 +30,10 @@ class Family:
     fits: Callable[[Dict[str, int], Dict[str, Any]], bool] = lambda shape, config: True
     has_triton: bool = False
 
-    def cases(self, device: str) -> Iterator[Tuple[Dict[str, int], Case, Operators]]:
-        for shape in self.shapes if device == "cuda" else [self.tiny]:
+    def cases(self, device: str, choose: Callable[[Sequence[Any]], Sequence[Any]],
+              first: int) -> Iterator[Tuple[Dict[str, int], Case, Operators]]:
+        """Of those that `choose` takes of its shapes, those from the `first` on; one at a time, since they fill a GPU."""
+        for shape in list(choose(list(self.shapes if device == "cuda" else [self.tiny])))[first:]:
             torch.manual_seed(1)
             case, operators = self.make(device, *shape)
             yield dict(zip(self.dims.split(), shape)), case, operators
