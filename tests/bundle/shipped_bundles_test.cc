@@ -69,11 +69,13 @@ const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton",
                                        {"grouped_gemm", kProducts, {"tile", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
                                        {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
+                                       {"paged_attention", kSequences, {"tile", "cuda"}, kNever, 2},
                                        {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
                                        {"silu_and_mul", kGated, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
+                                       {"split_k_matmul", kProducts, {"tile", "cuda"}},
                                        {"varlen_attention", kSequences, {"tile", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};
 
@@ -157,6 +159,7 @@ std::int64_t ExtentOf(const std::string& dim, std::int64_t extent) {
   if (dim == "N2") return 2 * extent;
   if (dim == "OFFSETS") return extent + 1;
   if (dim == "NB" || dim == "KB") return (extent + 127) / 128;
+  if (dim == "PAGE") return 16;
   return dim == "ONE" ? 1 : dim == "R" ? 64 : dim == "D" ? 128 : extent;
 }
 
