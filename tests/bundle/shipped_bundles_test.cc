@@ -44,6 +44,19 @@ const std::vector<std::string> kByThree = {"tile",
 const std::vector<std::string> kProducts = {
     "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K", "cuda", "cuda_behind_tile",
     "cpu"};
+const std::vector<std::string> kGrouped = {"tile",
+                                           "tile_any",
+                                           "tile_unaligned_N",
+                                           "tile_unaligned_K",
+                                           "tile_unaligned_N_K",
+                                           "cuda",
+                                           "cuda_behind_tile",
+                                           "triton_sm90",
+                                           "triton_sm90_unaligned_N",
+                                           "triton_sm90_unaligned_K",
+                                           "triton_sm90_unaligned_N_K",
+                                           "triton_sm90_any",
+                                           "cpu"};
 const std::vector<std::string> kGated = {"tile", "tile_any", "tile_unaligned_N_N2", "cuda", "cuda_behind_tile", "cpu"};
 /// A size of head is a constant of the code that has tensor cores.
 const std::vector<std::string> kByHead = {"tile_D64",
@@ -60,13 +73,22 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cpu"};
 const std::vector<std::string> kHeads = {"tile_D64", "tile_D128", "tile_D256", "cuda", "cuda_behind_tile", "cpu"};
 const std::vector<std::string> kSequences = {"tile_D64", "tile_D128", "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<std::string> kVarlen = {"tile_D64",
+                                          "tile_D128",
+                                          "cuda",
+                                          "cuda_behind_tile",
+                                          "triton_sm90_D64",
+                                          "triton_sm90_D64_any",
+                                          "triton_sm90_D128",
+                                          "triton_sm90_D128_any",
+                                          "cpu"};
 const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
                                        {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
                                        {"fp8_block_matmul", kProducts, {"tile", "cuda"}, 100},
-                                       {"fp8_matmul", kProducts, {"tile", "cuda"}, 100},
-                                       {"grouped_gemm", kProducts, {"tile", "cuda"}, 100},
+                                       {"fp8_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
+                                       {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
                                        {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"paged_attention", kSequences, {"tile", "cuda"}, kNever, 2},
@@ -76,7 +98,7 @@ const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton",
                                        {"silu_and_mul", kGated, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
                                        {"split_k_matmul", kProducts, {"tile", "cuda"}},
-                                       {"varlen_attention", kSequences, {"tile", "cuda"}, kNever, 2},
+                                       {"varlen_attention", kVarlen, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
