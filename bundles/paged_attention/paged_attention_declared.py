@@ -19,8 +19,9 @@ from tuneonce.export import (ConstantOf, Declaration, add, blocks, dim, floor_di
 HEAD_DIMS = [64, 128]
 
 
-def config(backend, tiles, occupancy=1):
-    return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "occupancy": occupancy}
+def config(backend, tiles, occupancy=1, num_warps=0, num_stages=0):
+    return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "occupancy": occupancy,
+            "num_warps": num_warps, "num_stages": num_stages}
 
 
 paged_attention_bundle = Declaration(
@@ -40,6 +41,8 @@ paged_attention_bundle = Declaration(
         config("tile", (64, 16), 2), *(config("tile", (64, 64), occupancy) for occupancy in (1, 2)),
         config("tile", (64, 128), 2), config("tile", (128, 16)),
         *(config("tile", (128, tile_n), occupancy) for tile_n in (64, 128) for occupancy in (1, 2)),
+        *(config("triton", (16, tile_n), num_warps=4, num_stages=3) for tile_n in (16, 64)),
+        config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 16)), config("cuda", (64, 16))],
     baseline=[{"config": config("tile", (64, 64), 2)}, {"config": config("tile", (64, 16), 2)}],
     guards=[{"dim": "OFFSETS", "is": add("S", 1)}, {"dim": "H", "divisible_by": "G"},
@@ -47,6 +50,7 @@ paged_attention_bundle = Declaration(
             {"term": "TILE_M", "at_most": greatest(64, add(product(2, "T"), -1))}],
     target_filters=[{"config": {"backend": "tile", "TILE_N": 128}, "targets": {"min_capability": 90,
                                                                                "max_capability": 110}},
+                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid=blocks(add(floor_div("T", "TILE_M"), "S"), "H"),
     alignments={"pages": 4, "lengths": 4, "cu_seqlens": 4}, cpu="paged_attention.cpu.cc",

@@ -12,9 +12,9 @@ TILES = product(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"))
 IS_SPLIT = add(1, product(-1, floor_div(1, "SPLITS")))
 
 
-def config(backend, tiles, splits, occupancy=1):
+def config(backend, tiles, splits, occupancy=1, num_warps=0, num_stages=0):
     return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "TILE_K": tiles[2], "SPLITS": splits,
-            "occupancy": occupancy}
+            "occupancy": occupancy, "num_warps": num_warps, "num_stages": num_stages}
 
 
 split_k_matmul_bundle = Declaration(
@@ -28,15 +28,17 @@ split_k_matmul_bundle = Declaration(
         *(config("tile", tiles, splits, 2) for tiles in ((16, 64, 128), (16, 128, 128)) for splits in (1, 2, 4, 8, 16)),
         *(config("tile", tiles, splits) for tiles in ((64, 64, 64), (64, 128, 64)) for splits in (1, 2, 4, 8)),
         *(config("tile", (128, 128, 64), splits) for splits in (1, 2, 4)),
-        *(config("cuda", (16, 64, 32), splits) for splits in (1, 4, 16)),
-        *(config("cuda", (64, 64, 32), splits) for splits in (1, 4))],
+        *(config("triton", (16, 64, 128), splits, num_warps=4, num_stages=4) for splits in (4, 16)),
+        config("triton", (64, 64, 64), 4, num_warps=4, num_stages=4),
+        *(config("cuda", (16, 64, 32), splits) for splits in (1, 16)), config("cuda", (64, 64, 32), 1)],
     baseline=config("tile", (64, 128, 64), 1),
     guards=[{"term": product(IS_SPLIT, TILES), "at_most": "COUNTERS"},
             {"term": product("SPLITS", "TILE_K"), "at_most": greatest("TILE_K", "K")},
             # Tiles of 16 rows are for 256 at most, and those of 128 for more than 64.
             {"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256},
             {"term": "TILE_M", "at_most": greatest(64, add(product(2, "M"), -1))}],
-    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    target_filters=[{"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
+                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid=blocks(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"), "SPLITS"),
     grids={"cpu": blocks(ceil_div("M", "TILE_M"), ceil_div("N", "TILE_N"))},
     alignments={"counters": 4}, divisible={"N": 16, "K": 16}, unaligned=[["N"], ["K"], ["N", "K"]],

@@ -72,16 +72,15 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cuda_behind_tile",
                                           "cpu"};
 const std::vector<std::string> kHeads = {"tile_D64", "tile_D128", "tile_D256", "cuda", "cuda_behind_tile", "cpu"};
-const std::vector<std::string> kSequences = {"tile_D64", "tile_D128", "cuda", "cuda_behind_tile", "cpu"};
-const std::vector<std::string> kVarlen = {"tile_D64",
-                                          "tile_D128",
-                                          "cuda",
-                                          "cuda_behind_tile",
-                                          "triton_sm90_D64",
-                                          "triton_sm90_D64_any",
-                                          "triton_sm90_D128",
-                                          "triton_sm90_D128_any",
-                                          "cpu"};
+const std::vector<std::string> kSequences = {"tile_D64",
+                                             "tile_D128",
+                                             "cuda",
+                                             "cuda_behind_tile",
+                                             "triton_sm90_D64",
+                                             "triton_sm90_D64_any",
+                                             "triton_sm90_D128",
+                                             "triton_sm90_D128_any",
+                                             "cpu"};
 const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
                                        {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
@@ -91,14 +90,14 @@ const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton",
                                        {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
                                        {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
-                                       {"paged_attention", kSequences, {"tile", "cuda"}, kNever, 2},
+                                       {"paged_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
                                        {"silu_and_mul", kGated, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
-                                       {"split_k_matmul", kProducts, {"tile", "cuda"}},
-                                       {"varlen_attention", kVarlen, {"tile", "triton", "cuda"}, kNever, 2},
+                                       {"split_k_matmul", kByThree, {"tile", "triton", "cuda"}},
+                                       {"varlen_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {

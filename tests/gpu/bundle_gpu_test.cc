@@ -109,8 +109,9 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   const std::string& bundle = GetParam().bundle;
   const bool is_product = bundle == "matmul" || bundle == "persistent_matmul" || bundle == "dual_gemm";
   if (Target::Of(*device_->Identity()).capability() == 90) {
-    const std::set<std::string> by_triton = {"attention", "fp8_matmul",        "grouped_gemm",    "dual_gemm",
-                                             "matmul",    "persistent_matmul", "varlen_attention"};
+    const std::set<std::string> by_triton = {"attention",         "dual_gemm",      "fp8_matmul",
+                                             "grouped_gemm",      "matmul",         "paged_attention",
+                                             "persistent_matmul", "split_k_matmul", "varlen_attention"};
     EXPECT_EQ(sources.count("triton"), by_triton.count(bundle));
     EXPECT_EQ(has_clusters, is_product) << "num_ctas = 2";
   }
