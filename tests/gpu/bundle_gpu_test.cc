@@ -109,7 +109,10 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   const std::string& bundle = GetParam().bundle;
   const bool is_product = bundle == "matmul" || bundle == "persistent_matmul" || bundle == "dual_gemm";
   if (Target::Of(*device_->Identity()).capability() == 90) {
-    EXPECT_EQ(sources.count("triton"), is_product || bundle == "attention" ? 1u : 0u);
+    const std::set<std::string> by_triton = {"attention",         "dual_gemm",      "fp8_matmul",
+                                             "grouped_gemm",      "matmul",         "paged_attention",
+                                             "persistent_matmul", "split_k_matmul", "varlen_attention"};
+    EXPECT_EQ(sources.count("triton"), by_triton.count(bundle));
     EXPECT_EQ(has_clusters, is_product) << "num_ctas = 2";
   }
 }
