@@ -14,6 +14,7 @@ namespace tuneonce::cli {
 struct BundleReport {
   TunedRun run;
   std::string device_name;
+  int driver_version = 0;  ///< 13000 for 13.0.
   std::string shape;  ///< "M=64, N=32"
 };
 
