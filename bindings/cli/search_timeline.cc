@@ -64,7 +64,7 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
       continue;
     }
     samples["at_ms"].push_back(Milliseconds(event["ts"]));
-    samples["us"].push_back(event["args"]["us"]);
+    samples["us"].push_back(std::round(1000 * event["args"]["us"].get<double>()) / 1000);  // To the nanosecond.
   }
   (*json)["timeline"] = {{"tracks", std::move(tracks)}, {"spans", std::move(spans)}, {"left_out", left_out}};
 }

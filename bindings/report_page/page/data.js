@@ -39,7 +39,10 @@ function detailsOf(entry) {
     parsedBlocks.set(block, JSON.parse(document.getElementById(`details-${block}`).textContent));
   }
   const details = parsedBlocks.get(block)[entry % overview.entries_per_block];
-  return details === null ? null : { ...details, candidates: details.candidates.map(candidateOf) };
+  if (details === null) return null;
+  const candidates = details.candidates.map(candidateOf);
+  const axes = varyingAxes(candidates);
+  return { ...details, axes, candidates: candidates.map((each) => ({ ...each, brief: briefText(each.config, axes) })) };
 }
 
 function candidateOf(fields) {
@@ -65,6 +68,19 @@ function sorted(candidates) {
 function mayBeFastest(candidate, fastest) {
   if (candidate.ties !== null) return candidate.ties === 1;
   return candidate.mean - (candidate.margin ?? 0) <= (fastest.mean + (fastest.margin ?? 0)) * 1.01;
+}
+
+/** A config by those axes alone that tell it from a search's others: long configs mostly agree. */
+function briefText(id, axes) {
+  if (axes.length === 0) return configText(id);
+  const values = configOf(id).axes;
+  return `{${axes.filter((name) => name in values).map((name) => `${name}=${values[name]}`).join(", ")}}`;
+}
+
+/** What all configs of a search agree in: "backend=tile, num_ctas=1". */
+function commonText(candidates, axes) {
+  const values = Object.entries(configOf(candidates[0].config).axes).filter(([name]) => !axes.includes(name));
+  return axes.length === 0 ? "" : values.map(([name, value]) => `${name}=${value}`).join(", ");
 }
 
 /** Names of axes that have several values among the candidates, in the configs' order. */

@@ -55,5 +55,5 @@ function heatMapOption(candidates, x, y) {
 }
 
 function heatMapTooltip(cell) {
-  return lines(configText(cell.config), cell.mean === null ? failureText(cell.outcome) : timeWithMargin(cell.mean, cell.margin));
+  return lines(cell.brief, cell.mean === null ? failureText(cell.outcome) : timeWithMargin(cell.mean, cell.margin));
 }

@@ -25,7 +25,7 @@ function parallelOption(measured, axes) {
     ],
     visualMap: { show: false, dimension: axes.length, min: Math.min(...times), max: Math.max(...times),
                  inRange: { color: [colour("choice"), colour("baseline"), colour("bad")] } },
-    tooltip: { formatter: ({ dataIndex }) => lines(configText(measured[dataIndex].config), timeText(measured[dataIndex].mean)) },
+    tooltip: { formatter: ({ dataIndex }) => lines(measured[dataIndex].brief, timeText(measured[dataIndex].mean)) },
     series: [{ type: "parallel", smooth: false, lineStyle: { width: 1.5, opacity: .6 },
                data: measured.map((each) => [...axes.map((name) => String(configOf(each.config).axes[name] ?? "")), each.mean]) }],
   };

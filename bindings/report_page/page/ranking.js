@@ -11,10 +11,10 @@ function rankingFigure(entry, measured) {
     const colourOf = (each) => each.config === field(entry, "config") ? colour("choice")
       : each.config === field(entry, "baseline") ? colour("baseline") : colour("plain");
     return {
-      grid: { left: 330, right: 40, top: 10, bottom: 40 },
+      grid: { left: 300, right: 40, top: 10, bottom: 40 },
       xAxis: axis({ type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 25 }),
       yAxis: axis({ type: "category", inverse: true, data: ranked.map((each) => rankingLabel(entry, each)),
-                    axisLabel: { width: 310, overflow: "truncate", fontSize: 12 } }),
+                    axisLabel: { width: 280, overflow: "truncate", fontSize: 12 } }),
       tooltip: { formatter: ({ dataIndex }) => rankingTooltip(ranked[dataIndex], measured[0]) },
       series: [
         { type: "custom", data: ranked.map((each, i) => [i, each.mean - (each.margin ?? 0), each.mean + (each.margin ?? 0)]),
@@ -32,7 +32,7 @@ function rankingFigure(entry, measured) {
 function rankingLabel(entry, candidate) {
   const mark = candidate.config === field(entry, "config") ? "choice: "
     : candidate.config === field(entry, "baseline") ? "baseline: " : "";
-  return mark + configOf(candidate.config).text;
+  return mark + candidate.brief;
 }
 
 function rankingTooltip(candidate, fastest) {

@@ -45,5 +45,5 @@ function rooflineOption(entry, rated) {
 
 function rooflineTooltip(candidate) {
   const { tflop_per_s: tflops, percent_of_peak: percent } = candidate.more.roofline;
-  return lines(configText(candidate.config), `${significant(tflops, 3)} TFLOP/s`, percent ? `${significant(percent, 3)} % of the peak` : "");
+  return lines(candidate.brief, `${significant(tflops, 3)} TFLOP/s`, percent ? `${significant(percent, 3)} % of the peak` : "");
 }

@@ -22,14 +22,14 @@ function conditionsText(details) {
 }
 
 function samplesOption(entry, shown) {
-  const name = (each) => shortened(rankingLabel(entry, each), 44);
+  const name = (each) => shortened(rankingLabel(entry, each), 60);
   return {
-    grid: { left: 70, right: 20, top: 20 + 24 * Math.ceil(shown.length / 2), bottom: 45 },
+    grid: { left: 70, right: 20, top: 25 + 24 * Math.ceil(shown.length / 3), bottom: 45 },
     legend: { type: "plain", top: 0, textStyle: { color: colour("text"), fontSize: 12 }, inactiveColor: colour("faint"),
               data: shown.map(name) },
     xAxis: axis({ type: "value", scale: true, name: "ms since the search began", nameLocation: "middle", nameGap: 28 }),
     yAxis: axis({ type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 50 }),
-    tooltip: { formatter: ({ seriesIndex, value }) => lines(configText(shown[seriesIndex].config), timeText(value[1]), `at ${significant(value[0], 5)} ms`) },
+    tooltip: { formatter: ({ seriesIndex, value }) => lines(shown[seriesIndex].brief, timeText(value[1]), `at ${significant(value[0], 5)} ms`) },
     series: shown.map((each) => ({
       type: "scatter", name: name(each), symbolSize: 5,
       itemStyle: each.config === field(entry, "config") ? { color: colour("choice") }

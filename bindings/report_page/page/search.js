@@ -60,15 +60,16 @@ function costText(cost) {
 
 function candidateSections(entry, details) {
   const { measured, failed, duplicates, notMeasured } = sorted(details.candidates);
+  const common = details.candidates.length > 1 ? commonText(details.candidates, details.axes) : "";
   const extra = [tableOfRows(details), lethalSection(details)];
   if (details.candidates.length === 0) {
     return [...extra, section("Candidates", element("p", {}, "The file does not say which other configs there were."))];
   }
   return [
     ...extra,
-    measured.length > 0 ? section("The configs that ran", rankingFigure(entry, measured), rankingTable(entry, measured)) : null,
-    failureSection(failed), duplicateSection(duplicates),
-    notMeasured.length > 0 ? section("Not measured", element("ul", {}, notMeasured.map((each) => element("li", {}, element("code", {}, configText(each.config)))))) : null,
+    measured.length > 0 ? section("The configs that ran", common ? element("p", { class: "faint" }, `All configs have ${common}.`) : null, rankingFigure(entry, measured), rankingTable(entry, measured)) : null,
+    failureSection(failed), duplicateSection(duplicates, details.axes),
+    notMeasured.length > 0 ? section("Not measured", element("ul", {}, notMeasured.map((each) => element("li", {}, element("code", {}, each.brief))))) : null,
     heatMapSection(details.candidates), parallelSection(measured), rooflineSection(entry, measured),
     samplesSection(entry, details, measured), timelineSection(details), substitutionSection(details), notSaid(details, measured),
   ];
@@ -82,7 +83,7 @@ function rankingTable(entry, measured) {
     caption: "All configs that ran", rows: measured, classOf: (each) => each.config === field(entry, "config") ? "is-choice" : null,
     columns: [
       { label: "rank", isNumber: true, value: (each) => rank.get(each), cell: (each) => String(rank.get(each)) },
-      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, configText(each.config)) },
+      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, each.brief) },
       { label: "is", value: role, cell: (each) => element("span", { class: role(each).split(",")[0] }, role(each)) },
       { label: "mean", isNumber: true, value: (each) => each.mean, cell: (each) => timeWithMargin(each.mean, each.margin) },
       { label: "to the fastest", isNumber: true, value: (each) => each.mean, cell: (each) => `+${percentText(each.mean / fastest.mean - 1)}` },
@@ -98,7 +99,7 @@ function failureSection(failed) {
   return section("What failed, and why", sortableTable({
     caption: `${countText(failed.length, "config")} failed`, rows: failed,
     columns: [
-      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, configText(each.config)) },
+      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, each.brief) },
       { label: "kind", value: (each) => each.outcome, cell: (each) => element("span", { class: "bad" }, each.outcome.replaceAll("_", " ")) },
       { label: "what that means", value: (each) => each.outcome, cell: (each) => failureText(each.outcome) },
       { label: "message", value: (each) => each.message, cell: (each) => element("pre", {}, each.message) },
@@ -106,13 +107,13 @@ function failureSection(failed) {
   }));
 }
 
-function duplicateSection(duplicates) {
+function duplicateSection(duplicates, axes) {
   if (duplicates.length === 0) return null;
   return section("The same code as another's", sortableTable({
     caption: "Not measured again, since code and geometry are another config's", rows: duplicates,
     columns: [
-      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, configText(each.config)) },
-      { label: "same as", value: (each) => configText(each.sameAs), cell: (each) => element("code", {}, configText(each.sameAs)) },
+      { label: "config", value: (each) => configOf(each.config).text, cell: (each) => element("code", {}, each.brief) },
+      { label: "same as", value: (each) => briefText(each.sameAs, axes), cell: (each) => element("code", {}, briefText(each.sameAs, axes)) },
     ],
   }));
 }

@@ -16,12 +16,12 @@ function timelineSection(details) {
   });
   const table = element("table", {}, element("thead", {}, element("tr", {}, ["what", "times", "ms together"].map((each, i) =>
     element("th", { scope: "col", class: i > 0 ? "number" : null }, each)))),
-    element("tbody", {}, totals.map(([kind, times, total]) => element("tr", {}, element("td", {}, kind),
+    element("tbody", {}, totals.map(([kind, times, total]) => element("tr", {}, element("td", {}, element("span", { class: "swatch", style: `background:var(--${spanColours[kind] ?? "plain"})` }), kind),
       element("td", { class: "number" }, String(times)), element("td", { class: "number" }, significant(total, 3))))));
   return section("Timeline",
     figure(`Spans of time on ${countText(used.length, "thread")}; those within others are drawn over them. Drag the slider to zoom.` +
       (timeline.left_out > 0 ? ` ${timeline.left_out} are left out.` : ""), 110 + 40 * used.length,
-      () => timelineOption(timeline.tracks, spans, used)), element("details", {}, element("summary", {}, "In figures"), table));
+      () => timelineOption(timeline.tracks, spans, used)), table);
 }
 
 function timelineOption(tracks, spans, used) {

@@ -19,13 +19,13 @@ function whySentences(entry, details) {
   const fastest = measured[0];
   const sentences = [whyChosen(entry)];
   if (choice && fastest && choice !== fastest) {
-    sentences.push(`The fastest mean is that of ${configText(fastest.config)}, ${timeWithMargin(fastest.mean, fastest.margin)}: ` +
-      `${percentText(choice.mean / fastest.mean - 1)} less than the choice takes. ${whyNotFastest(entry)}`);
+    sentences.push(`The fastest mean is that of ${fastest.brief}, ${timeWithMargin(fastest.mean, fastest.margin)}; the choice's is ` +
+      `${percentText(choice.mean / fastest.mean - 1)} above it. ${whyNotFastest(entry, choice, fastest)}`);
   }
   const ties = choice ? measured.filter((each) => each !== choice && mayBeFastest(each, fastest)) : [];
   if (ties.length > 0) {
     sentences.push(`${countText(ties.length, "other config")} cannot be told from the fastest: ` +
-      `${ties.slice(0, 3).map((each) => configText(each.config)).join(", ")}${ties.length > 3 ? " and more" : ""}.`);
+      `${ties.slice(0, 3).map((each) => each.brief).join(", ")}${ties.length > 3 ? " and more" : ""}.`);
   }
   if (failed.length > 0) sentences.push(`${countText(failed.length, "config")} failed, and cannot be the choice.`);
   sentences.push(...doubts(entry));
@@ -47,8 +47,12 @@ function whyChosen(entry) {
   return reasons[field(entry, "reason")] || "What decided is not known.";
 }
 
-function whyNotFastest(entry) {
+function whyNotFastest(entry, choice, fastest) {
   if (field(entry, "is_pinned")) return "What is pinned stays.";
+  if (fastest.samples < choice.samples) {
+    return `It left the race after ${countText(fastest.samples, "round")} of ${choice.samples}: candidates are compared within the ` +
+      "rounds that both ran, and there it was not faster by enough. Means of different rounds hide drift.";
+  }
   switch (field(entry, "reason")) {
     case "baseline_by_margin":
     case "tie_baseline":
@@ -56,7 +60,7 @@ function whyNotFastest(entry) {
     case "tie_earliest":
     case "tie_smaller_workspace":
     case "tie_stored_winner":
-      return "That difference is a tie, or noise by the rounds that both ran: the preferred one of those that tie runs.";
+      return "Within 1 % of the fastest, round by round, they tie; of those that tie the preferred one runs.";
     default:
       return "Candidates are compared round by round, not by their means.";
   }
