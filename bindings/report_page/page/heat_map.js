@@ -36,21 +36,24 @@ function heatMapOption(candidates, x, y) {
       cells.set(`${column} ${row}`, { ...each, column, row });
     }
   }
-  const all = [...cells.values()];
-  const times = all.filter((each) => each.mean !== null).map((each) => each.mean);
-  const label = (each) => each.mean === null ? "failed" : significant(each.mean, 3);
+  const ran = [...cells.values()].filter((each) => each.mean !== null);
+  const failed = [...cells.values()].filter((each) => each.mean === null);
+  const times = ran.map((each) => each.mean);
+  const layer = (own, textOf, more) => ({
+    type: "heatmap", data: own.map((each) => [each.column, each.row, each.mean ?? 0]), ...more,
+    label: { show: cells.size <= 400, color: colour("text"), formatter: ({ dataIndex }) => textOf(own[dataIndex]) },
+  });
   return {
     grid: { left: 130, right: 30, top: 10, bottom: 50 },
     xAxis: axis({ type: "category", data: columns.map(String), name: x, nameLocation: "middle", nameGap: 28,
                   axisLabel: { width: 90, overflow: "truncate" } }),
     yAxis: axis({ type: "category", data: rows.map(String), name: x === y ? "" : y, nameLocation: "middle", nameGap: 90,
                   axisLabel: { width: 80, overflow: "truncate" } }),
-    tooltip: { formatter: ({ dataIndex }) => heatMapTooltip(all[dataIndex]) },
-    visualMap: { show: false, dimension: 2, min: Math.min(...times, Infinity), max: Math.max(...times, 0),
+    tooltip: { formatter: ({ seriesIndex, dataIndex }) => heatMapTooltip([ran, failed][seriesIndex][dataIndex]) },
+    visualMap: { show: false, seriesIndex: 0, dimension: 2, min: Math.min(...times, Infinity), max: Math.max(...times, 0),
                  inRange: { color: [colour("heat-low"), colour("heat-middle"), colour("heat-high")] } },
-    series: [{ type: "heatmap", label: { show: all.length <= 400, color: colour("text"), formatter: ({ dataIndex }) => label(all[dataIndex]) },
-               data: all.map((each) => ({ value: [each.column, each.row, each.mean ?? "-"],
-                                          itemStyle: each.mean === null ? { color: colour("raised") } : undefined })) }],
+    series: [layer(ran, (each) => significant(each.mean, 3)),
+             layer(failed, () => "failed", { itemStyle: { color: colour("raised"), borderColor: colour("line") } })],
   };
 }
 
