@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -64,45 +65,30 @@ Json Counts(const ReportEntry& entry) {
   return Json::array({measured, total - measured - duplicates - not_measured, duplicates, not_measured});
 }
 
-/// The names of a row's fields, in its order. Fields whose name ends with "$" are places in the texts.
-constexpr const char* kFields[] = {"input",      "kernel$",   "key$",     "shape$",       "device$",      "capability",
-                                   "num_sms",    "driver",    "source$",  "config",       "variant$",     "mean",
-                                   "margin",     "samples",   "speedup",  "baseline",     "reason$",      "why$",
-                                   "is_certain", "is_complete", "is_pinned", "inputs$",    "timer$",       "host$",
-                                   "toolchain$", "when",      "counts",   "nearest_dim$", "not_measured"};
+/// The names of what many entries share, and of what each has of its own, in the order of the values. Fields whose name
+/// ends with "$" are places in the texts.
+constexpr const char* kSharedFields[] = {"input",   "kernel$", "device$",    "capability",  "num_sms",   "driver",
+                                         "source$", "variant$", "reason$",   "why$",        "is_certain", "is_complete",
+                                         "is_pinned", "inputs$", "timer$",   "host$",       "toolchain$", "counts",
+                                         "nearest_dim$", "not_measured"};
+constexpr const char* kOwnFields[] = {"key$",    "shape$",  "config",   "mean", "margin",
+                                      "samples", "speedup", "baseline", "when"};
 
-Json Row(const ReportEntry& entry, Texts* texts) {
+Json SharedRow(const ReportEntry& entry, Texts* texts) {
   auto text = [&](const std::string& of) { return texts->Intern(of); };
   const bool is_table = entry.more.contains("nearest_dim");
-  return Json::array({entry.input,
-                      text(entry.kernel),
-                      text(entry.key),
-                      text(entry.shape),
-                      text(entry.device),
-                      entry.capability,
-                      entry.num_sms,
-                      entry.driver_version,
-                      text(entry.fingerprint.substr(0, 8)),
-                      OrNull(entry.config),
-                      text(entry.variant),
-                      Number(entry.mean_us),
-                      Number(entry.error_margin_us),
-                      entry.num_samples,
-                      Number(entry.speedup_over_baseline),
-                      OrNull(entry.baseline),
-                      text(entry.reason),
-                      text(entry.why),
-                      entry.is_certain ? 1 : 0,
-                      entry.is_complete ? 1 : 0,
-                      entry.is_pinned ? 1 : 0,
-                      text(entry.inputs),
-                      text(entry.timer),
-                      text(entry.host),
-                      text(entry.toolchain),
-                      entry.unix_seconds,
-                      Counts(entry),
-                      text(is_table ? entry.more["nearest_dim"].get<std::string>() : ""),
-                      entry.num_not_measured});
+  return Json::array({entry.input, text(entry.kernel), text(entry.device), entry.capability, entry.num_sms,
+                      entry.driver_version, text(entry.fingerprint.substr(0, 8)), text(entry.variant),
+                      text(entry.reason), text(entry.why), entry.is_certain ? 1 : 0, entry.is_complete ? 1 : 0,
+                      entry.is_pinned ? 1 : 0, text(entry.inputs), text(entry.timer), text(entry.host),
+                      text(entry.toolchain), Counts(entry),
+                      text(is_table ? entry.more["nearest_dim"].get<std::string>() : ""), entry.num_not_measured});
+}
+
+Json OwnRow(const ReportEntry& entry, Texts* texts) {
+  return Json::array({texts->Intern(entry.key), texts->Intern(entry.shape), OrNull(entry.config),
+                      Number(entry.mean_us), Number(entry.error_margin_us), entry.num_samples,
+                      Number(entry.speedup_over_baseline), OrNull(entry.baseline), entry.unix_seconds});
 }
 
 /// {"candidates": [[config, outcome, variant, mean, margin, samples, message, same_as, ties, more]], ...}, each as
@@ -137,11 +123,18 @@ Json Overview(const ReportData& data) {
   }
   json["configs"] = Json::array();
   for (const ReportConfig& config : data.configs()) json["configs"].push_back(Json::array({config.text, config.axes}));
-  json["fields"] = kFields;
+  json["shared_fields"] = kSharedFields;
+  json["own_fields"] = kOwnFields;
   json["entries_per_block"] = kEntriesPerBlock;
-  Texts texts;
+  Texts texts, shared;
   json["rows"] = Json::array();
-  for (const ReportEntry& entry : data.entries()) json["rows"].push_back(Row(entry, &texts));
+  for (const ReportEntry& entry : data.entries()) {
+    Json row = OwnRow(entry, &texts);
+    row.push_back(shared.Intern(SharedRow(entry, &texts).dump()));
+    json["rows"].push_back(std::move(row));
+  }
+  json["shared"] = Json::array();
+  for (const std::string& row : shared.texts()) json["shared"].push_back(Json::parse(row));
   json["texts"] = texts.texts();
   return json;
 }
@@ -153,13 +146,12 @@ std::string PageData(const ReportData& data, std::size_t most_bytes) {
                                   "</script>\n");
   const std::vector<ReportEntry>& entries = data.entries();
   for (std::size_t first = 0; first < entries.size(); first += kEntriesPerBlock) {
-    absl::StrAppend(&page, "<script type=\"application/json\" id=\"details-", first / kEntriesPerBlock, "\">[");
+    std::string block = absl::StrCat("<script type=\"application/json\" id=\"details-", first / kEntriesPerBlock, "\">[");
     for (std::size_t i = first; i < std::min(first + kEntriesPerBlock, entries.size()); ++i) {
-      const std::string details = page.size() < most_bytes ? ScriptText(Details(entries[i])) : "null";
-      const bool fits = page.size() + details.size() < most_bytes;
-      absl::StrAppend(&page, i == first ? "" : ",\n", fits ? details : "null");
+      absl::StrAppend(&block, i == first ? "" : ",\n", ScriptText(Details(entries[i])));
     }
-    page += "]</script>\n";
+    block += "]</script>\n";
+    if (page.size() + block.size() <= most_bytes) page += block;
   }
   return page;
 }

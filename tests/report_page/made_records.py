@@ -1,7 +1,7 @@
 """Files of records as `tuneonce records export` writes them, made up: what a page must bear and no search gives at once."""
 import json
 import pathlib
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 Axes = Dict[str, Any]
 
@@ -113,15 +113,13 @@ def hostile() -> List[Dict[str, Any]]:
                    baseline=baseline(others), speedup_over_baseline=2.0)]
 
 
-def crowd(count: int) -> List[Dict[str, Any]]:
+def crowd(count: int) -> Iterator[Dict[str, Any]]:
     """As many records as a fleet's store has, each of a search of eight configs."""
     space = [{"TILE_M": m, "TILE_N": n, "occupancy": o} for m in (64, 128) for n in (64, 128) for o in (1, 2)]
-    made = []
     for i in range(count):
         times = [5 + (i * 7 + j * 13) % 97 / 10 for j in range(len(space))]
         best = min(range(len(space)), key=times.__getitem__)
-        made.append(record(f"kernel_{i % 20}", f"M={i}, N=4096, x:float16", space[best],
-                           [measured(each, time, 0.05) for each, time in zip(space, times)],
-                           baseline=baseline(space[0]), speedup_over_baseline=times[0] / times[best],
-                           device=("NVIDIA H200", "NVIDIA H100", "NVIDIA L4")[i % 3], unix_seconds=1760000000 + 60 * i))
-    return made
+        yield record(f"kernel_{i % 20}", f"M={i}, N=4096, x:float16", space[best],
+                     [measured(each, time, 0.05) for each, time in zip(space, times)],
+                     baseline=baseline(space[0]), speedup_over_baseline=times[0] / times[best],
+                     device=("NVIDIA H200", "NVIDIA H100", "NVIDIA L4")[i % 3], unix_seconds=1760000000 + 60 * i)

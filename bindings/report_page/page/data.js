@@ -2,12 +2,18 @@
 
 const overview = JSON.parse(document.getElementById("overview").textContent);
 const numEntries = overview.rows.length;
-const places = new Map(overview.fields.map((name, i) => [name.replace("$", ""), [i, name.endsWith("$")]]));
+const ownPlaces = placesOf(overview.own_fields);
+const sharedPlaces = placesOf(overview.shared_fields);
+
+function placesOf(names) {
+  return new Map(names.map((name, i) => [name.replace("$", ""), [i, name.endsWith("$")]]));
+}
 
 /** A field of an entry: "kernel", "mean", ... as page_data.cc lists them. */
 function field(entry, name) {
-  const [place, isText] = places.get(name);
-  const value = overview.rows[entry][place];
+  const row = overview.rows[entry];
+  const [place, isText] = ownPlaces.get(name) ?? sharedPlaces.get(name);
+  const value = (ownPlaces.has(name) ? row : overview.shared[row[row.length - 1]])[place];
   return isText ? overview.texts[value] : value;
 }
 
@@ -29,17 +35,12 @@ function inputOf(entry) {
   return overview.inputs[field(entry, "input")];
 }
 
-const parsedBlocks = new Map();
-
 /** An entry's candidates and what only it has; null where the page left them out, to stay small. */
 function detailsOf(entry) {
   const block = Math.floor(entry / overview.entries_per_block);
-  if (!parsedBlocks.has(block)) {
-    parsedBlocks.clear();
-    parsedBlocks.set(block, JSON.parse(document.getElementById(`details-${block}`).textContent));
-  }
-  const details = parsedBlocks.get(block)[entry % overview.entries_per_block];
-  if (details === null) return null;
+  const text = document.getElementById(`details-${block}`)?.textContent;
+  if (text === undefined) return null;
+  const details = JSON.parse(text)[entry % overview.entries_per_block];
   const candidates = details.candidates.map(candidateOf);
   const axes = varyingAxes(candidates);
   return { ...details, axes, candidates: candidates.map((each) => ({ ...each, brief: briefText(each.config, axes) })) };

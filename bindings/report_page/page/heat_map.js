@@ -40,7 +40,7 @@ function heatMapOption(candidates, x, y) {
   const failed = [...cells.values()].filter((each) => each.mean === null);
   const times = ran.map((each) => each.mean);
   const layer = (own, textOf, more) => ({
-    type: "heatmap", data: own.map((each) => [each.column, each.row, each.mean ?? 0]), ...more,
+    type: "heatmap", itemStyle: { borderColor: colour("back"), borderWidth: 2 }, data: own.map((each) => [each.column, each.row, each.mean ?? 0]), ...more,
     label: { show: cells.size <= 400, color: colour("text"), formatter: ({ dataIndex }) => textOf(own[dataIndex]) },
   });
   return {
@@ -53,7 +53,7 @@ function heatMapOption(candidates, x, y) {
     visualMap: { show: false, seriesIndex: 0, dimension: 2, min: Math.min(...times, Infinity), max: Math.max(...times, 0),
                  inRange: { color: [colour("heat-low"), colour("heat-middle"), colour("heat-high")] } },
     series: [layer(ran, (each) => significant(each.mean, 3)),
-             layer(failed, () => "failed", { itemStyle: { color: colour("raised"), borderColor: colour("line") } })],
+             layer(failed, () => "failed", { itemStyle: { color: colour("raised"), borderColor: colour("line"), borderWidth: 1 } })],
   };
 }
 

@@ -37,8 +37,8 @@ function historySection(entry) {
 function historyOption(entries) {
   const name = (each) => [dateText(field(each, "when")), driverText(field(each, "driver")), field(each, "source")].filter(Boolean).join("\n");
   return {
-    grid: { left: 70, right: 30, top: 15, bottom: 65 },
-    xAxis: axis({ type: "category", data: entries.map(name), axisLabel: { interval: 0, hideOverlap: true } }),
+    grid: { left: 70, right: 30, top: 15, bottom: 70 },
+    xAxis: axis({ type: "category", data: entries.map(name), axisLabel: { interval: 0, hideOverlap: true, lineHeight: 15 } }),
     yAxis: axis({ type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 50 }),
     tooltip: { formatter: ({ dataIndex }) => lines(choiceText(entries[dataIndex]), timeWithMargin(field(entries[dataIndex], "mean"), field(entries[dataIndex], "margin")), inputOf(entries[dataIndex]).name) },
     series: [{ type: "line", symbolSize: 9, itemStyle: { color: colour("choice") }, lineStyle: { color: colour("choice") },

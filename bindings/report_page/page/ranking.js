@@ -7,14 +7,15 @@ function rankingFigure(entry, measured) {
   const left = measured.length - ranked.length;
   const describe = `Mean time of ${left > 0 ? `the ${mostRanked} fastest of ${measured.length}` : "the"} configs, fastest first, ` +
     "with the 95 % interval. The band is within 1 % of the fastest.";
+  const labels = Math.min(400, innerWidth * .35);
   return figure(describe, 70 + 22 * ranked.length, () => {
     const colourOf = (each) => each.config === field(entry, "config") ? colour("choice")
       : each.config === field(entry, "baseline") ? colour("baseline") : colour("plain");
     return {
-      grid: { left: 300, right: 40, top: 10, bottom: 40 },
+      grid: { left: labels, right: 40, top: 10, bottom: 40 },
       xAxis: axis({ type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 25 }),
       yAxis: axis({ type: "category", inverse: true, data: ranked.map((each) => rankingLabel(entry, each)),
-                    axisLabel: { width: 280, overflow: "truncate", fontSize: 12 } }),
+                    axisLabel: { width: labels - 20, overflow: "truncate", fontSize: 12 } }),
       tooltip: { formatter: ({ dataIndex }) => rankingTooltip(ranked[dataIndex], measured[0]) },
       series: [
         { type: "custom", data: ranked.map((each, i) => [i, each.mean - (each.margin ?? 0), each.mean + (each.margin ?? 0)]),
