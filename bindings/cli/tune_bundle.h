@@ -15,7 +15,7 @@ struct BundleReport {
   TunedRun run;
   std::string device_name;
   int driver_version = 0;  ///< 13000 for 13.0.
-  std::string shape;  ///< "M=64, N=32"
+  std::string shape;       ///< "M=64, N=32"
 };
 
 /// Tunes a bundle as a warm-up does, on what it declares for that (WarmupInputs), and launches it: on its example's

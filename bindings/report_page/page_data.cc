@@ -67,28 +67,42 @@ Json Counts(const ReportEntry& entry) {
 
 /// The names of what many entries share, and of what each has of its own, in the order of the values. Fields whose name
 /// ends with "$" are places in the texts.
-constexpr const char* kSharedFields[] = {"input",   "kernel$", "device$",    "capability",  "num_sms",   "driver",
-                                         "source$", "variant$", "reason$",   "why$",        "is_certain", "is_complete",
-                                         "is_pinned", "inputs$", "timer$",   "host$",       "toolchain$", "counts",
-                                         "nearest_dim$", "not_measured"};
+constexpr const char* kSharedFields[] = {"input",      "kernel$",     "device$",   "capability",   "num_sms",
+                                         "driver",     "source$",     "variant$",  "reason$",      "why$",
+                                         "is_certain", "is_complete", "is_pinned", "inputs$",      "timer$",
+                                         "host$",      "toolchain$",  "counts",    "nearest_dim$", "not_measured"};
 constexpr const char* kOwnFields[] = {"key$",    "shape$",  "config",   "mean", "margin",
                                       "samples", "speedup", "baseline", "when"};
 
 Json SharedRow(const ReportEntry& entry, Texts* texts) {
   auto text = [&](const std::string& of) { return texts->Intern(of); };
   const bool is_table = entry.more.contains("nearest_dim");
-  return Json::array({entry.input, text(entry.kernel), text(entry.device), entry.capability, entry.num_sms,
-                      entry.driver_version, text(entry.fingerprint.substr(0, 8)), text(entry.variant),
-                      text(entry.reason), text(entry.why), entry.is_certain ? 1 : 0, entry.is_complete ? 1 : 0,
-                      entry.is_pinned ? 1 : 0, text(entry.inputs), text(entry.timer), text(entry.host),
-                      text(entry.toolchain), Counts(entry),
-                      text(is_table ? entry.more["nearest_dim"].get<std::string>() : ""), entry.num_not_measured});
+  return Json::array({entry.input,
+                      text(entry.kernel),
+                      text(entry.device),
+                      entry.capability,
+                      entry.num_sms,
+                      entry.driver_version,
+                      text(entry.fingerprint.substr(0, 8)),
+                      text(entry.variant),
+                      text(entry.reason),
+                      text(entry.why),
+                      entry.is_certain ? 1 : 0,
+                      entry.is_complete ? 1 : 0,
+                      entry.is_pinned ? 1 : 0,
+                      text(entry.inputs),
+                      text(entry.timer),
+                      text(entry.host),
+                      text(entry.toolchain),
+                      Counts(entry),
+                      text(is_table ? entry.more["nearest_dim"].get<std::string>() : ""),
+                      entry.num_not_measured});
 }
 
 Json OwnRow(const ReportEntry& entry, Texts* texts) {
-  return Json::array({texts->Intern(entry.key), texts->Intern(entry.shape), OrNull(entry.config),
-                      Number(entry.mean_us), Number(entry.error_margin_us), entry.num_samples,
-                      Number(entry.speedup_over_baseline), OrNull(entry.baseline), entry.unix_seconds});
+  return Json::array({texts->Intern(entry.key), texts->Intern(entry.shape), OrNull(entry.config), Number(entry.mean_us),
+                      Number(entry.error_margin_us), entry.num_samples, Number(entry.speedup_over_baseline),
+                      OrNull(entry.baseline), entry.unix_seconds});
 }
 
 /// {"candidates": [[config, outcome, variant, mean, margin, samples, message, same_as, ties, more]], ...}, each as
@@ -104,8 +118,8 @@ Json Details(const ReportEntry& entry) {
     while (fields.back().is_null()) fields.erase(fields.size() - 1);
     details["candidates"].push_back(std::move(fields));
   }
-  details["spread"] = Json::array(
-      {Number(entry.std_us), Number(entry.median_us), Number(entry.min_us), Number(entry.max_us)});
+  details["spread"] =
+      Json::array({Number(entry.std_us), Number(entry.median_us), Number(entry.min_us), Number(entry.max_us)});
   for (const auto& [name, value] : entry.more.items()) details[name] = value;
   return details;
 }
@@ -142,11 +156,12 @@ Json Overview(const ReportData& data) {
 }  // namespace
 
 std::string PageData(const ReportData& data, std::size_t most_bytes) {
-  std::string page = absl::StrCat("<script type=\"application/json\" id=\"overview\">", ScriptText(Overview(data)),
-                                  "</script>\n");
+  std::string page =
+      absl::StrCat("<script type=\"application/json\" id=\"overview\">", ScriptText(Overview(data)), "</script>\n");
   const std::vector<ReportEntry>& entries = data.entries();
   for (std::size_t first = 0; first < entries.size(); first += kEntriesPerBlock) {
-    std::string block = absl::StrCat("<script type=\"application/json\" id=\"details-", first / kEntriesPerBlock, "\">[");
+    std::string block =
+        absl::StrCat("<script type=\"application/json\" id=\"details-", first / kEntriesPerBlock, "\">[");
     for (std::size_t i = first; i < std::min(first + kEntriesPerBlock, entries.size()); ++i) {
       absl::StrAppend(&block, i == first ? "" : ",\n", ScriptText(Details(entries[i])));
     }

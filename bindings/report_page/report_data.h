@@ -59,7 +59,7 @@ class ReportData {
   std::vector<ReportInput> inputs_;
   std::vector<ReportEntry> entries_;
   std::vector<ReportConfig> configs_;
-  std::map<std::string, ConfigId> ids_;  // By axes as text.
+  std::map<std::string, ConfigId> ids_;             // By axes as text.
   std::map<std::string, ConfigId> ids_of_records_;  // By Config::Canonical, which is had sooner.
 };
 

@@ -21,10 +21,10 @@ struct ReportCandidate {
   std::optional<double> mean_us;
   std::optional<double> error_margin_us;  ///< Half of the 95 % confidence interval.
   int num_samples = 0;
-  std::string message;                  ///< Of a failure.
-  std::optional<ConfigId> same_as;      ///< Of a duplicate.
+  std::string message;                    ///< Of a failure.
+  std::optional<ConfigId> same_as;        ///< Of a duplicate.
   std::optional<bool> ties_with_fastest;  ///< Of results alone.
-  nlohmann::ordered_json more;          ///< What results say beyond: roofline, resources, latency. Null: nothing.
+  nlohmann::ordered_json more;            ///< What results say beyond: roofline, resources, latency. Null: nothing.
 };
 
 /// One search, or a decision that no search made: what a record or a result says of it. What is not known is empty.

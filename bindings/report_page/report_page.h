@@ -8,8 +8,8 @@
 
 namespace tuneonce::report {
 
-/// What a page has at most: a browser shows it within two seconds, and a mail takes it. Of 10^5 records what is too much
-/// are candidates.
+/// What a page has at most: a browser shows it within two seconds, and a mail takes it. Of 10^5 records what is too
+/// much are candidates.
 inline constexpr std::size_t kMostPageBytes = 20'000'000;
 
 /// The report as one page of HTML that needs nothing beside it: data, style, code and the plotting library with its

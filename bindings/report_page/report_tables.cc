@@ -39,8 +39,14 @@ std::string DriverText(int version) {
 std::string MarkdownCell(const std::string& text) {
   std::string line = text.substr(0, text.find('\n'));
   if (line.size() > kMostMessage) line = line.substr(0, kMostMessage) + "...";
-  return absl::StrReplaceAll(line, {{"\\", "\\\\"}, {"|", "\\|"}, {"<", "&lt;"}, {"&", "&amp;"}, {"*", "\\*"},
-                                    {"_", "\\_"}, {"`", "\\`"}, {"[", "\\["}});
+  return absl::StrReplaceAll(line, {{"\\", "\\\\"},
+                                    {"|", "\\|"},
+                                    {"<", "&lt;"},
+                                    {"&", "&amp;"},
+                                    {"*", "\\*"},
+                                    {"_", "\\_"},
+                                    {"`", "\\`"},
+                                    {"[", "\\["}});
 }
 
 std::string MarkdownRow(std::vector<std::string> cells) {
@@ -79,17 +85,49 @@ std::string FailuresMarkdown(const ReportData& data) {
 }  // namespace
 
 std::string ReportCsv(const ReportData& data) {
-  std::string text = CsvLine({"input", "kernel", "key", "shape", "device", "driver", "source", "config", "outcome",
-                              "is_choice", "is_baseline", "variant", "mean_us", "error_margin_us", "num_samples",
-                              "message", "same_as", "why", "speedup_over_baseline", "is_certain", "unix_seconds"});
+  std::string text = CsvLine({"input",
+                              "kernel",
+                              "key",
+                              "shape",
+                              "device",
+                              "driver",
+                              "source",
+                              "config",
+                              "outcome",
+                              "is_choice",
+                              "is_baseline",
+                              "variant",
+                              "mean_us",
+                              "error_margin_us",
+                              "num_samples",
+                              "message",
+                              "same_as",
+                              "why",
+                              "speedup_over_baseline",
+                              "is_certain",
+                              "unix_seconds"});
   for (const ReportEntry& entry : data.entries()) {
     auto line = [&](const std::string& config, bool is_choice, bool is_baseline, const ReportCandidate& of) {
-      return CsvLine({data.inputs()[entry.input].name, entry.kernel, entry.key, entry.shape, entry.device,
-                      DriverText(entry.driver_version), entry.fingerprint, config, of.outcome,
-                      is_choice ? "true" : "false", is_baseline ? "true" : "false", of.variant, NumberText(of.mean_us),
-                      NumberText(of.error_margin_us), std::to_string(of.num_samples), of.message,
-                      of.same_as ? data.configs()[*of.same_as].text : "", is_choice ? entry.why : "",
-                      is_choice ? NumberText(entry.speedup_over_baseline) : "", entry.is_certain ? "true" : "false",
+      return CsvLine({data.inputs()[entry.input].name,
+                      entry.kernel,
+                      entry.key,
+                      entry.shape,
+                      entry.device,
+                      DriverText(entry.driver_version),
+                      entry.fingerprint,
+                      config,
+                      of.outcome,
+                      is_choice ? "true" : "false",
+                      is_baseline ? "true" : "false",
+                      of.variant,
+                      NumberText(of.mean_us),
+                      NumberText(of.error_margin_us),
+                      std::to_string(of.num_samples),
+                      of.message,
+                      of.same_as ? data.configs()[*of.same_as].text : "",
+                      is_choice ? entry.why : "",
+                      is_choice ? NumberText(entry.speedup_over_baseline) : "",
+                      entry.is_certain ? "true" : "false",
                       std::to_string(entry.unix_seconds)});
     };
     for (const ReportCandidate& each : entry.candidates) {

@@ -121,7 +121,8 @@ void AddOthers(const Json& result, ReportData* data, ReportEntry* entry) {
     if (ReportCandidate* failed = add(failure, "config", std::move(kind))) failed->message = TextAt(failure, "message");
   }
   for (const Json& duplicate : At(result, "duplicates")) {
-    if (ReportCandidate* same = add(duplicate, "config", "duplicate")) same->same_as = ConfigAt(duplicate, "same_as", data);
+    if (ReportCandidate* same = add(duplicate, "config", "duplicate"))
+      same->same_as = ConfigAt(duplicate, "same_as", data);
   }
   for (const Json& config : At(result, "not_measured")) {
     if (config.is_object()) add(Json{{"config", config}}, "config", "not_measured");
@@ -188,7 +189,8 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   entry.driver_version = IntAt(json, "driver_version");
   entry.timer = TextAt(json, "timer");
   entry.host = TextAt(json, "host");
-  if (const Json& when = At(json, "unix_seconds"); when.is_number_integer()) entry.unix_seconds = when.get<std::int64_t>();
+  if (const Json& when = At(json, "unix_seconds"); when.is_number_integer())
+    entry.unix_seconds = when.get<std::int64_t>();
   entry.is_certain = FlagAt(json, "is_certain", true);
   entry.is_pinned = FlagAt(json, "is_pinned", false);
   AddBest(json, data, &entry);

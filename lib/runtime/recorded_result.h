@@ -11,7 +11,7 @@ inline namespace v0 {
 /// the key, what was measured on (dims and inputs), where and when.
 void RecordResult(const TuningResult& result, TuningRecord* record);
 /// What decided for the search's choice; kUnknown if nothing was measured.
-ChoiceReason ReasonOf(const TuningResult& result);
+TUNEONCE_API ChoiceReason ReasonOf(const TuningResult& result);
 /// This machine, and now.
 TUNEONCE_API void SayWhereAndWhen(TuningRecord* record);
 

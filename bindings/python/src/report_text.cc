@@ -17,7 +17,8 @@ namespace {
 
 namespace py = pybind11;
 
-/// `paths`: of files; empty: the user's store. `results`: names, and JSON as ResultJson writes it. `kernel`: empty: all.
+/// `paths`: of files; empty: the user's store. `results`: names, and JSON as ResultJson writes it. `kernel`: empty:
+/// all.
 Result<std::string> ReportText(const std::string& form, const std::vector<std::string>& paths,
                                const std::vector<std::pair<std::string, std::string>>& results,
                                const std::string& kernel) {
