@@ -7,5 +7,5 @@ if [ ! -e .deps/site/complete ]; then
   exit 77
 fi
 # InOut is a word of ours.
-PYTHONPATH=.deps/site python3 -m codespell_lib --ignore-words-list inout docs/*.md docs/examples/llm/*.md README.md CHANGELOG.md \
-    CONTRIBUTING.md licenses/README.md
+PYTHONPATH=.deps/site python3 -m codespell_lib --ignore-words-list inout \
+    docs/*.md docs/examples/llm/*.md README.md CHANGELOG.md CONTRIBUTING.md licenses/README.md

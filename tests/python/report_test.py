@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """tuneonce.report, and what a TuningResult is in a notebook: report_test.py BUNDLES [NAME ...], on the CPU device."""
+
 import html
 import pathlib
 import re
@@ -17,6 +18,7 @@ bundles = pathlib.Path(sys.argv[1])
 
 def searched():
     """A search with a success, a baseline, a failure, and names that mean harm."""
+
     def refuse():
         raise ValueError("<i>no</i>")
 
@@ -24,8 +26,9 @@ def searched():
         return refuse if config["N"] == "</script><b>" else lambda: None
 
     configs = [{"N": "slow"}, {"N": "fast"}, {"N": "</script><b>"}]
-    return tuneonce.exhaustive_search(configs, None, None, launch, lambda config: (), device="cpu", quiet=True,
-                                      baseline={"N": "slow"}, max_rounds=5)
+    return tuneonce.exhaustive_search(
+        configs, None, None, launch, lambda config: (), device="cpu", quiet=True, baseline={"N": "slow"}, max_rounds=5
+    )
 
 
 def page_in(frame):
@@ -59,7 +62,9 @@ def test_stores_and_results_stand_side_by_side_and_what_is_none_is_an_error():
         expect(tuneonce.NotFoundError, "there are: vector_add", lambda: tuneonce.report(store, kernel="other").html())
         nothing = pathlib.Path(folder, "nothing.json")
         nothing.write_text("{}")
-        expect(tuneonce.InvalidArgumentError, "it has no 'kernel' and 'best'", lambda: tuneonce.report(str(nothing)).html())
+        expect(
+            tuneonce.InvalidArgumentError, "it has no 'kernel' and 'best'", lambda: tuneonce.report(str(nothing)).html()
+        )
         expect(TypeError, "int", lambda: tuneonce.report(3))
 
 

@@ -1,4 +1,5 @@
 """A headless Chromium, told by DevTools' protocol over pipes what to do: no driver, no socket, nothing from PyPI."""
+
 import base64
 import json
 import os
@@ -16,8 +17,8 @@ def find_browser() -> Optional[str]:
 
 
 class Browser:
-    """One window. `console`: what pages said there since they were opened, errors and exceptions too; `requests`: what they
-    asked to load, but for themselves."""
+    """One window. `console`: what the page said there since it was opened, errors and exceptions too; `requests`: what
+    it asked to load, but for itself."""
 
     def __init__(self, program: str, width: int = 1280, height: int = 900) -> None:
         self._folder = tempfile.mkdtemp()
@@ -31,9 +32,23 @@ class Browser:
             os.dup2(31, 4)
 
         self._process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-             f"--user-data-dir={self._folder}", f"--window-size={width},{height}", "--hide-scrollbars", "about:blank"],
-            close_fds=False, preexec_fn=take_pipes, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                program,
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--remote-debugging-pipe",
+                f"--user-data-dir={self._folder}",
+                f"--window-size={width},{height}",
+                "--hide-scrollbars",
+                "about:blank",
+            ],
+            close_fds=False,
+            preexec_fn=take_pipes,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._left = b""
@@ -67,7 +82,9 @@ class Browser:
     def _take(self, event: Dict[str, Any]) -> None:
         method, parameters = event.get("method"), event.get("params", {})
         if method == "Runtime.consoleAPICalled":
-            self.console.append(" ".join(str(each.get("value", each.get("description"))) for each in parameters["args"]))
+            self.console.append(
+                " ".join(str(each.get("value", each.get("description"))) for each in parameters["args"])
+            )
         elif method == "Runtime.exceptionThrown":
             details = parameters["exceptionDetails"]
             self.console.append(details.get("exception", {}).get("description", details["text"]))
@@ -117,17 +134,27 @@ class Browser:
 
     def text(self, selector: str = "main") -> str:
         """What a reader sees of an element, texts of charts included."""
-        return str(self.run(f"document.querySelector({json.dumps(selector)}).innerText + '\\n' + "
-                            f"[...document.querySelectorAll({json.dumps(selector + ' svg text')})]"
-                            ".map((each) => each.textContent).join('\\n')"))
+        return str(
+            self.run(
+                f"document.querySelector({json.dumps(selector)}).innerText + '\\n' + "
+                f"[...document.querySelectorAll({json.dumps(selector + ' svg text')})]"
+                ".map((each) => each.textContent).join('\\n')"
+            )
+        )
 
     def press(self, key: str) -> None:
         """Tab, Enter, ..."""
         codes = {"Tab": 9, "Enter": 13, "Space": 32}
         extra = {"text": "\r"} if key == "Enter" else {}
         for kind in ("keyDown", "keyUp"):
-            self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key],
-                       **(extra if kind == "keyDown" else {}))
+            self._call(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                code=key,
+                windowsVirtualKeyCode=codes[key],
+                **(extra if kind == "keyDown" else {}),
+            )
 
     def type(self, text: str) -> None:
         self._call("Input.insertText", text=text)
@@ -136,9 +163,10 @@ class Browser:
         """light or dark, as the system would say it."""
         self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def screenshot(self, file: pathlib.Path) -> None:
-        """The whole page, in its full height."""
+    def screenshot(self, file: pathlib.Path, height: Optional[float] = None) -> None:
+        """The page from its top, in its full height unless another is given, as .png or .webp."""
         size = self._call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
-        image = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height or min(size["height"], 8000), "scale": 1}
+        form = {"format": "webp", "quality": 70} if file.suffix == ".webp" else {"format": "png"}
+        image = self._call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip, **form)
         file.write_bytes(base64.b64decode(image["data"]))

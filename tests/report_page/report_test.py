@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""report_test.py TUNEONCE ROOT: what `tuneonce report` makes of files, without a browser: tables, errors, stores that are
-damaged, old, empty or shipped."""
+"""report_test.py TUNEONCE ROOT: what `tuneonce report` makes of files, without a browser: tables, errors, stores that
+are damaged, old, empty or shipped."""
+
 import csv
 import io
 import json
@@ -49,24 +50,38 @@ class ReportTest(unittest.TestCase):
 
     def test_csv_has_a_line_per_candidate_that_a_spreadsheet_reads_and_does_not_run(self) -> None:
         rows = list(csv.DictReader(io.StringIO(self.good("report", self.telling, "--csv"))))
-        self.assertEqual([row["outcome"] for row in rows[:7]],
-                         ["measured", "measured", "measured", "crash", "compile", "duplicate", "not_measured"])
-        choice, = (row for row in rows[:7] if row["is_choice"] == "true")
-        self.assertEqual([choice[name] for name in ("kernel", "config", "mean_us", "error_margin_us", "driver", "why")],
-                         ["matmul", "TILE=64, occupancy=2", "10.06", "0.04", "13.0",
-                          "as fast as the fastest, and the first of these in the space"])
+        self.assertEqual(
+            [row["outcome"] for row in rows[:7]],
+            ["measured", "measured", "measured", "crash", "compile", "duplicate", "not_measured"],
+        )
+        (choice,) = (row for row in rows[:7] if row["is_choice"] == "true")
+        self.assertEqual(
+            [choice[name] for name in ("kernel", "config", "mean_us", "error_margin_us", "driver", "why")],
+            [
+                "matmul",
+                "TILE=64, occupancy=2",
+                "10.06",
+                "0.04",
+                "13.0",
+                "as fast as the fastest, and the first of these in the space",
+            ],
+        )
         self.assertEqual(rows[4]["message"], "error: tile of 512 needs 300 KiB of shared memory\nnote: there are 227")
         self.assertEqual(rows[5]["same_as"], "TILE=64, occupancy=2")
         formula = made_records.record("=HYPERLINK(1)", "+1", {"T": 1}, [])
         text = self.good("report", made_records.write(self.folder / "formula.json", [formula]), "--csv")
-        row, = csv.DictReader(io.StringIO(text))
+        (row,) = csv.DictReader(io.StringIO(text))
         self.assertEqual([row["kernel"], row["key"]], ["'=HYPERLINK(1)", "'+1"])
 
     def test_markdown_has_a_row_per_search_and_what_failed(self) -> None:
         text = self.good("report", self.telling, "--markdown")
-        self.assertIn("| matmul | M=64, N=4096 | NVIDIA H200 | 13.0 | {TILE=64, occupancy=2} | 10.06 us +- 0.04 | 1.53x |", text)
+        self.assertIn(
+            "| matmul | M=64, N=4096 | NVIDIA H200 | 13.0 | {TILE=64, occupancy=2} | 10.06 us +- 0.04 | 1.53x |", text
+        )
         self.assertIn("| matmul | {TILE=256, occupancy=2} | crash | illegal address (700) | 1 |", text)
-        hostile = self.good("report", made_records.write(self.folder / "hostile.json", made_records.hostile()), "--markdown")
+        hostile = self.good(
+            "report", made_records.write(self.folder / "hostile.json", made_records.hostile()), "--markdown"
+        )
         self.assertNotIn("<script", hostile)
         self.assertNotIn("\x1b", hostile)
 
@@ -74,7 +89,9 @@ class ReportTest(unittest.TestCase):
         self.assertIn("3 searches of 1 files written to", self.good("report", self.telling, "-o", self.page))
         text = self.page.read_text()
         self.assertLess(len(text), 1_400_000)
-        self.assertIn("content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\"", text)
+        self.assertIn(
+            "content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\"", text
+        )
         self.assertIn("Apache License", text)
         self.assertIn("Neither the name of the author", text)
         said = json.loads(self.good("report", self.telling, "-o", self.page, "--json"))
@@ -102,7 +119,9 @@ class ReportTest(unittest.TestCase):
         shutil.copy(ROOT / "tests" / "data" / "stores" / "format_2.db", of_format_2)
         self.good("report", store, packed, tuned, old, of_format_2, "-o", self.page)
         overview = self.overview()
-        self.assertEqual([each["kind"] for each in overview["inputs"]], ["store", "store", "result", "records", "store"])
+        self.assertEqual(
+            [each["kind"] for each in overview["inputs"]], ["store", "store", "result", "records", "store"]
+        )
         self.assertGreater(len(overview["rows"]), 3 + 3 + 1 + 3)
         self.good("report", store, packed, "--kernel", "softmax", "-o", self.page)
         self.assertEqual(len(self.overview()["rows"]), 2)
@@ -146,29 +165,50 @@ class ReportTest(unittest.TestCase):
 
     def test_what_is_no_such_file_is_refused_in_a_line_that_says_what_to_give(self) -> None:
         broken = self.folder / "broken.json"
-        for content, part in (("", "it is no JSON object"), ("[1]", "it is no JSON object"), ("{}", "it has no 'kernel'"),
-                              ('{"kernel": "k", "best": 3}', "'best'"), ('{"keys": []}', "the result of many shapes"),
-                              ('{"format": "tuneonce-records", "version": 99, "records": []}', "version"),
-                              ("[" * 10000, "it is")):
+        for content, part in (
+            ("", "it is no JSON object"),
+            ("[1]", "it is no JSON object"),
+            ("{}", "it has no 'kernel'"),
+            ('{"kernel": "k", "best": 3}', "'best'"),
+            ('{"keys": []}', "the result of many shapes"),
+            ('{"format": "tuneonce-records", "version": 99, "records": []}', "version"),
+            ("[" * 10000, "it is"),
+        ):
             broken.write_text(content)
             done = run("report", broken, "-o", self.page)
             self.assertEqual(done.returncode, 1, content)
             self.assertRegex(done.stderr, rf"^tuneonce: .*{re.escape(str(broken))}.*{part}.*\n(  try: .*\n)?$")
         self.assertIn("no file is named", run("report", self.telling).stderr)
-        self.assertIn("there are: matmul, softmax", run("report", self.telling, "--kernel", "x", "-o", self.page).stderr)
+        self.assertIn(
+            "there are: matmul, softmax", run("report", self.telling, "--kernel", "x", "-o", self.page).stderr
+        )
         self.assertEqual(run("report", self.telling, "--csv", "--markdown").returncode, 2)
         self.assertEqual(run("report", self.folder / "none.db", "-o", self.page).returncode, 1)
         self.assertFalse(self.page.exists())
         for committed in sorted((ROOT / "benchmarks" / "results").glob("*.json")):  # Of other programs.
-            self.assertRegex(run("report", committed, "-o", self.page).stderr, r"^tuneonce: .*it has no 'kernel' and 'best'")
+            self.assertRegex(
+                run("report", committed, "-o", self.page).stderr, r"^tuneonce: .*it has no 'kernel' and 'best'"
+            )
 
     def test_strange_fields_of_a_result_are_not_known_and_harm_nothing(self) -> None:
         result = self.folder / "result.json"
         best: Dict[str, Any] = {"config": {"T": 1}, "mean_us": 2.0}
-        for changed in ({"successes": 3}, {"successes": [3, None, {"config": []}]}, {"failures": {"a": 1}}, {"cost": "much"},
-                        {"drift": "x"}, {"timeline": {"spans": 1}}, {"timeline": []}, {"shape": [1]}, {"driver_version": 1e300},
-                        {"best": {"config": "A=1, B=x", "mean_us": None}}, {"reason": "luck"}, {"notes": [1]},
-                        {"baseline": {"config": 7}}, {"unix_seconds": 1 << 62}):
+        for changed in (
+            {"successes": 3},
+            {"successes": [3, None, {"config": []}]},
+            {"failures": {"a": 1}},
+            {"cost": "much"},
+            {"drift": "x"},
+            {"timeline": {"spans": 1}},
+            {"timeline": []},
+            {"shape": [1]},
+            {"driver_version": 1e300},
+            {"best": {"config": "A=1, B=x", "mean_us": None}},
+            {"reason": "luck"},
+            {"notes": [1]},
+            {"baseline": {"config": 7}},
+            {"unix_seconds": 1 << 62},
+        ):
             result.write_text(json.dumps({"kernel": "k", "best": best, "successes": [best], **changed}))
             self.good("report", result, "-o", self.page)
             self.assertEqual(len(self.overview()["rows"]), 1, changed)

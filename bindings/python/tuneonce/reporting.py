@@ -1,4 +1,5 @@
 """Stores and results as one page to look at: in a notebook, or as a file."""
+
 import html
 import json
 import os
@@ -22,6 +23,7 @@ class Report:
 
     def _text(self, form: str) -> str:
         from tuneonce import _tuneonce
+
         return _tuneonce._report_text(form, self._paths, self._results, self._kernel)
 
     def html(self) -> str:
@@ -48,8 +50,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         # In a frame of its own, which neither the notebook's style nor its scripts reach, nor it them.
-        return (f'<iframe sandbox="allow-scripts" title="tuneonce report" srcdoc="{html.escape(self.html())}" '
-                f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8888"></iframe>')
+        return (
+            f'<iframe sandbox="allow-scripts" title="tuneonce report" srcdoc="{html.escape(self.html())}" '
+            f'style="width:100%;height:{_HEIGHT_PX}px;border:1px solid #8888"></iframe>'
+        )
 
 
 def report(*sources: Source, kernel: str = "") -> Report:
@@ -67,26 +71,50 @@ def report(*sources: Source, kernel: str = "") -> Report:
 
 def _result_json(result: TuningResult[Any]) -> Dict[str, Any]:
     """As `tuneonce tune --json` writes it."""
+
     def axes(config: Any) -> Dict[str, Any]:
         values = config if isinstance(config, dict) else getattr(config, "__dict__", None) or {"config": config}
-        return {str(name): value if isinstance(value, (bool, int, float, str)) else str(value) for name, value in values.items()}
+        return {
+            str(name): value if isinstance(value, (bool, int, float, str)) else str(value)
+            for name, value in values.items()
+        }
 
     def success(each: Any) -> Dict[str, Any]:
-        return {"config": axes(each.config), "variant": each.variant, "mean_us": each.mean_us,
-                "error_margin_us": each.error_margin_us, "num_samples": each.num_samples,
-                "ties_with_fastest": each.ties_with_fastest,
-                "latency": {"std": each.std_us, "median": each.median_us, "min": each.min_us, "max": each.max_us}}
+        return {
+            "config": axes(each.config),
+            "variant": each.variant,
+            "mean_us": each.mean_us,
+            "error_margin_us": each.error_margin_us,
+            "num_samples": each.num_samples,
+            "ties_with_fastest": each.ties_with_fastest,
+            "latency": {"std": each.std_us, "median": each.median_us, "min": each.min_us, "max": each.max_us},
+        }
 
     cost = result.cost
     return {
-        "kernel": result.kernel, "best": success(result.best), "successes": [success(each) for each in result.successes],
+        "kernel": result.kernel,
+        "best": success(result.best),
+        "successes": [success(each) for each in result.successes],
         "baseline": None if result.baseline is None else success(result.baseline),
-        "failures": [{"config": axes(each.config), "kind": each.kind, "message": each.message} for each in result.failures],
+        "failures": [
+            {"config": axes(each.config), "kind": each.kind, "message": each.message} for each in result.failures
+        ],
         "duplicates": [{"config": axes(each.config), "same_as": axes(each.same_as)} for each in result.duplicates],
         "not_measured": [axes(config) for config in result.not_measured],
-        "speedup_over_baseline": result.speedup_over_baseline, "reason": result.reason, "is_certain": result.is_certain,
-        "is_isolated": result.is_isolated, "timer": result.timer, "drift": result.drift, "notes": list(result.notes),
-        "cost": {"compile_s": cost.compile_seconds, "num_compiled": cost.num_compiled, "gpu_s": cost.gpu_seconds,
-                 "wall_s": cost.wall_seconds, "num_rounds": cost.num_rounds, "peak_bytes": cost.peak_bytes,
-                 "workers_replaced": cost.workers_replaced},
+        "speedup_over_baseline": result.speedup_over_baseline,
+        "reason": result.reason,
+        "is_certain": result.is_certain,
+        "is_isolated": result.is_isolated,
+        "timer": result.timer,
+        "drift": result.drift,
+        "notes": list(result.notes),
+        "cost": {
+            "compile_s": cost.compile_seconds,
+            "num_compiled": cost.num_compiled,
+            "gpu_s": cost.gpu_seconds,
+            "wall_s": cost.wall_seconds,
+            "num_rounds": cost.num_rounds,
+            "peak_bytes": cost.peak_bytes,
+            "workers_replaced": cost.workers_replaced,
+        },
     }

@@ -1,4 +1,5 @@
-// What the page was made with: rows of entries now, candidates of an entry when they are asked for. page_data.cc writes it.
+// What the page was made with: rows of entries now, candidates of an entry when they are asked for. page_data.cc writes
+// it.
 
 const overview = JSON.parse(document.getElementById("overview").textContent);
 const numEntries = overview.rows.length;
@@ -19,7 +20,7 @@ function field(entry, name) {
 
 /** {text, axes} of a config: "TILE=64, occ=2" and {TILE: 64, occ: 2}. */
 function configOf(id) {
-  return { text: overview.configs[id][0], axes: overview.configs[id][1] };
+  return {text: overview.configs[id][0], axes: overview.configs[id][1]};
 }
 function configText(id) {
   return id === null || id === undefined ? "none" : `{${configOf(id).text}}`;
@@ -43,14 +44,22 @@ function detailsOf(entry) {
   const details = JSON.parse(text)[entry % overview.entries_per_block];
   const candidates = details.candidates.map(candidateOf);
   const axes = varyingAxes(candidates);
-  return { ...details, axes, candidates: candidates.map((each) => ({ ...each, brief: briefText(each.config, axes) })) };
+  return {...details, axes, candidates: candidates.map((each) => ({...each, brief: briefText(each.config, axes)}))};
 }
 
 function candidateOf(fields) {
   const [config, outcome, variant, mean, margin, samples, message, sameAs, ties, more] = fields;
   return {
-    config, outcome: outcome || "measured", variant: variant || "", mean: mean ?? null, margin: margin ?? null,
-    samples: samples ?? 0, message: message || "", sameAs: sameAs ?? null, ties: ties ?? null, more: more || {},
+    config,
+    outcome: outcome || "measured",
+    variant: variant || "",
+    mean: mean ?? null,
+    margin: margin ?? null,
+    samples: samples ?? 0,
+    message: message || "",
+    sameAs: sameAs ?? null,
+    ties: ties ?? null,
+    more: more || {},
   };
 }
 
@@ -65,7 +74,10 @@ function sorted(candidates) {
   };
 }
 
-/** Whether a candidate may be as fast as the fastest. A record keeps intervals alone: by these, within the 1 % of a tie. */
+/**
+ * Whether a candidate may be as fast as the fastest. A record keeps intervals alone: by these, within the 1 % of a
+ * tie.
+ */
 function mayBeFastest(candidate, fastest) {
   if (candidate.ties !== null) return candidate.ties === 1;
   return candidate.mean - (candidate.margin ?? 0) <= (fastest.mean + (fastest.margin ?? 0)) * 1.01;
@@ -87,7 +99,7 @@ function commonText(candidates, axes) {
 /** Names of axes that have several values among the candidates, in the configs' order. */
 function varyingAxes(candidates) {
   const values = new Map();
-  for (const { config } of candidates) {
+  for (const {config} of candidates) {
     for (const [name, value] of Object.entries(configOf(config).axes)) {
       if (!values.has(name)) values.set(name, new Set());
       values.get(name).add(value);
@@ -98,6 +110,10 @@ function varyingAxes(candidates) {
 
 /** The values of an axis, numbers before texts, in order. */
 function valuesOf(candidates, axis) {
-  const all = new Set(candidates.map(({ config }) => configOf(config).axes[axis]).filter((each) => each !== undefined));
-  return [...all].sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1));
+  const all = new Set(candidates.map(({config}) => configOf(config).axes[axis]).filter((each) => each !== undefined));
+  return [...all].sort(
+      (a, b) =>
+          (typeof a === "number" && typeof b === "number" ? a - b :
+               String(a) < String(b)                      ? -1 :
+                                                            1));
 }

@@ -44,7 +44,8 @@ function start() {
     event.preventDefault();
     document.getElementById("view").focus();
   });
-  document.getElementById("pages").append(link("Searches", ""), ...(overview.inputs.length > 1 ? [link("Compare files", "compare")] : []));
+  document.getElementById("pages").append(
+      link("Searches", ""), ...(overview.inputs.length > 1 ? [link("Compare files", "compare")] : []));
   document.getElementById("made-at").textContent = ` on ${dateText(overview.made_at)}`;
   theme.addEventListener("change", paint);
   systemIsDark.addEventListener("change", paint);
