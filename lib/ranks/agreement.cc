@@ -16,16 +16,17 @@ const Value* Find(const std::vector<std::pair<Fingerprint, Value>>& all, const F
   return found == all.end() ? nullptr : &found->second;
 }
 
+Status NotInItsList(int rank) { return NotFoundError(absl::StrCat("rank ", rank, " does not have it in its list")); }
+
 bool IsOneOf(const std::vector<int>& ranks, int rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
 }  // namespace
 
-Agreement::Agreement(const Options& options, Vote vote, std::vector<std::string> key_names)
+Agreement::Agreement(const Options& options, Vote vote)
     : options_(options),
       vote_(std::move(vote)),
-      key_names_(std::move(key_names)),
       votes_(static_cast<std::size_t>(options.size)),
       is_heard_(static_cast<std::size_t>(options.size)),
       plans_(vote_.keys.size()) {
@@ -84,6 +85,11 @@ void Agreement::Posted(const std::string& held) {
 void Agreement::Broken(const Status& why) {
   FailAll(why);
   stage_ = Stage::kOver;
+}
+
+void Agreement::GiveUp(const Status& why) {
+  FailAll(why);
+  Advance();
 }
 
 std::vector<int> Agreement::awaited() const {
@@ -171,32 +177,38 @@ void Agreement::PlanKey(std::size_t key) {
   Plan& plan = plans_[key];
   const KeyVote& mine = vote_.keys[key];
   const KeyVote* from = nullptr;  // Whose choice all take.
+  int owner = -1, bound_rank = -1;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    if (vote == nullptr) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not warm it up")));
-    }
+    if (vote == nullptr) return Fail(key, NotInItsList(rank));
     if (vote->definition != mine.definition) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank,
-                                                            " has the kernel from other sources, or with "
-                                                            "other configs, than rank ",
-                                                            options_.rank)));
+      return Fail(key, FailedPreconditionError(
+                           absl::StrCat("rank ", rank, " has the kernel from other sources, or with other configs, "
+                                        "than rank ", options_.rank)));
     }
-    if (from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
-        from->choice != vote->choice) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", plan.owner, " and ", rank,
-                                                            " run different "
-                                                            "configs of it already: pinned, say")));
+    const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
+                         from->choice != vote->choice;
+    if (differs) {
+      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", owner, " and ", rank,
+                                                            " run different configs of it already, or pinned ones")));
     }
+    if (vote->state == KeyVote::kStandIn) bound_rank = rank;
     if (from == nullptr || vote->state > from->state) {
       from = vote;
-      plan.owner = rank;
+      owner = rank;
     }
   }
+  if (from->state <= KeyVote::kMayNotSearch) return;
+  if (bound_rank >= 0) {
+    return Fail(key, FailedPreconditionError(
+                         absl::StrCat("rank ", bound_rank, " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
+                                      "kBaselineOnly and Seal say, and rank ", owner, " does not")));
+  }
+  plan.owner = owner;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    const bool has_it = vote->state != KeyVote::kNothing && vote->choice == from->choice;
-    if (rank != plan.owner && !has_it) plan.takers.push_back(rank);
+    const bool has_it = vote->has_record() && vote->choice == from->choice;
+    if (rank != owner && !has_it) plan.takers.push_back(rank);
   }
 }
 
@@ -263,7 +275,7 @@ Status Agreement::HeardChecks(int rank, const std::string& bytes) {
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Result<Fingerprint>* digest = Find(checks, vote_.keys[key].key);
     if (digest == nullptr) {
-      Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not warm it up")));
+      Fail(key, NotInItsList(rank));
     } else if (!digest->ok()) {
       Fail(key, digest->status());
     } else if (plans_[key].digest && *plans_[key].digest != **digest) {

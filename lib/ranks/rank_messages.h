@@ -19,11 +19,20 @@ inline constexpr std::uint32_t kRanksVersion = 1;
 
 /// What a rank brings along of a key.
 struct KeyVote {
-  enum State : std::uint32_t { kNothing, kStored, kServed };  // kServed: agreed on before.
+  /// What comes later goes before what comes earlier.
+  enum State : std::uint32_t {
+    kStandIn,       ///< Runs its stand-in whatever the others have: kBaselineOnly, or sealed.
+    kMayNotSearch,  ///< Has no choice, and takes another rank's.
+    kNothing,       ///< Has no choice, and may search for one.
+    kStored,        ///< Brings a record.
+    kServed,        ///< Runs it already, or a person said so.
+  };
+  bool has_record() const { return state >= kStored; }
+
   Fingerprint key;         ///< The same in all ranks, whatever their devices and definitions.
   Fingerprint definition;  ///< The kernel's.
   State state = kNothing;
-  Fingerprint choice;  ///< Of the config, and how it is built; zero for kNothing.
+  Fingerprint choice;  ///< Of the config, and how it is built; zero without a record.
 };
 
 struct Vote {
