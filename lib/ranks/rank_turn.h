@@ -14,7 +14,7 @@ inline namespace v0 {
 /// make takes one, also one that fails before it says anything: the ranks would count differently ever after.
 class TUNEONCE_API RankTurn {
  public:
-  explicit RankTurn(RankGroup& group);
+  explicit RankTurn(RankGroup& group) TUNEONCE_THREAD_SAFETY(no_thread_safety_analysis);  // It keeps the lock.
 
   std::uint64_t round() const { return round_; }
   /// Of this start of the rank.
