@@ -16,8 +16,6 @@ const Value* Find(const std::vector<std::pair<Fingerprint, Value>>& all, const F
   return found == all.end() ? nullptr : &found->second;
 }
 
-Status NotInItsList(int rank) { return NotFoundError(absl::StrCat("rank ", rank, " does not have it in its list")); }
-
 bool IsOneOf(const std::vector<int>& ranks, int rank) {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
@@ -56,8 +54,8 @@ std::string Agreement::CellOf(int rank) const {
 
 std::string Agreement::bytes() const {
   if (stage_ == Stage::kVote) return EncodeVote(vote_);
-  Decisions decisions;
-  Checks checks;
+  RankDecisions decisions;
+  RankChecks checks;
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Plan& plan = plans_[key];
     const Fingerprint& name = vote_.keys[key].key;
@@ -132,6 +130,12 @@ void Agreement::Fail(std::size_t key, Status why) {
   if (plans_[key].status.ok()) plans_[key].status = std::move(why);
 }
 
+void Agreement::FailMissing(std::size_t key, int rank) {
+  if (!plans_[key].status.ok()) return;
+  plans_[key].is_in_all_lists = false;
+  Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not have it in its list")));
+}
+
 bool Agreement::ServesNothing() const {
   return std::all_of(plans_.begin(), plans_.end(), [](const Plan& plan) { return !plan.status.ok(); });
 }
@@ -162,8 +166,11 @@ void Agreement::PlanAll() {
   votes_[static_cast<std::size_t>(options_.rank)] = vote_;
   for (int rank = 0; rank < options_.size; ++rank) {
     const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
-    if (vote && vote->kind == vote_.kind) my_kind_.push_back(rank);
-    if (vote && vote->kind != vote_.kind && !options_.mixed_kinds) {
+    if (!vote) continue;
+    // Who has no device has no key either: of all kinds.
+    const bool is_mine = vote->kind == vote_.kind || vote->kind.empty() || vote_.kind.empty();
+    if (is_mine) my_kind_.push_back(rank);
+    if (!is_mine && !options_.mixed_kinds) {
       FailAll(FailedPreconditionError(absl::StrCat("rank ", rank, " is ", vote->kind, ", and rank ", options_.rank, " ",
                                                    vote_.kind, " (RankPolicy::mixed_kinds lets each kind agree)")));
     }
@@ -180,7 +187,7 @@ void Agreement::PlanKey(std::size_t key) {
   int owner = -1, bound_rank = -1;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    if (vote == nullptr) return Fail(key, NotInItsList(rank));
+    if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
       return Fail(key, FailedPreconditionError(
                            absl::StrCat("rank ", rank, " has the kernel from other sources, or with other configs, "
@@ -248,7 +255,7 @@ void Agreement::Found(std::size_t key, Result<std::string> record) {
 }
 
 Status Agreement::HeardDecisions(int rank, const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Decisions decisions, DecodeDecisions(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(const RankDecisions decisions, DecodeDecisions(bytes));
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     Plan& plan = plans_[key];
     if (plan.owner != rank || !IsOneOf(plan.takers, options_.rank)) continue;
@@ -271,11 +278,11 @@ void Agreement::Ready(std::size_t key, Result<Fingerprint> digest) {
 }
 
 Status Agreement::HeardChecks(int rank, const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Checks checks, DecodeChecks(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(const RankChecks checks, DecodeChecks(bytes));
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Result<Fingerprint>* digest = Find(checks, vote_.keys[key].key);
     if (digest == nullptr) {
-      Fail(key, NotInItsList(rank));
+      FailMissing(key, rank);
     } else if (!digest->ok()) {
       Fail(key, digest->status());
     } else if (plans_[key].digest && *plans_[key].digest != **digest) {
