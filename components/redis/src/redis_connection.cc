@@ -16,13 +16,19 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
 /// A server's error, of which the first word says what it is.
 Status ErrorOf(std::string_view text) {
-  static constexpr const char* kWillSayAgain[] = {"NOAUTH",    "WRONGPASS", "NOPERM", "MOVED",
-                                                  "CROSSSLOT", "WRONGTYPE", "ERR"};
+  struct Word {
+    std::string_view word;
+    StatusCode code;
+  };
+  static constexpr Word kWords[] = {
+      {"LOADING", StatusCode::kUnavailable},      {"BUSY", StatusCode::kUnavailable},
+      {"MASTERDOWN", StatusCode::kUnavailable},   {"TRYAGAIN", StatusCode::kUnavailable},
+      {"CLUSTERDOWN", StatusCode::kUnavailable},  {"OOM", StatusCode::kResourceExhausted},
+      {"MISCONF", StatusCode::kResourceExhausted}};  // Its disk is full, as a rule. All others will be said again.
   const std::string_view word = text.substr(0, text.find(' '));
-  const bool stays =
-      std::any_of(std::begin(kWillSayAgain), std::end(kWillSayAgain), [&](const char* each) { return word == each; });
-  std::string words = "it says: " + std::string(text);
-  return stays ? FailedPreconditionError(std::move(words)) : UnavailableError(std::move(words));
+  auto known = std::find_if(std::begin(kWords), std::end(kWords), [&](const Word& each) { return each.word == word; });
+  return Status(known == std::end(kWords) ? StatusCode::kFailedPrecondition : known->code,
+                "it says: " + std::string(text));
 }
 
 Result<RedisReply> ValueOf(const redisReply& reply) {

@@ -28,8 +28,8 @@ class RedisConnection {
   RedisConnection& operator=(RedisConnection&&) = delete;
   ~RedisConnection();
 
-  /// Errors: Unavailable: the connection is lost, or what the server says may pass (it loads, it has no memory);
-  /// FailedPrecondition: it will say so again (no permission, no such command).
+  /// Errors: Unavailable: the connection is lost, or the server is not ready; ResourceExhausted: it has no room;
+  /// FailedPrecondition: what else it says (no permission, no such command).
   Result<RedisReply> Call(const RedisCommand& command, Clock::time_point deadline);
 
   bool is_lost() const { return is_lost_; }
