@@ -68,6 +68,7 @@ const char* StateText(State state) {
       return "stand-in";
     case State::kNotReached:
       return "not reached";
+    case State::kFromRanks:  // The command has none.
     case State::kFailed:
       break;
   }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tuneonce/rank_group.h"
 #include "tuneonce/search_options.h"
 
 namespace tuneonce {
@@ -80,6 +81,8 @@ struct AutotunePolicy {
   /// tunes it, and the others compile that config, unmeasured. For a backward pass that must, or may, run with the
   /// forward's config. Empty (default): each kernel has choices of its own.
   std::string shared_choice;
+  /// Other processes, or threads, that are to run the same config of each key. Default: none (docs/ranks.md).
+  RankPolicy ranks;
 
  private:
   static SearchOptions QuietSearch() {

@@ -1,8 +1,6 @@
 #ifndef TUNEONCE_RANK_GROUP_H_
 #define TUNEONCE_RANK_GROUP_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +23,7 @@ inline namespace v0 {
 /// becomes an error that says so.
 class TUNEONCE_API RankGroup {
  public:
-  RankGroup() = default;
+  RankGroup();
   virtual ~RankGroup();
   RankGroup(const RankGroup&) = delete;
   RankGroup& operator=(const RankGroup&) = delete;
@@ -46,20 +44,19 @@ class TUNEONCE_API RankGroup {
   /// DeadlineExceeded, naming the ranks that gave nothing for `silence_ms`.
   Result<std::vector<std::string>> AllGather(const std::string& bytes, int silence_ms);
 
-  /// How many of the group's agreements were begun by this rank: what belongs together has the same number in all
-  /// ranks, and what comes late of an earlier one is not taken for this one's.
-  std::uint64_t NextRound() { return round_++; }
-
  private:
-  std::atomic<std::uint64_t> round_{0};
+  friend class RankTurn;
+  struct State;
+  const std::unique_ptr<State> state_;
 };
 
 /// How the ranks of a group agree what they run (AutotunePolicy::ranks). docs/ranks.md has the protocol and its limits.
 ///
 /// With a group, a key's choice serves only after all ranks agreed on it, in Warmup, WarmupAll or AtSafePoint, which
-/// all ranks call, in the same order, for the same keys. Until then launches run the stand-in, as after Seal: a launch
-/// never searches, waits or sends. Records of the store are what a rank brings along: the same in all ranks is agreed
-/// on as it is, else the lowest rank's that has one, else rank 0 (the lowest of its kind) searches for all.
+/// all ranks call, in the same order. Until then launches run the stand-in, and the key waits: a launch never searches,
+/// waits or sends. Records of the store are what a rank brings along: the same in all ranks is agreed on as it is, else
+/// the lowest rank's that has one, else the lowest rank that may search (of its kind) searches for all. A key that only
+/// some ranks were asked for is an error of Warmup, and at a safe point waits for the others.
 struct RankPolicy {
   /// Null (default): this process decides alone.
   std::shared_ptr<RankGroup> group;
@@ -67,8 +64,8 @@ struct RankPolicy {
   /// rank that works says so after each candidate that it compiled or tried, so that this is longer than one takes.
   /// Default one minute.
   int silence_ms = 60000;
-  /// A key that the ranks could not agree on fails the warm-up (default). True: it runs its stand-in here, whatever the
-  /// others run, and the warm-up says so as WarmedKey::State::kStandIn.
+  /// A key that the ranks could not agree on fails the warm-up, in words (default). True: it runs its stand-in here,
+  /// whatever the others run, and a warning and WarmedKey::State::kStandIn say so.
   bool may_differ = false;
   /// Ranks of other devices or drivers are an error that names them (default). True: ranks of one kind agree among
   /// each other.

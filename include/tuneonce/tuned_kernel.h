@@ -76,6 +76,7 @@ struct Choice {
     kNoRecord,    ///< No record serves the key: of kSearch; of kStandIn where the mode does not search.
     kGuard,       ///< Of kStandIn, as all below: a guard of the choice's config does not hold for these dims.
     kWaits,       ///< The key waits for a safe point.
+    kNotAgreed,   ///< The ranks of AutotunePolicy::ranks have not agreed on it.
     kFailedTune,  ///< The key could not be tuned, and is not tried again yet: `detail` says why.
     kCapture,     ///< The stream captures, and the choice is not loaded.
     kSealed,      ///< Seal was called, and the choice is not loaded.
@@ -89,6 +90,7 @@ struct Choice {
     kShipped,   ///< A record in a store under the user's.
     kPinned,    ///< TunedKernel::Pin, in this process or in the store.
     kImported,  ///< A decision from elsewhere, in the store.
+    kRanks,     ///< Another rank's (AutotunePolicy::ranks).
   };
 
   Runs runs = Runs::kNothing;
@@ -290,12 +292,18 @@ class TUNEONCE_API TunedKernel {
 
  private:
   friend struct TunedKernelOn;
+  friend class RankedKeys;
   friend class WarmupRun;
   struct Impl;
   struct Origin;
   explicit TunedKernel(std::unique_ptr<Origin> origin);
   /// The state for the driver whose context is current, made at the first use.
   Result<Impl*> Bound() const;
+  const RankPolicy& ranks() const;
+  Status WarmupInRanks(CUstream stream, const std::vector<Shape>& shapes,
+                       const std::function<void(std::size_t, const Status&)>& on_done);
+  /// Agrees with the other ranks on nothing, since this one cannot, and returns `why`.
+  Status TakeTurn(CUstream stream, Status why) const;
 
   std::unique_ptr<Origin> origin_;            // Owns what is below.
   mutable std::atomic<Impl*> impl_{nullptr};  // Null until the first use, then never changes.
@@ -313,7 +321,8 @@ struct WarmedKey {
     kResident,    ///< It was ready before; or there is nothing to launch.
     kFromStore,   ///< The stored choice was loaded.
     kTuned,       ///< A search was made.
-    kStandIn,     ///< The mode, or Seal, lets no choice be made: the stand-in is loaded.
+    kFromRanks,   ///< Another rank's choice was loaded.
+    kStandIn,     ///< The mode, or Seal, lets no choice be made, or RankPolicy::may_differ: the stand-in is loaded.
     kFailed,      ///< `status` says why. If it is no wrong shape the stand-in runs.
     kNotReached,  ///< The time was over, or it was cancelled: launches do what the mode says of a new key.
   };

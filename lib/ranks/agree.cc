@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/message.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -32,7 +33,7 @@ Result<std::optional<std::string>> Get(RankGroup& group, const std::string& name
 struct Awaited {
   Clock::time_point last_word;
   Clock::time_point next_look;  // For a beat.
-  std::string beat;
+  std::optional<RankBeat::Beat> beat;
   std::string damage;  // What it sent that is no message; empty: nothing.
 };
 
@@ -56,7 +57,7 @@ class Listener {
 
  private:
   Status LookAt(int rank, int wait_ms) {
-    Awaited& about = awaited_.try_emplace(rank, Awaited{begin_, begin_, "", ""}).first->second;
+    Awaited& about = awaited_.try_emplace(rank, Awaited{begin_, begin_, {}, ""}).first->second;
     const bool is_over = Clock::now() - about.last_word >= milliseconds(silence_ms_);
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> message,
                               Get(group_, agreement_.CellOf(rank), is_over ? 0 : wait_ms));
@@ -77,11 +78,14 @@ class Listener {
     const Clock::time_point now = Clock::now();
     if (now < about->next_look) return Status();
     about->next_look = now + PauseOf(silence_ms_) / 2;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> beat, Get(group_, RankBeat::NameOf(rank), 0));
-    if (!beat || *beat == about->beat) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes, Get(group_, RankBeat::NameOf(rank), 0));
+    std::optional<RankBeat::Beat> beat = bytes ? RankBeat::Read(*bytes) : std::nullopt;
+    // Who is further on has left this round, and says nothing more in it: two ranks that wait for each other in two
+    // rounds would keep each other waiting.
+    if (!beat || beat->round > agreement_.options().round) return Status();
     // The first one that is seen may be of long ago.
-    if (!about->beat.empty()) about->last_word = now;
-    about->beat = *std::move(beat);
+    if (about->beat && beat->IsNews(*about->beat)) about->last_word = now;
+    if (!about->beat || beat->IsNews(*about->beat)) about->beat = beat;
     return Status();
   }
 
@@ -97,33 +101,41 @@ void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
   for (std::size_t key : agreement->wanted()) {
     beat.Step();
     if (finds) {
-      agreement->Found(key, CallForeign("finding a choice for all ranks", StatusCode::kInternal,
-                                        [&] { return work.find(key, agreement->HasRecord(key), beat); }));
+      agreement->Found(key, work.find(key, agreement->HasRecord(key), beat));
     } else {
-      agreement->Ready(key, CallForeign("making a choice ready", StatusCode::kInternal,
-                                        [&] { return work.make_ready(key, agreement->DecisionOf(key), beat); }));
+      agreement->Ready(key, work.make_ready(key, *agreement, beat));
     }
   }
 }
 
 }  // namespace
 
-RankBeat::RankBeat(RankGroup& group, int silence_ms) : group_(group), pause_(PauseOf(silence_ms)) {}
+RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement::Options& options)
+    : group_(group), pause_(PauseOf(silence_ms)), beat_{options.round, options.nonce, 0} {}
 
 std::string RankBeat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
 
+std::optional<RankBeat::Beat> RankBeat::Read(const std::string& bytes) {
+  MessageReader reader(bytes);
+  Beat beat;
+  beat.round = reader.U64();
+  beat.nonce = reader.U64();
+  beat.steps = reader.U64();
+  return reader.Done().ok() ? std::optional<Beat>(beat) : std::nullopt;
+}
+
 void RankBeat::Step() {
   const Clock::time_point now = Clock::now();
-  if (steps_ > 0 && now - last_ < pause_) return;
+  if (beat_.steps > 0 && now - last_ < pause_) return;
   last_ = now;
-  ++steps_;
-  // The time makes it another one than an earlier agreement's. That it does not get through, the others notice.
-  const std::string beat = absl::StrCat(steps_, "/", now.time_since_epoch().count());
-  (void)CallForeign(kGroup, StatusCode::kUnavailable, [&] { return group_.Put(NameOf(group_.rank()), beat); });
+  ++beat_.steps;
+  const std::string bytes = MessageWriter().U64(beat_.round).U64(beat_.nonce).U64(beat_.steps).Take();
+  // That it does not get through, the others notice.
+  (void)CallForeign(kGroup, StatusCode::kUnavailable, [&] { return group_.Put(NameOf(group_.rank()), bytes); });
 }
 
 void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement) {
-  RankBeat beat(group, silence_ms);
+  RankBeat beat(group, silence_ms, agreement->options());
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
@@ -136,8 +148,10 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
     } else if (agreement->want() == Want::kHear) {
       Listener listener(group, silence_ms, *agreement);
       const std::string stage = agreement->cell();
-      while (engine.ok() && agreement->want() == Want::kHear && agreement->cell() == stage)
+      while (engine.ok() && agreement->want() == Want::kHear && agreement->cell() == stage) {
         engine = listener.Look(beat);
+        if (IsInterrupted(work.interrupted)) agreement->GiveUp(CancelledError("interrupted"));
+      }
     } else {
       Work(work, beat, agreement);
     }

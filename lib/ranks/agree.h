@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "ranks/agreement.h"
@@ -19,29 +20,42 @@ inline namespace v0 {
 class TUNEONCE_API RankBeat {
  public:
   /// REQUIRES: `group` outlives it.
-  RankBeat(RankGroup& group, int silence_ms);
+  RankBeat(RankGroup& group, int silence_ms, const Agreement::Options& options);
   /// Something was done: sent at most a few times in the time after which a silent rank is given up.
   void Step();
-  /// Where a rank's beats are.
+
+  struct Beat {
+    std::uint64_t round = 0, nonce = 0, steps = 0;
+    /// It was sent later, or by another start of the rank: what an engine brings late, or twice, is no news.
+    bool IsNews(const Beat& than) const {
+      if (nonce != than.nonce) return true;
+      return round != than.round ? round > than.round : steps > than.steps;
+    }
+  };
+  /// Where a rank's beats are, and what is there; empty if it is none.
   static std::string NameOf(int rank);
+  static std::optional<Beat> Read(const std::string& bytes);
 
  private:
   RankGroup& group_;
   const std::chrono::milliseconds pause_;
+  Beat beat_;
   std::chrono::steady_clock::time_point last_;
-  std::uint64_t steps_ = 0;
 };
 
-/// What an agreement has a rank do. Both say by `beat` that they come along.
+/// What an agreement has a rank do. What takes long says by `beat` that it comes along; nothing throws.
 struct AgreementWork {
   /// The record of a key: the one that is here, or a search's. As bytes.
   std::function<Result<std::string>(std::size_t key, bool is_here, RankBeat& beat)> find;
-  /// Makes a decision ready to run (empty: the one that is here); a digest of what would run.
-  std::function<Result<Fingerprint>(std::size_t key, const std::string& decision, RankBeat& beat)> make_ready;
+  /// Makes a key ready to run: what was decided, or this rank's own (Agreement::DecisionOf), or the stand-in
+  /// (RunsStandIn). A digest of what would run.
+  std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
+  /// Asked while this rank waits: true ends it. May be null.
+  std::function<bool()> interrupted = nullptr;
 };
 
 /// Runs an agreement to its end over a group: outcomes are in it then. Returns after `silence_ms` without a word of a
-/// rank that is waited for, and what its own work and the engine's calls take. No exception crosses it.
+/// rank that is waited for, and what its own work and the engine's calls take. What the engine throws is an error.
 TUNEONCE_API void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement);
 
 }  // namespace v0

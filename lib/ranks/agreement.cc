@@ -22,10 +22,9 @@ bool IsOneOf(const std::vector<int>& ranks, int rank) {
 
 }  // namespace
 
-Agreement::Agreement(const Options& options, Vote vote, std::vector<std::string> key_names)
+Agreement::Agreement(const Options& options, Vote vote)
     : options_(options),
       vote_(std::move(vote)),
-      key_names_(std::move(key_names)),
       votes_(static_cast<std::size_t>(options.size)),
       is_heard_(static_cast<std::size_t>(options.size)),
       plans_(vote_.keys.size()) {
@@ -55,8 +54,8 @@ std::string Agreement::CellOf(int rank) const {
 
 std::string Agreement::bytes() const {
   if (stage_ == Stage::kVote) return EncodeVote(vote_);
-  Decisions decisions;
-  Checks checks;
+  RankDecisions decisions;
+  RankChecks checks;
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Plan& plan = plans_[key];
     const Fingerprint& name = vote_.keys[key].key;
@@ -84,6 +83,11 @@ void Agreement::Posted(const std::string& held) {
 void Agreement::Broken(const Status& why) {
   FailAll(why);
   stage_ = Stage::kOver;
+}
+
+void Agreement::GiveUp(const Status& why) {
+  FailAll(why);
+  Advance();
 }
 
 std::vector<int> Agreement::awaited() const {
@@ -126,6 +130,12 @@ void Agreement::Fail(std::size_t key, Status why) {
   if (plans_[key].status.ok()) plans_[key].status = std::move(why);
 }
 
+void Agreement::FailMissing(std::size_t key, int rank) {
+  if (!plans_[key].status.ok()) return;
+  plans_[key].is_in_all_lists = false;
+  Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not have it in its list")));
+}
+
 bool Agreement::ServesNothing() const {
   return std::all_of(plans_.begin(), plans_.end(), [](const Plan& plan) { return !plan.status.ok(); });
 }
@@ -156,8 +166,11 @@ void Agreement::PlanAll() {
   votes_[static_cast<std::size_t>(options_.rank)] = vote_;
   for (int rank = 0; rank < options_.size; ++rank) {
     const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
-    if (vote && vote->kind == vote_.kind) my_kind_.push_back(rank);
-    if (vote && vote->kind != vote_.kind && !options_.mixed_kinds) {
+    if (!vote) continue;
+    // Who has no device has no key either: of all kinds.
+    const bool is_mine = vote->kind == vote_.kind || vote->kind.empty() || vote_.kind.empty();
+    if (is_mine) my_kind_.push_back(rank);
+    if (!is_mine && !options_.mixed_kinds) {
       FailAll(FailedPreconditionError(absl::StrCat("rank ", rank, " is ", vote->kind, ", and rank ", options_.rank, " ",
                                                    vote_.kind, " (RankPolicy::mixed_kinds lets each kind agree)")));
     }
@@ -171,32 +184,38 @@ void Agreement::PlanKey(std::size_t key) {
   Plan& plan = plans_[key];
   const KeyVote& mine = vote_.keys[key];
   const KeyVote* from = nullptr;  // Whose choice all take.
+  int owner = -1, bound_rank = -1;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    if (vote == nullptr) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not warm it up")));
-    }
+    if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank,
-                                                            " has the kernel from other sources, or with "
-                                                            "other configs, than rank ",
-                                                            options_.rank)));
+      return Fail(key, FailedPreconditionError(
+                           absl::StrCat("rank ", rank, " has the kernel from other sources, or with other configs, "
+                                        "than rank ", options_.rank)));
     }
-    if (from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
-        from->choice != vote->choice) {
-      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", plan.owner, " and ", rank,
-                                                            " run different "
-                                                            "configs of it already: pinned, say")));
+    const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
+                         from->choice != vote->choice;
+    if (differs) {
+      return Fail(key, FailedPreconditionError(absl::StrCat("ranks ", owner, " and ", rank,
+                                                            " run different configs of it already, or pinned ones")));
     }
+    if (vote->state == KeyVote::kStandIn) bound_rank = rank;
     if (from == nullptr || vote->state > from->state) {
       from = vote;
-      plan.owner = rank;
+      owner = rank;
     }
   }
+  if (from->state <= KeyVote::kMayNotSearch) return;
+  if (bound_rank >= 0) {
+    return Fail(key, FailedPreconditionError(
+                         absl::StrCat("rank ", bound_rank, " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
+                                      "kBaselineOnly and Seal say, and rank ", owner, " does not")));
+  }
+  plan.owner = owner;
   for (int rank : my_kind_) {
     const KeyVote* vote = VoteOf(rank, key);
-    const bool has_it = vote->state != KeyVote::kNothing && vote->choice == from->choice;
-    if (rank != plan.owner && !has_it) plan.takers.push_back(rank);
+    const bool has_it = vote->has_record() && vote->choice == from->choice;
+    if (rank != owner && !has_it) plan.takers.push_back(rank);
   }
 }
 
@@ -236,7 +255,7 @@ void Agreement::Found(std::size_t key, Result<std::string> record) {
 }
 
 Status Agreement::HeardDecisions(int rank, const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Decisions decisions, DecodeDecisions(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(const RankDecisions decisions, DecodeDecisions(bytes));
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     Plan& plan = plans_[key];
     if (plan.owner != rank || !IsOneOf(plan.takers, options_.rank)) continue;
@@ -259,11 +278,11 @@ void Agreement::Ready(std::size_t key, Result<Fingerprint> digest) {
 }
 
 Status Agreement::HeardChecks(int rank, const std::string& bytes) {
-  TUNEONCE_ASSIGN_OR_RETURN(const Checks checks, DecodeChecks(bytes));
+  TUNEONCE_ASSIGN_OR_RETURN(const RankChecks checks, DecodeChecks(bytes));
   for (std::size_t key = 0; key < plans_.size(); ++key) {
     const Result<Fingerprint>* digest = Find(checks, vote_.keys[key].key);
     if (digest == nullptr) {
-      Fail(key, FailedPreconditionError(absl::StrCat("rank ", rank, " does not warm it up")));
+      FailMissing(key, rank);
     } else if (!digest->ok()) {
       Fail(key, digest->status());
     } else if (plans_[key].digest && *plans_[key].digest != **digest) {

@@ -21,7 +21,8 @@ inline namespace v0 {
 ///
 /// 1. *Vote*: every rank says what it is, and of each key what it brings along. From the votes every rank sees alike
 ///    where each key's choice comes from: everyone's own, if they are the same; else the one that is served already;
-///    else the lowest rank's that has a record; else a search of the lowest rank.
+///    else the lowest rank's that has a record; else a search of the lowest rank that may search; else all run their
+///    stand-ins. A key that is not in all votes is not agreed on.
 /// 2. *Decision*: who has to give a choice to others finds it, and writes it into a cell that is written once.
 /// 3. *Check*: each makes the choices ready to run, and says of each key a digest of what it would run, or why it
 ///    cannot. A key is served where all digests are the same, and all were heard.
@@ -36,8 +37,10 @@ class TUNEONCE_API Agreement {
     std::uint64_t nonce = 0;  ///< Of this start of the rank.
     bool mixed_kinds = false;
   };
-  /// `keys`: in any order, none twice; those of `vote` and what people call them.
-  Agreement(const Options& options, Vote vote, std::vector<std::string> key_names);
+  /// The keys of `vote` are in any order, none twice.
+  Agreement(const Options& options, Vote vote);
+
+  const Options& options() const { return options_; }
 
   enum class Want {
     kPost,       ///< That `bytes()` be put once into `cell()`: then Posted.
@@ -61,25 +64,34 @@ class TUNEONCE_API Agreement {
   void Silent(int rank, const std::string& why);
   /// Nothing can be sent or heard any more.
   void Broken(const Status& why);
+  /// This rank wants an end: it serves nothing, and tells the others.
+  void GiveUp(const Status& why);
 
   /// Keys, by their place in the list.
   std::vector<std::size_t> wanted() const;
   /// kFind: whether the key has a record here, which is to be given; else it is searched for.
-  bool HasRecord(std::size_t key) const { return vote_.keys[key].state != KeyVote::kNothing; }
+  bool HasRecord(std::size_t key) const { return vote_.keys[key].has_record(); }
   void Found(std::size_t key, Result<std::string> record);
   /// kMakeReady: what was decided: a record's bytes; empty: this rank's own.
   const std::string& DecisionOf(std::size_t key) const { return plans_[key].decision; }
+  /// kMakeReady: it is this rank's that the others take.
+  bool IsMine(std::size_t key) const { return plans_[key].owner == options_.rank; }
+  /// kMakeReady: nobody has a choice, or may make one.
+  bool RunsStandIn(std::size_t key) const { return plans_[key].owner < 0; }
   void Ready(std::size_t key, Result<Fingerprint> digest);
 
-  /// Of a key, at the end: OK, and it is to be served; or why not, in words that name who is to blame.
+  /// Of a key, at the end: OK, and it is to be served; or why not, in words that name who is to blame. Where not all
+  /// ranks have it in their lists, that is why, and nobody's fault.
   const Status& outcome(std::size_t key) const { return plans_[key].status; }
+  bool IsInAllLists(std::size_t key) const { return plans_[key].is_in_all_lists; }
   std::size_t num_keys() const { return plans_.size(); }
 
  private:
   enum class Stage { kVote, kDecision, kCheck, kOver };
   struct Plan {
     Status status;                      // Not OK: it is not agreed on.
-    int owner = -1;                     // Who gives the choice; -1: everyone has it.
+    bool is_in_all_lists = true;
+    int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
     std::vector<int> takers;            // Who needs it from the owner.
     std::string decision;               // A record's bytes; empty: this rank's own.
     bool is_found = false;              // Of the owner.
@@ -88,6 +100,7 @@ class TUNEONCE_API Agreement {
   };
 
   void Fail(std::size_t key, Status why);
+  void FailMissing(std::size_t key, int rank);
   void FailAll(const Status& why);
   /// From all votes, where each key's choice comes from: the same in every rank.
   void PlanAll();
@@ -106,7 +119,6 @@ class TUNEONCE_API Agreement {
 
   Options options_;
   Vote vote_;
-  std::vector<std::string> key_names_;
   Stage stage_ = Stage::kVote;
   bool is_posted_ = false;                  // The present stage's message.
   std::vector<std::optional<Vote>> votes_;  // By rank.

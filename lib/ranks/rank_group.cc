@@ -1,18 +1,41 @@
 #include "tuneonce/rank_group.h"
 
 #include <chrono>
+#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ranks/rank_turn.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
+namespace {
+
+/// No two starts of a rank have the same.
+std::uint64_t Nonce() {
+  std::random_device random;
+  return std::uint64_t{random()} << 32 | random();
+}
+
+}  // namespace
+
+struct RankGroup::State {
+  Mutex mutex;
+  std::uint64_t round TUNEONCE_GUARDED_BY(mutex) = 0;
+  const std::uint64_t nonce = Nonce();
+};
+
+RankGroup::RankGroup() : state_(std::make_unique<State>()) {}
 RankGroup::~RankGroup() = default;
+
+RankTurn::RankTurn(RankGroup& group)
+    : lock_(group.state_->mutex), round_(group.state_->round++), nonce_(group.state_->nonce) {}
 
 Result<std::vector<std::string>> RankGroup::AllGather(const std::string& bytes, int silence_ms) {
   using Clock = std::chrono::steady_clock;
-  const std::string round = absl::StrCat("round", NextRound(), "/gather/");
+  const RankTurn turn(*this);
+  const std::string round = absl::StrCat("round", turn.round(), "/gather/");
   TUNEONCE_RETURN_IF_ERROR(Put(round + std::to_string(rank()), bytes));
   const Clock::time_point end = Clock::now() + std::chrono::milliseconds(silence_ms);
   std::vector<std::string> all;

@@ -80,7 +80,7 @@ Result<Vote> DecodeVote(const std::string& bytes) {
   return vote;
 }
 
-std::string EncodeDecisions(const Decisions& decisions) {
+std::string EncodeDecisions(const RankDecisions& decisions) {
   MessageWriter writer;
   writer.Count(decisions.size());
   for (const auto& [key, record] : decisions) {
@@ -94,10 +94,10 @@ std::string EncodeDecisions(const Decisions& decisions) {
   return Sealed(writer.Take());
 }
 
-Result<Decisions> DecodeDecisions(const std::string& bytes) {
+Result<RankDecisions> DecodeDecisions(const std::string& bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
   MessageReader reader(body);
-  Decisions decisions;
+  RankDecisions decisions;
   for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
     const Fingerprint key = ReadFingerprint(reader);
     if (reader.Bool()) {
@@ -110,7 +110,7 @@ Result<Decisions> DecodeDecisions(const std::string& bytes) {
   return decisions;
 }
 
-std::string EncodeChecks(const Checks& checks) {
+std::string EncodeChecks(const RankChecks& checks) {
   MessageWriter writer;
   writer.Count(checks.size());
   for (const auto& [key, digest] : checks) {
@@ -124,10 +124,10 @@ std::string EncodeChecks(const Checks& checks) {
   return Sealed(writer.Take());
 }
 
-Result<Checks> DecodeChecks(const std::string& bytes) {
+Result<RankChecks> DecodeChecks(const std::string& bytes) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
   MessageReader reader(body);
-  Checks checks;
+  RankChecks checks;
   for (std::size_t i = reader.Count(sizeof(Fingerprint) + 12); i > 0; --i) {
     const Fingerprint key = ReadFingerprint(reader);
     if (reader.Bool()) {

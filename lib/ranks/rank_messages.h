@@ -19,11 +19,20 @@ inline constexpr std::uint32_t kRanksVersion = 1;
 
 /// What a rank brings along of a key.
 struct KeyVote {
-  enum State : std::uint32_t { kNothing, kStored, kServed };  // kServed: agreed on before.
+  /// What comes later goes before what comes earlier.
+  enum State : std::uint32_t {
+    kStandIn,       ///< Runs its stand-in whatever the others have: kBaselineOnly, or sealed.
+    kMayNotSearch,  ///< Has no choice, and takes another rank's.
+    kNothing,       ///< Has no choice, and may search for one.
+    kStored,        ///< Brings a record.
+    kServed,        ///< Runs it already, or a person said so.
+  };
+  bool has_record() const { return state >= kStored; }
+
   Fingerprint key;         ///< The same in all ranks, whatever their devices and definitions.
   Fingerprint definition;  ///< The kernel's.
   State state = kNothing;
-  Fingerprint choice;  ///< Of the config, and how it is built; zero for kNothing.
+  Fingerprint choice;  ///< Of the config, and how it is built; zero without a record.
 };
 
 struct Vote {
@@ -33,18 +42,18 @@ struct Vote {
 };
 
 /// What was decided of some keys: a record's bytes, or why there is none.
-using Decisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
+using RankDecisions = std::vector<std::pair<Fingerprint, Result<std::string>>>;
 /// What a rank would run of each key: a digest, or why it runs nothing.
-using Checks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
+using RankChecks = std::vector<std::pair<Fingerprint, Result<Fingerprint>>>;
 
 /// Messages as bytes, with a checksum at the end: what was cut or changed is an error.
 TUNEONCE_API std::string EncodeVote(const Vote& vote);
-TUNEONCE_API std::string EncodeDecisions(const Decisions& decisions);
-TUNEONCE_API std::string EncodeChecks(const Checks& checks);
+TUNEONCE_API std::string EncodeDecisions(const RankDecisions& decisions);
+TUNEONCE_API std::string EncodeChecks(const RankChecks& checks);
 /// Errors: Internal, in words; FailedPrecondition for a vote of another version.
 TUNEONCE_API Result<Vote> DecodeVote(const std::string& bytes);
-TUNEONCE_API Result<Decisions> DecodeDecisions(const std::string& bytes);
-TUNEONCE_API Result<Checks> DecodeChecks(const std::string& bytes);
+TUNEONCE_API Result<RankDecisions> DecodeDecisions(const std::string& bytes);
+TUNEONCE_API Result<RankChecks> DecodeChecks(const std::string& bytes);
 
 }  // namespace v0
 }  // namespace tuneonce

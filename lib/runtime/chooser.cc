@@ -32,10 +32,11 @@ bool MustStay(const TuningRecord& stored, const TuningRecord& found) {
 
 /// The search may take its share of the time. It need not: the next key's share grows by what is left.
 void Limit(const TuneLimits& limits, SearchOptions* options) {
-  double& budget_ms = options->wall_budget_ms;
-  const auto share_ms = static_cast<double>(std::max<std::int64_t>(1, limits.share.count()));
-  budget_ms = budget_ms > 0 ? std::min(budget_ms, share_ms) : share_ms;
   options->interrupted = limits.is_over;
+  if (!limits.share) return;
+  double& budget_ms = options->wall_budget_ms;
+  const auto share_ms = static_cast<double>(std::max<std::int64_t>(1, limits.share->count()));
+  budget_ms = budget_ms > 0 ? std::min(budget_ms, share_ms) : share_ms;
 }
 
 /// What a search came to, for people.
@@ -225,18 +226,37 @@ Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInSto
   return SearchAt(request, in_store, only, request.call.call(), begin, std::move(memory));
 }
 
-TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
-                                       Residency::Place place) {
+Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, const KeyInStore& in_store) {
   const std::string& kernel = to_.definition->name();
-  const std::string key_text = in_store.key.key_text;
-  const BoundCall& call = request.call.call();
+  const std::string& key_text = in_store.key.key_text;
   ++to_.counters.tunes;
   Span span(trace(), "tune", "tune " + kernel + " " + key_text);
   to_.announcer.Inform(key_text,
                        [&] { return absl::StrCat("a search begins among ", in_store.configs.size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
-  Result<SearchOutcome> searched = Search(request, in_store, /*only=*/nullptr, &measured_on);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome found, Search(request, in_store, /*only=*/nullptr, &measured_on));
+  const TuningResult& result = found.result;
+  to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
+  to_.counters.workers_replaced += result.cost.workers_replaced;
+  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
+  TuningRecord record = RecordOf(result, in_store.key, measured_on);
+  return Searched{std::move(found), std::move(record)};
+}
+
+void Chooser::RememberSearched(const Searched& searched) const {
+  const TuningResult& result = searched.found.result;
+  const std::string& key_text = searched.record.key.key_text;
+  Remember(searched.record);
+  to_.announcer.Inform(key_text, [&] { return TunedText(result); });
+  to_.announcer.Tell(
+      [&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, result); });
+}
+
+TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
+                                       Residency::Place place) {
+  const BoundCall& call = request.call.call();
+  Result<Searched> searched = SearchForKey(request, in_store);
   if (!searched.ok()) {
     // What a search that was cut short left is better than nothing; what the key has is better than that.
     bool context_lives = !searched.status().sticky() && searched.status().code() != StatusCode::kCancelled;
@@ -246,17 +266,11 @@ TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in
     if (may_serve && ServeFromStore(in_store, call, key, any, &miss)) return TuneOutcome::Stored(/*is_complete=*/false);
     return {searched.status()};
   }
-  const TuningResult& result = searched->result;
-  to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
-  to_.counters.workers_replaced += result.cost.workers_replaced;
-  to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
-  TuningRecord record = RecordOf(result, std::move(in_store.key), measured_on);
-  if (Status published = PublishFound(*searched, in_store.device, call, key, place, record); !published.ok()) {
+  const TuningRecord& record = searched->record;
+  if (Status published = PublishFound(searched->found, in_store.device, call, key, place, record); !published.ok()) {
     return {published};
   }
-  Remember(record);
-  to_.announcer.Inform(key_text, [&] { return TunedText(result); });
-  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(kernel, key_text, result); });
+  RememberSearched(*searched);
   TuneOutcome outcome;
   outcome.from = TuneOutcome::From::kSearch;
   outcome.is_complete = record.is_complete;

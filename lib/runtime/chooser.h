@@ -31,7 +31,8 @@ inline namespace v0 {
 /// What a key may take that is one of many.
 struct TuneLimits {
   std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
-  std::chrono::milliseconds share;            ///< Of the time, for this key: what is not done by then is left out.
+  /// Of the time, for this key: what is not done by then is left out. Empty: no limit.
+  std::optional<std::chrono::milliseconds> share;
   std::function<bool()> is_over;              ///< In place of SearchOptions::interrupted, which it asks too.
 };
 
@@ -75,6 +76,26 @@ class Chooser {
   Status Pin(TuningCall& call, const ResidentKey& key, const TunedKernel::NamedConfig& named,
              TunedKernel::PinFor how_long);
   Status Unpin(TuningCall& call, const ResidentKey& key);
+  /// What this process brings along to an agreement of ranks.
+  struct Brought {
+    TuningKey key;
+    std::optional<TuningRecord> record;  ///< Its choice, resident or stored, if there is one that serves.
+    Decision decision;                   ///< Where that is from.
+  };
+  Result<Brought> Bring(TuningCall& call, const ResidentKey& key);
+  /// A choice for all ranks: the stored one, else a search's, which is remembered. Makes nothing resident. Errors: as
+  /// Choose's.
+  Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);
+  /// What ranks agreed on, loaded; and then, if all could load it, resident.
+  struct Agreed {
+    Config config;
+    std::shared_ptr<const LoadedKernel> loaded;
+    TuningRecord record;
+    Decision decision;
+  };
+  Result<Agreed> LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,
+                            Decision decision);
+  Status ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agreed);
   /// What of the store Choose (if `may_compile`) or Serve would take; loads nothing.
   struct StoredChoice {
     Config config;
@@ -159,6 +180,15 @@ class Chooser {
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                  TrialMemory memory);
+  /// What a search for a key found, and the record of it.
+  struct Searched {
+    SearchOutcome found;
+    TuningRecord record;
+  };
+  /// A search that is counted and told of.
+  Result<Searched> SearchForKey(const TuneRequest& request, const KeyInStore& in_store);
+  /// Stores what it found, and tells of it.
+  void RememberSearched(const Searched& searched) const;
   TuneOutcome SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,
                                 Residency::Place place);
   /// A record of what a search found, for the key.
@@ -166,8 +196,10 @@ class Chooser {
   /// Makes what a search found resident: its choice and, as the stand-in, its baseline.
   Status PublishFound(const SearchOutcome& found, const Residency::DeviceState& device, const BoundCall& call,
                       const ResidentKey& key, Residency::Place place, const TuningRecord& record);
-  /// Of an imported decision that did not run here yet: compares it with the baseline, and makes it resident unless it
-  /// is wrong or slower.
+  /// Of an imported decision that did not run here yet: compares it with the baseline, and remembers it unless it is
+  /// wrong or slower.
+  std::optional<Agreed> CheckImported(const TuneRequest& request, const KeyInStore& in_store, StoreMiss* miss);
+  /// The same, and makes it resident.
   bool ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key, StoreMiss* miss);
   /// Stores the record, if it may be, and unless what is stored knows more.
   void Remember(const TuningRecord& record) const;

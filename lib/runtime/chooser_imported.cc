@@ -12,8 +12,18 @@ inline namespace v0 {
 
 bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_store, const ResidentKey& key,
                            StoreMiss* miss) {
+  std::optional<Agreed> checked = CheckImported(request, in_store, miss);
+  if (!checked) return false;
+  to_.residency.PublishChoice(in_store.device, key, request.call.call(), checked->config, std::move(checked->loaded),
+                              Residency::Place::kIfFree, std::move(checked->decision));
+  ++to_.counters.stored_hits;
+  return true;
+}
+
+std::optional<Chooser::Agreed> Chooser::CheckImported(const TuneRequest& request, const KeyInStore& in_store,
+                                                      StoreMiss* miss) {
   std::optional<Found> found = FindRecord(in_store, ServingOf(/*may_compile=*/true, request.limits), miss);
-  if (!found || !found->is_unchecked()) return false;
+  if (!found || !found->is_unchecked()) return std::nullopt;
   const BoundCall& call = request.call.call();
   auto is_it = [&](const Success& success) { return success.config == found->config; };
   MeasuredOn on;
@@ -44,17 +54,15 @@ bool Chooser::ServeChecked(const TuneRequest& request, const KeyInStore& in_stor
                              : loader_.Compile(it->config, call, in_store.left_out, it->variant, /*may_compile=*/true,
                                                InterruptOf(request.limits));
       if (loaded.ok()) {
-        to_.residency.PublishChoice(in_store.device, key, call, it->config, *loaded, Residency::Place::kIfFree,
-                                    DecisionOf(record, Choice::From::kImported));
-        ++to_.counters.stored_hits;
-        return true;
+        Decision decision = DecisionOf(record, Choice::From::kImported);
+        return Agreed{it->config, *std::move(loaded), std::move(record), std::move(decision)};
       }
       why = loaded.status().message();
     }
   }
   to_.announcer.Warn(in_store.key.key_text + ": the imported {" + found->config.ToString() + "} is not used: " + why);
   *miss = {RecordMiss::kRefused, why};
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace v0

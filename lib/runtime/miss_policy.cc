@@ -48,6 +48,7 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
     if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
     return launched;
   }
+  if (to_.policy.ranks.group != nullptr) return LaunchNotAgreed(stream, call, key);
   return to_.policy.mode == Mode::kTune ? LaunchTuned(stream, call, key) : LaunchStored(stream, call, key);
 }
 
@@ -74,6 +75,14 @@ Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const Resident
   TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
   if (served.status.ok()) return LaunchChoice(stream, call, key);
   if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, served);
+  std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
+  Status launched = LaunchStandIn(stream, call);
+  Wait(call, key, std::move(inputs));
+  return launched;
+}
+
+Status MissPolicy::LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
   std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
   Wait(call, key, std::move(inputs));

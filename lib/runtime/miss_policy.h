@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RUNTIME_MISS_POLICY_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,14 @@ class MissPolicy {
   TuneOutcome WarmChoice(const TuneRequest& request, Effort effort);
   Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
   Status LetWait(const BoundCall& call);
+  /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
+  Status CheckTunable(CUstream stream, const BoundCall& call);
+  /// The keys that are to be tuned at a safe point of the current device, now.
+  Result<std::vector<WaitingKeys::Waiting>> Due() const;
+  /// Runs `tune` on the inputs that the launch of a waiting key read, else on fills.
+  Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
+  /// Counts, tells and remembers that the key could not be tuned.
+  void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
   /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
   void DropOldest();
   bool is_sealed() const { return sealed_; }
@@ -82,8 +91,6 @@ class MissPolicy {
   std::int64_t kept_inputs_bytes() const { return keeper_.bytes(); }
 
  private:
-  /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
-  Status CheckTunable(CUstream stream, const BoundCall& call);
   /// Errors: FailedPrecondition inside a trial, which holds what another thread's tune of the key may wait for.
   Status CheckOutsideTrial() const;
   Status LaunchCaptureMiss(CUstream stream, BoundCall& call, const ResidentKey& missed);
@@ -94,6 +101,8 @@ class MissPolicy {
   Status LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// REQUIRES: the key's choice was made resident.
   Status LaunchChoice(CUstream stream, BoundCall& call, const ResidentKey& key);
+  /// In a group of ranks, whatever the mode: the stand-in, and the key waits for a safe point.
+  Status LaunchNotAgreed(CUstream stream, BoundCall& call, const ResidentKey& key);
   /// Copies of what the launch is going to read, if the mode searches at safe points and they can be had; else null.
   std::shared_ptr<const KeptInputs> KeepInputs(CUstream stream, const BoundCall& call, const ResidentKey& key);
   /// The key waits from now on, and its launches find its stand-in, if that is loaded.
@@ -109,8 +118,6 @@ class MissPolicy {
   Result<TuningCall> CallOf(CUstream stream, const WaitingKeys::Waiting& waiting);
   /// One key's part of a safe point.
   Status ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting);
-  /// Counts, tells and remembers that the key could not be tuned.
-  void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
 
   const Chooser::Context to_;
   Chooser& chooser_;

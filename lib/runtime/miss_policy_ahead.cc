@@ -13,6 +13,11 @@ namespace tuneonce {
 inline namespace v0 {
 
 Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
+  if (to_.policy.ranks.group != nullptr) {
+    return FailedPreconditionError("kernel '" + to_.definition->name() +
+                                   "': one rank of a group cannot tune anew what all run: start again with another "
+                                   "store, or pin a config in all ranks");
+  }
   if (!may_search()) {
     return FailedPreconditionError("kernel '" + to_.definition->name() +
                                    "': " + (sealed_ ? "nothing is tuned after Seal" : "its mode does not search"));
@@ -44,6 +49,7 @@ Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
     return std::optional<Refusal>({Because::kFailedTune, failed->status.message()});
   }
+  if (to_.policy.ranks.group != nullptr) return std::optional<Refusal>({Because::kNotAgreed, ""});
   return std::optional<Refusal>();
 }
 

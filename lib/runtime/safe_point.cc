@@ -47,8 +47,9 @@ void MissPolicy::MakeStandInKnown(const BoundCall& bound, const ResidentKey& key
 Status MissPolicy::LetWait(const BoundCall& call) {
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call, &key));
-  bool may_wait = to_.policy.mode == AutotunePolicy::Mode::kTuneInBackground ||
-                  to_.policy.mode == AutotunePolicy::Mode::kStoredOnly;
+  const AutotunePolicy::Mode mode = to_.policy.mode;
+  bool may_wait = mode == AutotunePolicy::Mode::kTuneInBackground || mode == AutotunePolicy::Mode::kStoredOnly ||
+                  (mode == AutotunePolicy::Mode::kTune && to_.policy.ranks.group != nullptr);
   if (may_wait && !sealed_ && !to_.residency.HasChoice(key)) Wait(call, key, nullptr);
   return Status();
 }
@@ -69,37 +70,49 @@ Result<TuningCall> MissPolicy::CallOf(CUstream stream, const WaitingKeys::Waitin
   return TuningCall::OnFills(*to_.definition, to_.binder, waiting.shape, where, use);
 }
 
+Status MissPolicy::OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting,
+                            const std::function<Status(TuningCall&)>& tune) {
+  TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, CallOf(stream, waiting));
+  Status tuned = tune(call);
+  if (call.inputs() != TunedInputs::kCaller) return tuned;
+  TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
+  // What may pass is tried on them again; but what they take may be the memory that was missing.
+  bool may_serve = IsTransient(tuned.code()) && tuned.code() != StatusCode::kResourceExhausted;
+  if (!may_serve) waiting_.ReleaseInputs(waiting.key);
+  return tuned;
+}
+
 Status MissPolicy::ChooseWaiting(CUstream stream, const WaitingKeys::Waiting& waiting) {
-  Result<TuningCall> call = CallOf(stream, waiting);
-  if (!call.ok()) {  // What the definition does not declare, or memory.
-    NoteFailure(FlightOf(waiting.key), waiting.text, {call.status()});
-    return call.status();
-  }
-  bool waited = false;
-  TuneOutcome outcome = MakeResident({stream, *call}, waiting.key, kOfASafePoint, &waited);
-  if (call->inputs() == TunedInputs::kCaller) {
-    TUNEONCE_RETURN_IF_ERROR(waiting.inputs->EndUse(StreamView(to_.api, stream)));
-    // What may pass is tried on them again; but what they take may be the memory that was missing.
-    bool may_serve = IsTransient(outcome.status.code()) && outcome.status.code() != StatusCode::kResourceExhausted;
-    if (!may_serve) waiting_.ReleaseInputs(waiting.key);
-  }
-  return outcome.is_elsewhere || outcome.is_not_stored ? Status() : outcome.status;
+  bool is_asked = false;
+  TuneOutcome outcome;
+  Status tuned = OnInputs(stream, waiting, [&](TuningCall& call) {
+    is_asked = true;
+    bool waited = false;
+    outcome = MakeResident({stream, call}, waiting.key, kOfASafePoint, &waited);
+    return outcome.status;
+  });
+  // Without a call: what the definition does not declare, or memory.
+  if (!is_asked) NoteFailure(FlightOf(waiting.key), waiting.text, {tuned});
+  return outcome.is_elsewhere || outcome.is_not_stored ? Status() : tuned;
+}
+
+Result<std::vector<WaitingKeys::Waiting>> MissPolicy::Due() const {
+  if (waiting_.size() == 0 || sealed_) return std::vector<WaitingKeys::Waiting>();
+  const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
+  TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
+  return waiting_.Due([&](const TuneOnce::Key& key) {
+    return ResidentKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
+  });
 }
 
 Status MissPolicy::AtSafePoint(CUstream stream) {
   Status first_failure;
-  if (waiting_.size() != 0 && !sealed_) {
-    const FailedTunes::Clock::time_point now = FailedTunes::Clock::now();
-    TUNEONCE_ASSIGN_OR_RETURN(std::uint64_t device_word, to_.residency.DeviceWord(ResidentKey::kTuned));
-    std::vector<WaitingKeys::Waiting> due = waiting_.Due([&](const TuneOnce::Key& key) {
-      return ResidentKey::DeviceAndRole(key.front()) == device_word && !failed_.Find(key, now);
-    });
-    for (WaitingKeys::Waiting& waiting : due) {
-      Status chosen = ChooseWaiting(stream, waiting);
-      waiting.inputs.reset();  // The next key's search may need the memory.
-      if (first_failure.ok()) first_failure = chosen;
-      if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
-    }
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<WaitingKeys::Waiting> due, Due());
+  for (WaitingKeys::Waiting& waiting : due) {
+    Status chosen = ChooseWaiting(stream, waiting);
+    waiting.inputs.reset();  // The next key's search may need the memory.
+    if (first_failure.ok()) first_failure = chosen;
+    if (chosen.sticky() || IsInterrupted(to_.policy.search.interrupted)) break;
   }
   DropOldest();
   return first_failure;

@@ -292,6 +292,8 @@ std::vector<std::string> TunedKernel::sealed_misses() const {
   return impl == nullptr ? std::vector<std::string>() : impl->misses.sealed_misses();
 }
 
+const RankPolicy& TunedKernel::ranks() const { return origin_->policy.ranks; }
+
 const KernelDefinition& TunedKernel::definition() const { return *origin_->definition; }
 
 }  // namespace v0

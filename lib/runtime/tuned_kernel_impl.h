@@ -49,6 +49,9 @@ struct TunedKernel::Impl {
   Status LaunchOther(CUstream stream, BoundCall& call, ResidentKey& key, bool* missed);
   Status WarmShape(CUstream stream, const Shape& shape);
   Status WarmArguments(CUstream stream, const Argument* arguments, std::size_t count);
+  /// The same in a group of ranks, whose keys they agree on.
+  Status WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count);
+  Status SafePointInRanks(CUstream stream);
   /// A call of a shape, or nothing where a launch would do nothing. Errors: what is wrong with the shape, with `what`
   /// for which it is.
   Result<std::optional<TuningCall>> CallOf(CUstream stream, const Shape& shape, WarmupInputs::Use use,

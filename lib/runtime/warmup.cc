@@ -54,13 +54,18 @@ Status TunedKernel::Impl::WarmArguments(CUstream stream, const Argument* argumen
 
 Status TunedKernel::WarmupArguments(CUstream stream, const Argument* arguments, std::size_t count) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
-  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  Result<Impl*> bound = Bound();
+  if (!bound.ok() && ranks().group != nullptr) return TakeTurn(stream, TakeTurn(stream, bound.status()));
+  TUNEONCE_RETURN_IF_ERROR(bound.status());
+  Impl* impl = *bound;
+  if (ranks().group != nullptr) return impl->WarmArgumentsInRanks(stream, arguments, count);
   return impl->Guarded([&] { return impl->WarmArguments(stream, arguments, count); });
 }
 
 Status TunedKernel::Warmup(CUstream stream, const std::vector<Shape>& shapes,
                            const std::function<void(std::size_t, const Status&)>& on_done) {
   if (InsideCallback()) return InsideCallbackError("Warmup");
+  if (ranks().group != nullptr) return WarmupInRanks(stream, shapes, on_done);
   TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
   Status first_failure;
   // Where one shape needed a search others will: they share one claim of CUPTI.
@@ -114,7 +119,11 @@ Status TunedKernel::Retune(CUstream stream, const Shape& shape) {
 
 Status TunedKernel::AtSafePoint(CUstream stream) {
   if (InsideCallback()) return InsideCallbackError("AtSafePoint");
-  TUNEONCE_ASSIGN_OR_RETURN(Impl * impl, Bound());
+  Result<Impl*> bound = Bound();
+  if (!bound.ok() && ranks().group != nullptr) return TakeTurn(stream, bound.status());
+  TUNEONCE_RETURN_IF_ERROR(bound.status());
+  Impl* impl = *bound;
+  if (ranks().group != nullptr) return impl->SafePointInRanks(stream);
   return impl->Guarded([&]() -> Status {
     TUNEONCE_RETURN_IF_ERROR(impl->misses.CheckSafe(stream, "safe point", "call it"));
     return impl->misses.AtSafePoint(stream);

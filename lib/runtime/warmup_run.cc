@@ -50,6 +50,7 @@ void WarmupRun::End(Entry& entry, State state, Status status) {
 Status WarmupRun::Add(std::size_t place, const KernelShapes& kernel) {
   if (kernel.kernel == nullptr) return InvalidArgumentError(absl::StrCat("kernel ", place, " of a warm-up is null"));
   Result<TunedKernel::Impl*> impl = kernel.kernel->Bound();
+  NoteGroup(*kernel.kernel, impl.ok() ? *impl : nullptr);
   if (!impl.ok() && impl.status().code() == StatusCode::kFailedPrecondition) return impl.status();
   if (impl.ok()) TUNEONCE_RETURN_IF_ERROR((*impl)->misses.CheckSafe(stream_, "warm-up", "warm up"));
   for (std::size_t i = 0; i < kernel.shapes.size(); ++i) {
@@ -81,7 +82,7 @@ void WarmupRun::AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t
   entry.warmed.kernel = place;
   entry.warmed.shapes = {index};
   bool is_empty = false;
-  ResidentKey key;
+  ResidentKey& key = entry.key;
   Status read = impl.Guarded([&]() -> Status {
     TUNEONCE_ASSIGN_OR_RETURN(InputShape inputs, ReadShape(*impl.definition, shape));
     TUNEONCE_ASSIGN_OR_RETURN(is_empty, IsEmptyAt(*impl.definition, inputs.dims));
@@ -248,6 +249,7 @@ void WarmupRun::Finish(Entry& entry) {
 }
 
 std::vector<WarmedKey> WarmupRun::Run() {
+  AgreeInRanks();
   for (Entry& entry : entries_) {
     if (entry.is_done) continue;
     Status threw = entry.impl->Guarded([&] { return Serve(entry), Status(); });
@@ -280,7 +282,12 @@ Result<std::vector<WarmedKey>> WarmupAll(CUstream stream, const std::vector<Kern
                                          const WarmupAllOptions& options) {
   if (InsideCallback()) return FailedPreconditionError("WarmupAll was called from inside a callback of this library");
   WarmupRun run(stream, options);
-  for (std::size_t i = 0; i < kernels.size(); ++i) TUNEONCE_RETURN_IF_ERROR(run.Add(i, kernels[i]));
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (Status added = run.Add(i, kernels[i]); !added.ok()) {
+      WarmupRun::TakeTurns(stream, kernels, options);
+      return added;
+    }
+  }
   return run.Run();
 }
 

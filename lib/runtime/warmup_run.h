@@ -12,6 +12,7 @@
 
 #include "measure/cupti_timer.h"
 #include "runtime/compile_ahead.h"
+#include "runtime/ranked_keys.h"
 #include "runtime/tune_once.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
@@ -31,6 +32,8 @@ class WarmupRun {
 
   /// The kernel at this place of the list, with its shapes. Errors: FailedPrecondition, where nothing may be warmed.
   Status Add(std::size_t place, const KernelShapes& kernel);
+  /// In place of Run, where Add failed: other ranks, if there are any, count on this one's turn.
+  static void TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options);
   std::vector<WarmedKey> Run();
 
  private:
@@ -40,12 +43,23 @@ class WarmupRun {
   /// A key of a kernel on this device.
   struct Entry {
     TunedKernel::Impl* impl = nullptr;
+    ResidentKey key;
     WarmedKey warmed;
     std::vector<InputShape> shapes;  ///< The first is the one that is tuned.
     std::optional<TuningCall> call;  ///< Of the first, without memory.
     bool is_done = false;
   };
 
+  /// Ranks that agree, and what this one's device is known by.
+  struct Group {
+    const RankPolicy* policy;
+    TunedKernel::Impl* impl;  // May be null.
+  };
+
+  void NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl);
+  /// What keys of kernels in groups of ranks run.
+  void AgreeInRanks();
+  RankedKeys::Key RankedKeyOf(Entry& entry);
   void AddShape(std::size_t place, TunedKernel::Impl& impl, std::size_t index, const TunedKernel::Shape& shape);
   Result<TuningCall> CallWithoutMemory(const Entry& entry, const InputShape& shape) const;
   void Serve(Entry& entry);
@@ -67,6 +81,7 @@ class WarmupRun {
   const WarmupAllOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const Clock::time_point end_;
+  std::vector<Group> groups_;  // In the order in which the list names them first.
   std::deque<Entry> entries_;                                                    // Addresses stay.
   std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;               // With the kernel's place.
   std::map<std::pair<std::string, std::vector<std::uint64_t>>, Entry*> shared_;  // By shared choice and key.

@@ -41,6 +41,8 @@ const char* NameOf(Choice::Because because) {
       return "guard";
     case Choice::Because::kWaits:
       return "waits";
+    case Choice::Because::kNotAgreed:
+      return "not_agreed";
     case Choice::Because::kFailedTune:
       return "failed_tune";
     case Choice::Because::kCapture:
@@ -66,9 +68,11 @@ const char* NameOf(Choice::From from) {
     case Choice::From::kPinned:
       return "pinned";
     case Choice::From::kImported:
+      return "imported";
+    case Choice::From::kRanks:
       break;
   }
-  return "imported";
+  return "ranks";
 }
 
 const char* NameOf(RecordMatch match) {

@@ -58,6 +58,8 @@ const char* StateText(WarmedKey::State state) {
       return "resident";
     case WarmedKey::State::kFromStore:
       return "from_store";
+    case WarmedKey::State::kFromRanks:
+      return "from_ranks";
     case WarmedKey::State::kTuned:
       return "tuned";
     case WarmedKey::State::kStandIn:

@@ -10,9 +10,10 @@ class Choice:
     """What the next such call would run.
 
     runs: "choice", "stand_in" (what runs where the choice may not), "search" (a search, then what it finds), "nothing".
-    because: "resident", "stored", "no_record", "guard", "waits", "failed_tune", "capture", "sealed", "mode",
-        "empty".
-    origin: where the choice is from: "search" (of this process), "store", "shipped", "pinned", "imported", "nowhere".
+    because: "resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture",
+        "sealed", "mode", "empty".
+    origin: where the choice is from: "search" (of this process), "store", "shipped", "pinned", "imported", "ranks",
+        "nowhere".
     match: how the record fitted: "exact", "other_driver", "other_device"; None without a record.
     config: {axis: value}; None where that is not known yet. variant: what builds it; "" where that is not known.
     record: what is known of the choice, as `tuneonce.records` has it; None if nothing is.
@@ -20,8 +21,8 @@ class Choice:
     """
 
     runs: Literal["choice", "stand_in", "search", "nothing"]
-    because: Literal["resident", "stored", "no_record", "guard", "waits", "failed_tune", "capture", "sealed", "mode", "empty"]
-    origin: Literal["search", "store", "shipped", "pinned", "imported", "nowhere"]
+    because: Literal["resident", "stored", "no_record", "guard", "waits", "not_agreed", "failed_tune", "capture", "sealed", "mode", "empty"]
+    origin: Literal["search", "store", "shipped", "pinned", "imported", "ranks", "nowhere"]
     match: Optional[Literal["exact", "other_driver", "other_device"]]
     config: Optional[Dict[str, Any]]
     variant: str

@@ -1,0 +1,101 @@
+// A Chooser's part in an agreement of ranks: what this process has of a key, a choice for all, and what was agreed on.
+#include <utility>
+
+#include "runtime/chooser.h"
+#include "tuneonce/autotune_observer.h"
+#include "tuneonce/record_store.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Result<Chooser::Brought> Chooser::Bring(TuningCall& call, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
+  Brought brought{in_store.key, std::nullopt, {}};
+  if (to_.residency.HasChoice(key)) {
+    std::optional<Decision> decision = to_.residency.decisions().Find(key);
+    if (!decision || decision->record == nullptr) return InternalError("what it runs is changed just now");
+    brought.decision = *std::move(decision);
+    brought.record = *brought.decision.record;
+    return brought;
+  }
+  if (to_.policy.mode == AutotunePolicy::Mode::kBaselineOnly) return brought;
+  const Serving serving = ServingOf(/*may_compile_now=*/true, nullptr);
+  StoreMiss miss;
+  std::optional<Found> found = FindRecord(in_store, serving, &miss);
+  // What was imported is compared with the baseline first: by the rank that searches.
+  if (!found || (found->is_unchecked() && !serving.accept_unchecked)) return brought;
+  brought.decision = DecisionOf(found->record, found->match, found->is_shipped);
+  brought.record = std::move(found->record);
+  return brought;
+}
+
+Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const ResidentKey& key) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
+  StoreMiss miss;
+  auto stored = [&](bool accept_incomplete) -> std::optional<TuningRecord> {
+    Serving serving = ServingOf(/*may_compile_now=*/true, request.limits);
+    serving.accept_incomplete |= accept_incomplete;
+    std::optional<Found> found = FindRecord(in_store, serving, &miss);
+    const bool serves = found && (!found->is_unchecked() || serving.accept_unchecked);
+    return serves ? std::optional<TuningRecord>(std::move(found->record)) : std::nullopt;
+  };
+  // Another key of this list may have the same record.
+  if (std::optional<TuningRecord> record = stored(false)) return *std::move(record);
+  Result<TuningLease> lease = LeaseToTune(request, in_store.key, /*may_wait=*/true);
+  if (StatusCode code = lease.status().code();
+      code == StatusCode::kDeadlineExceeded || code == StatusCode::kCancelled) {
+    return lease.status();
+  }
+  if (!lease.ok()) to_.announcer.WarnOfStore(lease.status(), "; tuning goes on beside others");
+  if (std::optional<TuningRecord> record = stored(false)) return *std::move(record);
+  if (std::optional<Agreed> checked = CheckImported(request, in_store, &miss)) return std::move(checked->record);
+  NoteMiss(in_store.key, miss);
+  Result<Searched> searched = SearchForKey(request, in_store);
+  if (!searched.ok()) {
+    if (searched.status().sticky() || searched.status().code() == StatusCode::kCancelled) return searched.status();
+    std::optional<TuningRecord> incomplete = stored(true);
+    return incomplete ? Result<TuningRecord>(*std::move(incomplete)) : searched.status();
+  }
+  RememberSearched(*searched);
+  return std::move(searched->record);
+}
+
+Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key,
+                                            TuningRecord record, Decision decision) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
+  std::optional<Config> config = ConfigOf(in_store, record.config);
+  if (!config) {
+    return FailedPreconditionError("{" + record.config.ToString() + "} is none of the kernel's configs here");
+  }
+  const BoundCall& call = request.call.call();
+  std::shared_ptr<const LoadedKernel> loaded;
+  if (MatchKeys(record.key, in_store.key) <= RecordMatch::kOtherDriver && to_.policy.shared_choice.empty())
+    loaded = loader_.LoadStored(record.artifact, record.variant, *config, call);
+  if (loaded == nullptr) {
+    TUNEONCE_ASSIGN_OR_RETURN(loaded, loader_.Compile(*config, call, in_store.left_out, record.variant, may_compile(),
+                                                      InterruptOf(request.limits)));
+  }
+  return Agreed{*std::move(config), std::move(loaded), std::move(record), std::move(decision)};
+}
+
+Status Chooser::ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agreed) {
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(call, key));
+  const Choice::From from = agreed.decision.from;
+  to_.residency.PublishChoice(in_store.device, key, call.call(), agreed.config, std::move(agreed.loaded),
+                              Residency::Place::kIfFree, std::move(agreed.decision));
+  to_.announcer.Inform(in_store.key.key_text,
+                       [&] { return "all ranks run {" + agreed.config.ToString() + "}"; });
+  // So that the next start brings it along. What is of another key, or driver, is not this one's record.
+  if (from == Choice::From::kRanks && MatchKeys(agreed.record.key, in_store.key) == RecordMatch::kExact) {
+    Remember(agreed.record);
+  }
+  if (from == Choice::From::kSearch || from == Choice::From::kRanks) return Status();
+  ++to_.counters.stored_hits;
+  to_.announcer.Tell([&](AutotuneObserver& observer) {
+    observer.OnStoredHit(to_.definition->name(), in_store.key.key_text, agreed.config.ToString());
+  });
+  return Status();
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,277 @@
+#include "runtime/ranked_keys.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/callback.h"
+#include "ranks/rank_turn.h"
+#include "tuneonce/runtime.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using State = WarmedKey::State;
+
+/// What ranks must have in common, in words.
+Result<std::string> KindHere(Residency& residency) {
+  TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
+  const DeviceIdentity& identity = device->identity;
+  return absl::StrCat(identity.name, " (capability ", device->target.capability(), ", ", identity.num_sms,
+                      " SMs, driver ", identity.driver_version, ")");
+}
+
+/// The same in all ranks for what they choose together; `repeats`: of one that a list has several times.
+Fingerprint NameOf(const std::string& kernel, const TuningKey& key, std::uint64_t repeats) {
+  Fingerprinter name;
+  name.Add(kernel).Add(key.kernel).Add(repeats);
+  for (std::uint64_t word : key.key_words) name.Add(word);
+  return name.Finish();
+}
+
+Fingerprint ChoiceOf(const TuningRecord& record) {
+  return Fingerprinter().Add(record.config.Canonical()).Add(record.variant).Finish();
+}
+
+Fingerprint DigestOf(const Config& config, const std::string& variant, const LoadedKernel& loaded) {
+  Fingerprinter digest;
+  digest.Add(config.Canonical()).Add(variant).Add(loaded.code);
+  return digest.Add(static_cast<std::uint64_t>(loaded.shared_memory_bytes)).Finish();
+}
+
+Fingerprint DigestOf(const ResidentKernel& kernel) {
+  return DigestOf(kernel.config, kernel.variant->name, *kernel.loaded);
+}
+
+}  // namespace
+
+bool RankedKeys::IsInterrupted() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    const SearchOptions& search = entry.key.impl->policy.search;
+    if (search.cancelled != nullptr && search.cancelled->load()) return true;
+    return v0::IsInterrupted(entry.key.limits ? entry.key.limits().is_over : search.interrupted);
+  });
+}
+
+TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
+  TuneLimits limits{std::chrono::steady_clock::time_point::max(), std::nullopt,
+                    entry.key.impl->policy.search.interrupted};
+  if (entry.key.limits) limits = entry.key.limits();
+  // Asked all the time while this thread compiles, measures and waits: so long it is not silent.
+  limits.is_over = [is_over = std::move(limits.is_over), &beat] {
+    beat.Step();
+    return v0::IsInterrupted(is_over);
+  };
+  return limits;
+}
+
+Status RankedKeys::Bring(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  return impl.Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
+    TUNEONCE_ASSIGN_OR_RETURN(entry.brought, impl.chooser.Bring(call, entry.key.key));
+    const bool is_resident = impl.residency.HasChoice(entry.key.key);
+    const std::optional<TuningRecord>& record = entry.brought.record;
+    KeyVote& vote = entry.vote;
+    vote.definition = entry.brought.key.kernel_fingerprint;
+    if (impl.is_baseline_only || (impl.misses.is_sealed() && !is_resident)) {
+      vote.state = KeyVote::kStandIn;
+      return Status();
+    }
+    const bool may_search = impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
+    vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
+    if (!record) return Status();
+    vote.state = is_resident || record->is_pinned ? KeyVote::kServed : KeyVote::kStored;
+    vote.choice = ChoiceOf(*record);
+    return Status();
+  });
+}
+
+Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
+  Vote vote;
+  std::map<Fingerprint, std::uint64_t> repeats;
+  for (Entry& entry : entries_) {
+    of_device = entry.key.impl;
+    entry.outcome.status = Bring(entry);
+    if (!entry.outcome.status.ok()) continue;
+    const std::string& kernel = entry.key.impl->definition->name();
+    const std::uint64_t repeat = repeats[NameOf(kernel, entry.brought.key, 0)]++;
+    entry.vote.key = NameOf(kernel, entry.brought.key, repeat);
+    entry.is_in_vote = true;
+    voted_.push_back(&entry);
+    vote.keys.push_back(entry.vote);
+  }
+  // Without a device there is no key either, and nobody compares.
+  if (of_device == nullptr) return vote;
+  Status known = of_device->Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(vote.kind, KindHere(of_device->residency));
+    return Status();
+  });
+  if (known.ok()) return vote;
+  vote.keys.clear();
+  for (Entry* entry : std::exchange(voted_, {})) entry->outcome.status = known;
+  return vote;
+}
+
+Result<std::string> RankedKeys::Find(Entry& entry, bool is_here, RankBeat& beat) {
+  if (is_here) return EncodeRecord(*entry.brought.record);
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const TuneLimits limits = LimitsOf(entry, beat);
+  if (!burst_ && impl.policy.search.timer == nullptr)  // One claim of CUPTI for all.
+    burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);
+  Status found = impl.Guarded([&] {
+    return entry.key.on_inputs([&](TuningCall& call) -> Status {
+      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
+      const std::int64_t tunes = impl.counters.tunes;
+      TUNEONCE_ASSIGN_OR_RETURN(entry.brought.record,
+                                impl.chooser.FindForRanks({stream_, call, &limits}, entry.key.key));
+      entry.brought.decision = impl.counters.tunes > tunes
+                                   ? DecisionOf(*entry.brought.record, Choice::From::kSearch)
+                                   : DecisionOf(*entry.brought.record, RecordMatch::kExact, /*is_shipped=*/false);
+      return Status();
+    });
+  });
+  TUNEONCE_RETURN_IF_ERROR(found);
+  return EncodeRecord(*entry.brought.record);
+}
+
+Status RankedKeys::LoadStandIns(Entry& entry, const TuneLimits* limits) {
+  Status first;
+  for (std::size_t i = 0; i < entry.key.num_calls; ++i) {
+    Status loaded = entry.key.impl->Guarded([&]() -> Status {
+      TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(i));
+      return entry.key.impl->misses.WarmStandIn(call.call(), limits);
+    });
+    if (first.ok()) first = std::move(loaded);
+  }
+  return first;
+}
+
+Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const TuneLimits limits = LimitsOf(entry, beat);
+  Fingerprint digest;
+  Status ready = impl.Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(LoadStandIns(entry, &limits));  // Captures need it.
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
+    if (agreement.RunsStandIn(place)) {
+      BoundCall bound = call.call();
+      ResidentKey key;
+      TUNEONCE_ASSIGN_OR_RETURN(const HitTable::Entry* stand_in, impl.residency.FindStandIn(bound, &key));
+      if (stand_in == nullptr) return InternalError("its stand-in was dropped just now");
+      digest = DigestOf(*stand_in->kernel);
+      return Status();
+    }
+    const HitTable::Entry* resident = impl.residency.Find(entry.key.key);
+    if (resident != nullptr && !resident->is_provisional) {
+      digest = DigestOf(*resident->kernel);
+      return Status();
+    }
+    const std::string& decided = agreement.DecisionOf(place);
+    const bool is_own = decided.empty() || agreement.IsMine(place);
+    if (!is_own) {
+      TUNEONCE_ASSIGN_OR_RETURN(entry.brought.record, DecodeRecord(decided));
+      entry.brought.decision = DecisionOf(*entry.brought.record, Choice::From::kRanks);
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key,
+                                                                   *entry.brought.record, entry.brought.decision));
+    digest = DigestOf(entry.ready->config, entry.ready->loaded->variant->name, *entry.ready->loaded);
+    return Status();
+  });
+  return ready.ok() ? Result<Fingerprint>(digest) : ready;
+}
+
+void RankedKeys::FinishFailed(Entry& entry, Status why) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const std::string name = "kernel '" + impl.definition->name() + "', " + entry.key.text;
+  Outcome& outcome = entry.outcome;
+  outcome.state = State::kStandIn;
+  if (entry.key.is_waiting && !entry.is_in_all_lists) {
+    return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
+  }
+  if (entry.key.is_waiting) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
+  Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
+  if (policy_.may_differ && loaded.ok()) {
+    return impl.announcer.Warn(entry.key.text + ": this rank runs its stand-in, whatever the others run: " + why.message());
+  }
+  outcome.state = State::kFailed;
+  outcome.status = why.WithPrefix(name + ": the ranks did not agree");
+  if (!loaded.ok() && !why.sticky()) outcome.status = outcome.status.WithPrefix("its stand-in is not loaded either");
+}
+
+void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  Outcome& outcome = entry.outcome;
+  Status done = impl.Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(agreed);
+    if (runs_stand_in) {
+      outcome.state = State::kStandIn;
+      return Status();
+    }
+    outcome.state = State::kResident;
+    if (entry.ready) {
+      const Choice::From from = entry.ready->decision.from;
+      outcome.state = from == Choice::From::kSearch  ? State::kTuned
+                      : from == Choice::From::kRanks ? State::kFromRanks
+                                                     : State::kFromStore;
+      outcome.is_complete = from != Choice::From::kSearch || entry.ready->record.is_complete;
+      TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
+      TUNEONCE_RETURN_IF_ERROR(impl.chooser.ServeAgreed(call, entry.key.key, *std::exchange(entry.ready, {})));
+    }
+    impl.misses.Forget(entry.key.key);
+    // Dropped in one rank, it would run something else there than in the others.
+    impl.residency.Keep();
+    return Status();
+  });
+  if (!done.ok()) FinishFailed(entry, done);
+  if (outcome.state != State::kStandIn && outcome.state != State::kFailed) return;
+  (void)impl.Guarded([&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call, entry.key.call(0));
+    return impl.misses.LetWait(call.call());
+  });
+}
+
+AgreementWork RankedKeys::Work() {
+  AgreementWork work;
+  work.find = [this](std::size_t place, bool is_here, RankBeat& beat) { return Find(*voted_[place], is_here, beat); };
+  work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
+    return MakeReady(*voted_[place], place, agreement, beat);
+  };
+  work.interrupted = [this] { return IsInterrupted(); };
+  return work;
+}
+
+std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device) {
+  const RankTurn turn(*policy_.group);
+  Agreement::Options options;
+  options.round = turn.round();
+  options.nonce = turn.nonce();
+  options.mixed_kinds = policy_.mixed_kinds;
+  const Status known = CallForeign("the rank group", StatusCode::kUnavailable, [&]() -> Status {
+    options.rank = policy_.group->rank();
+    options.size = policy_.group->size();
+    if (options.rank >= 0 && options.rank < options.size) return Status();
+    return InvalidArgumentError(absl::StrCat("a rank group says that this is rank ", options.rank, " of ", options.size));
+  });
+  if (!known.ok()) options.rank = 0, options.size = 1;
+  Agreement agreement(options, MakeVote(of_device));
+  if (!known.ok()) agreement.Broken(known);
+  v0::Agree(*policy_.group, std::max(1, policy_.silence_ms), Work(), &agreement);
+  for (std::size_t i = 0; i < voted_.size(); ++i) {
+    voted_[i]->is_in_all_lists = agreement.IsInAllLists(i);
+    Finish(*voted_[i], agreement.outcome(i), agreement.RunsStandIn(i));
+  }
+  std::vector<Outcome> outcomes;
+  for (Entry& entry : entries_) {
+    if (!entry.is_in_vote) FinishFailed(entry, entry.outcome.status);
+    outcomes.push_back(std::move(entry.outcome));
+  }
+  return outcomes;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,88 @@
+#ifndef TUNEONCE_LIB_RUNTIME_RANKED_KEYS_H_
+#define TUNEONCE_LIB_RUNTIME_RANKED_KEYS_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/cupti_timer.h"
+#include "ranks/agree.h"
+#include "ranks/agreement.h"
+#include "runtime/chooser.h"
+#include "runtime/tuned_kernel_impl.h"
+#include "runtime/tuning_call.h"
+#include "tuneonce/rank_group.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Keys that the ranks of a group agree on in one go: what this rank brings along of each, what it does for the others,
+/// and what it makes of what was decided. How ranks agree, Agreement knows; which keys there are, its caller.
+/// REQUIRES: what its keys are of outlives it. Used on one thread.
+class RankedKeys {
+ public:
+  struct Key {
+    TunedKernel::Impl* impl = nullptr;
+    ResidentKey key;
+    std::string text;
+    /// Calls of the key, to know it and to load code for it: as many as may have stand-ins of their own.
+    std::size_t num_calls = 1;
+    std::function<Result<TuningCall>(std::size_t index)> call;
+    /// Runs `tune` on the call that the key is tuned on.
+    std::function<Status(const std::function<Status(TuningCall&)>& tune)> on_inputs;
+    /// What a search may take; null: no limit.
+    std::function<TuneLimits()> limits;
+    /// Waits, since a launch met it: not agreed on while other ranks have not met it, which is no error.
+    bool is_waiting = false;
+  };
+  struct Outcome {
+    WarmedKey::State state = WarmedKey::State::kFailed;
+    bool is_complete = true;
+    Status status;
+  };
+
+  RankedKeys(CUstream stream, const RankPolicy& policy) : stream_(stream), policy_(policy) {}
+
+  void Add(Key key) { entries_.emplace_back().key = std::move(key); }
+  /// All of it; the stand-ins are loaded, too. Also without keys: the other ranks count on every rank's turn.
+  /// `of_device`: of what rank this is, where there is no key; may be null.
+  std::vector<Outcome> Agree(TunedKernel::Impl* of_device);
+
+ private:
+  struct Entry {
+    Key key;
+    KeyVote vote;
+    Chooser::Brought brought;
+    std::optional<Chooser::Agreed> ready;  // Not resident yet.
+    bool is_in_vote = false;
+    bool is_in_all_lists = true;
+    Outcome outcome;
+  };
+
+  Vote MakeVote(TunedKernel::Impl* of_device);
+  Status Bring(Entry& entry);
+  AgreementWork Work();
+  Result<std::string> Find(Entry& entry, bool is_here, RankBeat& beat);
+  Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
+  Status LoadStandIns(Entry& entry, const TuneLimits* limits);
+  void Finish(Entry& entry, Status agreed, bool runs_stand_in);
+  /// The key goes on waiting, or fails.
+  void FinishFailed(Entry& entry, Status why);
+  /// As SearchOptions::interrupted, of all that the list is of.
+  bool IsInterrupted() const;
+  TuneLimits LimitsOf(const Entry& entry, RankBeat& beat) const;
+
+  const CUstream stream_;
+  const RankPolicy& policy_;
+  std::deque<Entry> entries_;    // Addresses stay.
+  std::vector<Entry*> voted_;  // By the agreement's places.
+  std::optional<TimingBurst> burst_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RUNTIME_RANKED_KEYS_H_

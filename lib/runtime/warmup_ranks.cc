@@ -1,0 +1,162 @@
+// What a group of ranks agrees on in a warm-up and at a safe point: the lists of keys.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/callback.h"
+#include "runtime/ranked_keys.h"
+#include "runtime/tuned_kernel_impl.h"
+#include "runtime/warmup_run.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& shapes,
+                                  const std::function<void(std::size_t, const Status&)>& on_done) {
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream, {{this, shapes}});
+  std::vector<Status> outcomes(shapes.size(), warmed.status());
+  if (warmed.ok()) {
+    for (const WarmedKey& key : *warmed) {
+      for (std::size_t shape : key.shapes) outcomes[shape] = key.status;
+    }
+  }
+  Status first_failure;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (first_failure.ok()) first_failure = outcomes[i];
+    if (!on_done) continue;
+    CallbackScope scope;
+    try {
+      on_done(i + 1, outcomes[i]);
+    } catch (...) {  // A display must not end a warm-up.
+    }
+  }
+  Status rest = AtSafePoint(stream);
+  return first_failure.ok() ? rest : first_failure;
+}
+
+Status TunedKernel::TakeTurn(CUstream stream, Status why) const {
+  (void)RankedKeys(stream, ranks()).Agree(nullptr);
+  return why;
+}
+
+Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count) {
+  BoundCall bound;
+  bool is_empty = false;
+  RankedKeys keys(stream, policy.ranks);
+  RankedKeys::Key key;
+  Status known = Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "warm-up", "warm up"));
+    if (Status status = binder.Bind(arguments, count, &bound, &is_empty); !status.ok()) return status;
+    TUNEONCE_ASSIGN_OR_RETURN(const Residency::DeviceState* device, residency.CurrentDevice());
+    bound.problem.target = device->target;
+    return residency.ChoiceKeyOf(bound, &key.key);
+  });
+  if (known.ok()) {
+    key.impl = this;
+    key.text = announcer.KeyText(bound, key.key.left_out());
+    key.call = [&bound](std::size_t) -> Result<TuningCall> { return TuningCall(bound); };
+    key.on_inputs = [&bound](const std::function<Status(TuningCall&)>& tune) {
+      TuningCall call(bound);
+      return tune(call);
+    };
+    keys.Add(std::move(key));
+  }
+  std::vector<RankedKeys::Outcome> outcomes = keys.Agree(this);
+  Status rest = SafePointInRanks(stream);
+  if (is_empty) return rest;
+  if (!known.ok()) return known;
+  return outcomes.front().status.ok() ? rest : outcomes.front().status;
+}
+
+Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
+  Result<std::vector<WaitingKeys::Waiting>> due = std::vector<WaitingKeys::Waiting>();
+  RankedKeys keys(stream, policy.ranks);
+  Status safe = Guarded([&]() -> Status {
+    TUNEONCE_RETURN_IF_ERROR(misses.CheckSafe(stream, "safe point", "call it"));
+    TUNEONCE_ASSIGN_OR_RETURN(due, misses.Due());
+    return Status();
+  });
+  for (const WaitingKeys::Waiting& waiting : *due) {
+    RankedKeys::Key key;
+    key.impl = this;
+    key.key = waiting.key;
+    key.text = waiting.text;
+    key.is_waiting = true;
+    key.call = [this, stream, &waiting](std::size_t) {
+      return TuningCall::OnFills(*definition, binder, waiting.shape, StreamView(api, stream), WarmupInputs::Use::kKey);
+    };
+    key.on_inputs = [this, stream, &waiting](const std::function<Status(TuningCall&)>& tune) {
+      return misses.OnInputs(stream, waiting, tune);
+    };
+    keys.Add(std::move(key));
+  }
+  Status first_failure = safe;
+  for (const RankedKeys::Outcome& outcome : keys.Agree(this)) {
+    if (first_failure.ok()) first_failure = outcome.status;
+  }
+  misses.DropOldest();
+  return first_failure;
+}
+
+void WarmupRun::NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl) {
+  const RankPolicy& policy = kernel.ranks();
+  if (policy.group == nullptr) return;
+  auto known = std::find_if(groups_.begin(), groups_.end(),
+                            [&](const Group& group) { return group.policy->group == policy.group; });
+  if (known == groups_.end()) return groups_.push_back({&policy, impl});
+  if (known->impl == nullptr) known->impl = impl;
+}
+
+void WarmupRun::TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options) {
+  WarmupRun run(stream, options);
+  for (const KernelShapes& each : kernels) {
+    if (each.kernel != nullptr) run.NoteGroup(*each.kernel, nullptr);
+  }
+  run.AgreeInRanks();
+}
+
+void WarmupRun::AgreeInRanks() {
+  for (const Group& group : groups_) {
+    RankedKeys keys(stream_, *group.policy);
+    std::vector<Entry*> agreed;
+    for (Entry& entry : entries_) {
+      if (entry.is_done || entry.impl->policy.ranks.group != group.policy->group) continue;
+      agreed.push_back(&entry);
+      keys.Add(RankedKeyOf(entry));
+    }
+    std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
+    for (std::size_t i = 0; i < agreed.size(); ++i) {
+      agreed[i]->warmed.is_complete = outcomes[i].is_complete;
+      const StatusCode code = outcomes[i].status.code();
+      const bool is_cut_short = code == StatusCode::kCancelled && IsOverFor(*agreed[i]->impl);
+      End(*agreed[i], is_cut_short ? State::kNotReached : outcomes[i].state, std::move(outcomes[i].status));
+    }
+  }
+}
+
+RankedKeys::Key WarmupRun::RankedKeyOf(Entry& entry) {
+  TunedKernel::Impl& impl = *entry.impl;
+  RankedKeys::Key key;
+  key.impl = &impl;
+  key.key = entry.key;
+  key.text = entry.warmed.key;
+  key.num_calls = entry.shapes.size();
+  key.call = [this, &entry](std::size_t index) { return CallWithoutMemory(entry, entry.shapes[index]); };
+  key.on_inputs = [this, &entry, &impl](const std::function<Status(TuningCall&)>& tune) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall call,
+                              TuningCall::OnFills(*impl.definition, impl.binder, entry.shapes.front(),
+                                                  StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
+    return tune(call);
+  };
+  key.limits = [this, &impl] {
+    const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
+    TuneLimits limits{end_, std::nullopt, [this, &impl] { return IsOverFor(impl); }};
+    if (options_.deadline_ms) limits.share = ShareOf(TimeLeft(), static_cast<std::size_t>(std::max<long>(1, left)));
+    return limits;
+  };
+  return key;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

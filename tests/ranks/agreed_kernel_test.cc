@@ -1,0 +1,312 @@
+// Kernels of several ranks, each a thread with a store of its own, that run the same config of each key, or say why not.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "testing/expect_status.h"
+#include "testing/rank_threads.h"
+#include "testing/runtimes.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::testing {
+namespace {
+
+constexpr std::int64_t kN = 1000;
+constexpr char kBaseline[] = "TILE=64, WORK=100";
+
+/// What came of each rank.
+struct Came {
+  Status status;
+  std::string runs;
+  Choice choice;
+  Counters counters;
+};
+
+std::vector<Came> WarmupAllRanks(RankThreads& ranks) {
+  std::vector<Came> came(ranks.policies.size());
+  ranks.Run([&](RankThread& rank) {
+    Came& mine = came[static_cast<std::size_t>(rank.rank)];
+    mine.status = rank.Warmup(kN);
+    EXPECT_OK(rank.Launch(kN));
+    mine.choice = rank.ChoiceOf(kN);
+    mine.runs = mine.choice.config ? mine.choice.config->ToString() : "";
+    mine.counters = rank.kernel->counters();
+  });
+  return came;
+}
+
+std::set<std::string> Configs(const std::vector<Came>& came) {
+  std::set<std::string> configs;
+  for (const Came& each : came) configs.insert(each.runs);
+  return configs;
+}
+
+std::int64_t Searches(const std::vector<Came>& came) {
+  std::int64_t searches = 0;
+  for (const Came& each : came) searches += each.counters.tunes;
+  return searches;
+}
+
+/// What a search of a process without ranks leaves in its store.
+TuningRecord RecordOfASearch() {
+  RankThreads alone(1);
+  alone.policies[0].ranks = RankPolicy();
+  alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kN)); });
+  return alone.policies[0].store->List()->front();
+}
+
+/// The same record of another config, whose code is not stored.
+TuningRecord With(TuningRecord record, std::int64_t tile, std::int64_t work) {
+  ScaleKernel scale;
+  Result<std::vector<Config>> configs = scale.space.Enumerate(Target());
+  EXPECT_OK(configs);
+  for (const Config& config : *configs) {
+    if (config[scale.tile] == tile && config[scale.work] == work) record.config = config;
+  }
+  record.artifact = Fingerprint();
+  return record;
+}
+
+TEST(AgreedKernelTest, OneRankSearchesForAllWhereNobodyHasARecord) {
+  RankThreads ranks(3);
+  const std::vector<Came> came = WarmupAllRanks(ranks);
+  for (const Came& each : came) EXPECT_OK(each.status);
+  EXPECT_EQ(Configs(came).size(), 1u);
+  EXPECT_EQ(Searches(came), 1);
+  EXPECT_EQ(came[0].choice.from, Choice::From::kSearch);
+  EXPECT_EQ(came[1].choice.from, Choice::From::kRanks);
+  for (const AutotunePolicy& policy : ranks.policies) EXPECT_EQ(policy.store->List()->size(), 1u) << "the next start";
+  RankThreads again(3);
+  for (std::size_t i = 0; i < 3; ++i) again.policies[i].store = ranks.policies[i].store;
+  const std::vector<Came> warm = WarmupAllRanks(again);
+  EXPECT_EQ(Configs(warm), Configs(came));
+  EXPECT_EQ(Searches(warm), 0);
+  for (const Came& each : warm) EXPECT_EQ(each.choice.from, Choice::From::kStore);
+}
+
+TEST(AgreedKernelTest, ALaunchRunsTheStandInAndItsKeyWaitsForASafePointInAllRanks) {
+  RankThreads ranks(2);
+  std::vector<Came> came(2);
+  ranks.Run([&](RankThread& rank) {
+    Came& mine = came[static_cast<std::size_t>(rank.rank)];
+    EXPECT_EQ(rank.ChoiceOf(kN).because, Choice::Because::kNotAgreed);
+    EXPECT_OK(rank.Launch(kN));
+    EXPECT_OK(rank.Launch(kN));
+    EXPECT_EQ(rank.kernel->counters().tunes, 0);
+    EXPECT_EQ(rank.kernel->counters().stand_ins, 2);
+    EXPECT_EQ(rank.kernel->counters().waiting_keys, 1);
+    EXPECT_EQ(rank.ChoiceOf(kN).because, Choice::Because::kWaits);
+    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    EXPECT_OK(rank.Launch(kN));
+    mine.runs = rank.Runs(kN);
+    mine.counters = rank.kernel->counters();
+    EXPECT_EQ(mine.counters.stand_ins, 2) << "the third ran the choice";
+    EXPECT_EQ(mine.counters.waiting_keys, 0);
+  });
+  for (const Came& each : came) EXPECT_OK(each.status);
+  EXPECT_EQ(Configs(came).size(), 1u);
+  EXPECT_EQ(Searches(came), 1);
+}
+
+TEST(AgreedKernelTest, AKeyThatOneRankDidNotMeetWaitsOnAndIsNoError) {
+  RankThreads ranks(3);
+  std::vector<Came> came(3);
+  ranks.Run([&](RankThread& rank) {
+    Came& mine = came[static_cast<std::size_t>(rank.rank)];
+    if (rank.rank != 1) {
+      EXPECT_OK(rank.Launch(kN));
+    }
+    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
+    EXPECT_EQ(rank.kernel->counters().waiting_keys, rank.rank == 1 ? 0 : 1);
+    EXPECT_EQ(rank.Runs(kN), kBaseline);
+    if (rank.rank == 1) EXPECT_OK(rank.Launch(kN));
+    mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
+    mine.runs = rank.Runs(kN);
+    mine.counters = rank.kernel->counters();
+    EXPECT_EQ(mine.counters.waiting_keys, 0);
+  });
+  for (const Came& each : came) EXPECT_OK(each.status);
+  EXPECT_EQ(Configs(came).size(), 1u);
+  EXPECT_EQ(Searches(came), 1);
+}
+
+TEST(AgreedKernelTest, AWarmUpOfAKeyThatOneRankIsNotAskedForIsAnErrorThatNamesIt) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    Status warmed = rank.Warmup(rank.rank == 0 ? kN : 2 * kN);
+    EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition,
+                 rank.rank == 0 ? "rank 1 does not have it in its list" : "rank 0 does not have it in its list");
+    EXPECT_OK(rank.Warmup(3 * kN));  // The next list is another round.
+  });
+}
+
+TEST(AgreedKernelTest, TheLowestRankThatHasARecordDecidesWhereTheyDiffer) {
+  const TuningRecord record = RecordOfASearch();
+  const TuningRecord x = With(record, 64, 1), y = With(record, 256, 1);
+  struct Case {
+    const char* name;
+    std::vector<const TuningRecord*> stored;
+    const char* runs;
+    std::vector<Choice::From> from;
+  };
+  using From = Choice::From;
+  const Case cases[] = {
+      {"the same", {&x, &x, &x}, "TILE=64, WORK=1", {From::kStore, From::kStore, From::kStore}},
+      {"differing", {&y, &x, &x}, "TILE=256, WORK=1", {From::kStore, From::kRanks, From::kRanks}},
+      {"one cold among warm", {nullptr, &x, &x}, "TILE=64, WORK=1", {From::kRanks, From::kStore, From::kStore}},
+      {"one warm among cold", {nullptr, nullptr, &y}, "TILE=256, WORK=1", {From::kRanks, From::kRanks, From::kStore}},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.name);
+    RankThreads ranks(3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (each.stored[i] != nullptr) EXPECT_OK(ranks.policies[i].store->Put(*each.stored[i]));
+    }
+    const std::vector<Came> came = WarmupAllRanks(ranks);
+    EXPECT_EQ(Configs(came), std::set<std::string>{each.runs});
+    EXPECT_EQ(Searches(came), 0);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_OK(came[i].status);
+      EXPECT_EQ(came[i].choice.from, each.from[i]) << i;
+      EXPECT_EQ(ranks.policies[i].store->List()->front().config.ToString(), each.runs) << "the next start";
+    }
+  }
+}
+
+TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
+  using Mode = AutotunePolicy::Mode;
+  struct Case {
+    std::vector<Mode> modes;
+    std::string words;  // Empty: it is no error.
+    std::string runs;
+    std::int64_t searches;
+  };
+  const std::string stand_in_only = "rank 1 runs its stand-in only";
+  const Case cases[] = {
+      {{Mode::kTune, Mode::kBaselineOnly}, stand_in_only, kBaseline, 0},
+      {{Mode::kBaselineOnly, Mode::kBaselineOnly}, "", kBaseline, 0},
+      {{Mode::kStoredOnly, Mode::kStoredOnly}, "", kBaseline, 0},
+      {{Mode::kStoredOnly, Mode::kBaselineOnly}, "", kBaseline, 0},
+      {{Mode::kTuneInBackground, Mode::kTune}, "", "", 1},
+  };
+  for (const Case& each : cases) {
+    RankThreads ranks(2);
+    auto code = MakeMemoryStore();  // That kStoredOnly has the baseline's.
+    for (std::size_t i = 0; i < 2; ++i) ranks.policies[i].mode = each.modes[i];
+    for (AutotunePolicy& policy : ranks.policies) policy.search.compile.cache = code->artifacts();
+    RankThreads alone(1);
+    alone.policies[0].ranks = RankPolicy();
+    alone.policies[0].search.compile.cache = code->artifacts();
+    alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kN)); });
+    const std::vector<Came> came = WarmupAllRanks(ranks);
+    for (const Came& one : came) {
+      if (each.words.empty()) EXPECT_OK(one.status);
+      if (!each.words.empty()) EXPECT_ERROR(one.status, StatusCode::kFailedPrecondition, each.words);
+    }
+    EXPECT_EQ(Configs(came).size(), 1u);
+    EXPECT_EQ(came[0].runs, each.runs.empty() ? came[1].runs : each.runs);
+    EXPECT_EQ(Searches(came), each.searches);
+  }
+}
+
+TEST(AgreedKernelTest, ARankInWhichAutotuningIsDisabledIsNamed) {
+  RankThreads ranks(2);
+  ranks.policies[1].search.runtime = RuntimeIn({{"DISABLE_AUTOTUNE", "1"}, {"TUNEONCE_STORE", "memory"}});
+  for (const Came& came : WarmupAllRanks(ranks)) {
+    EXPECT_ERROR(came.status, StatusCode::kFailedPrecondition, "DISABLE_AUTOTUNE");
+    EXPECT_EQ(came.runs, kBaseline);
+  }
+}
+
+TEST(AgreedKernelTest, WhatOneRankPinnedAllRunAndTwoPinsThatDifferAreAnError) {
+  RankThreads ranks(2);
+  const TunedKernel::NamedConfig x = {{"TILE", 64}, {"WORK", 1}}, y = {{"TILE", 256}, {"WORK", 1}};
+  ranks.Run([&](RankThread& rank) {
+    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, x));
+    EXPECT_OK(rank.Warmup(kN));
+    EXPECT_EQ(rank.Runs(kN), "TILE=64, WORK=1");
+    EXPECT_EQ(rank.kernel->counters().tunes, 0);
+    // Later: the host's word counts at once, here alone, and the next warm-up says so.
+    if (rank.rank == 0) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, y));
+    EXPECT_ERROR(rank.Warmup(kN), StatusCode::kFailedPrecondition, "ranks 0 and 1 run different configs");
+    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, y));
+    EXPECT_OK(rank.Warmup(kN));
+    EXPECT_EQ(rank.Runs(kN), "TILE=256, WORK=1");
+  });
+}
+
+TEST(AgreedKernelTest, RetuneIsRefusedInAGroup) {
+  RankThreads ranks(1);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kN));
+    EXPECT_ERROR(rank.kernel->Retune(rank.cu_stream(), {{"N", kN}}), StatusCode::kFailedPrecondition, "one rank");
+  });
+}
+
+TEST(AgreedKernelTest, AfterSealWhatWasAgreedOnRunsAndASealedRankIsNamed) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kN));
+    const std::string runs = rank.Runs(kN);
+    if (rank.rank == 0) rank.kernel->Seal();
+    EXPECT_OK(rank.Warmup(kN));
+    EXPECT_EQ(rank.Runs(kN), runs);
+    EXPECT_ERROR(rank.Warmup(2 * kN), StatusCode::kFailedPrecondition, "rank 0 runs its stand-in only");
+    rank.kernel->Seal();
+    EXPECT_OK(rank.Warmup(3 * kN));
+    EXPECT_EQ(rank.Runs(3 * kN), kBaseline);
+  });
+}
+
+TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsStandIn) {
+  for (bool may_differ : {false, true}) {
+    RankThreads ranks(2);
+    ranks.definitions[1].Version("2");
+    std::vector<WarmedKey> warmed(2);
+    for (AutotunePolicy& policy : ranks.policies) policy.ranks.may_differ = may_differ;
+    ranks.Run([&](RankThread& rank) {
+      Result<std::vector<WarmedKey>> all = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kN}}}}});
+      ASSERT_OK(all);
+      const WarmedKey& key = all->front();
+      EXPECT_EQ(key.state, may_differ ? WarmedKey::State::kStandIn : WarmedKey::State::kFailed);
+      if (may_differ) EXPECT_OK(key.status);
+      if (!may_differ) EXPECT_ERROR(key.status, StatusCode::kFailedPrecondition, "from other sources");
+      EXPECT_OK(rank.Launch(kN));
+      EXPECT_EQ(rank.Runs(kN), kBaseline);
+    });
+  }
+}
+
+TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    if (rank.rank == 0) {
+      EXPECT_ERROR(rank.Warmup(kN), StatusCode::kFailedPrecondition, "rank 1 does not have it");
+    } else {
+      EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kN}}}), StatusCode::kInvalidArgument, "wrong");
+    }
+    EXPECT_OK(rank.Warmup(kN));
+  });
+}
+
+TEST(AgreedKernelTest, ManyKeysOfSeveralKernelsAreOneList) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
+    Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
+    ASSERT_OK(other);
+    std::vector<KernelShapes> list = {{&*rank.kernel, {{{"N", 10}}, {{"N", 20}}}}, {&*other, {{{"N", 10}}}}};
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), list);
+    ASSERT_OK(warmed);
+    ASSERT_EQ(warmed->size(), 3u);
+    for (const WarmedKey& key : *warmed) {
+      EXPECT_OK(key.status);
+      EXPECT_EQ(key.state, rank.rank == 0 ? WarmedKey::State::kTuned : WarmedKey::State::kFromRanks) << key.key;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tuneonce::testing
