@@ -170,7 +170,6 @@ void AMessageOfADeadAttemptIsNotTakenForOneOfThis(const NextAttempt& next) {
     Put(*dead, "message/" + Of(dead->rank()), "old");
     Put(*dead, "message", "old");
     (void)dead->PutOnce("cell", "old", 0);
-    (void)dead->NextRound();
   }
   std::shared_ptr<RankGroup> group = next();
   ExpectNothing(*group, "message", kShortMs);
