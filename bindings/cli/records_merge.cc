@@ -13,8 +13,8 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
+#include "store/record_keys.h"
 #include "store/record_preference.h"
-#include "store/record_table.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce::cli {
@@ -253,8 +253,9 @@ Status PackIntoBundle(const RecordsArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(BundleFolder folder, OpenBundleFolder(arguments.bundle));
   TUNEONCE_ASSIGN_OR_RETURN(WholeStore store, ReadWhole(arguments.store));
   if (!store.problems.empty()) {
-    return FailedPreconditionError(absl::StrCat(store.problems.size(), " rows cannot be read, the first: ",
-                                                store.problems.front(), ": pack what can be (records pack "
+    return FailedPreconditionError(absl::StrCat(store.problems.size(),
+                                                " rows cannot be read, the first: ", store.problems.front(),
+                                                ": pack what can be (records pack "
                                                 "--skip-damaged), and that into the bundle"));
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store.store, folder.definition.name()));
@@ -275,7 +276,8 @@ Status PackIntoBundle(const RecordsArguments& arguments) {
 Status PackRecords(const RecordsArguments& arguments) {
   if (arguments.bundle.empty()) return PackStore(arguments);
   if (arguments.kernel.empty() && arguments.device.empty() && !arguments.skip_damaged) return PackIntoBundle(arguments);
-  return InvalidArgumentError("--bundle goes without --kernel, --device and --skip-damaged: the bundle says which kernel");
+  return InvalidArgumentError(
+      "--bundle goes without --kernel, --device and --skip-damaged: the bundle says which kernel");
 }
 
 }  // namespace tuneonce::cli
