@@ -31,7 +31,7 @@ def write_bundle(folder: pathlib.Path, work: str, configs: List[works.Config], s
 class TuneonceBundle(Peer):
     NAME, LANGUAGE = "tuneonce", "CUDA C++"
     DOCS = "docs/python.md, docs/isolation.md"
-    SETTINGS = "as it comes: trials in a worker process, outputs compared with the baseline's; 5 s for a candidate"
+    SETTINGS = "as it comes: trials in a worker process, outputs compared with the baseline's; 3 s for a candidate"
     REMEMBERS = "choices and code, in the user's store"
     WORKS: Dict[str, Optional[str]] = dict.fromkeys(works.WORKS)
     FAULTS: Dict[str, Optional[str]] = dict.fromkeys(works.FAULTS)
@@ -58,7 +58,7 @@ class TuneonceBundle(Peer):
             def on_tuned(self, kernel, key, result):
                 results.append(result)
 
-        kernel = self.tuneonce.TunedKernel(bundle, self.device, observer=Observer(), candidate_deadline_ms=5000,
+        kernel = self.tuneonce.TunedKernel(bundle, self.device, observer=Observer(), candidate_deadline_ms=3000,
                                            on_tune_error="raise")
         arguments = [*t.values(), *works.WORKS[work].scalars.values()]
         kernel(*arguments)
