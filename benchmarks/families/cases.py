@@ -355,7 +355,7 @@ FAMILIES: List[Family] = [
            has_triton=True),
     Family("fp8_block_matmul", "M N K", [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096),
                                          (4096, 4096, 4096), (8192, 8192, 8192)], (20, 30, 200), fp8_block_matmul,
-           OF_FLOAT8),
+           OF_FLOAT8, has_triton=True),
     Family("grouped_gemm", "T E K N", [(64, 8, 4096, 14336), (512, 8, 4096, 14336), (4096, 8, 4096, 14336),
                                        (256, 64, 2048, 1408), (4096, 64, 2048, 1408), (16384, 128, 4096, 1536)],
            (40, 3, 20, 30), grouped_gemm, OF_PRODUCTS, product_fits,
@@ -374,5 +374,5 @@ FAMILIES: List[Family] = [
     Family("decode_attention", "B H G C D", [(1, 32, 8, 8192, 128), (8, 32, 8, 8192, 128), (64, 32, 8, 2048, 128),
                                              (16, 64, 8, 4096, 128), (1, 32, 32, 16384, 64), (128, 40, 8, 1000, 128)],
            (2, 4, 2, 100, 64), decode_attention,
-           {"TILE_N": powers(16, 256), "SPLITS": powers(1, 32), "occupancy": powers(1, 8)}),
+           {"TILE_N": powers(16, 256), "SPLITS": powers(1, 32), "occupancy": powers(1, 8)}, has_triton=True),
 ]

@@ -19,7 +19,7 @@ __device__ inline Half ToHalf(float value) {
 
 constexpr int kWarp = 32;
 constexpr int kWarps = 8;
-constexpr int kOfWarp = 4;
+constexpr int kOfWarp = TILE_M < 32 ? TILE_M / kWarps : 4;
 constexpr int kQueries = kWarps * kOfWarp;
 constexpr int kThreads = kWarps * kWarp;
 static_assert(TILE_M % kQueries == 0, "a block takes whole groups of queries");
@@ -36,7 +36,7 @@ __device__ inline float SumOf(float value) {
   return value;
 }
 
-/// The dynamic shared memory of a block: 320 d + 128 bytes (the manifest says so, too).
+/// The dynamic shared memory of a block: 320 d + 128 bytes at most (the manifest says so, too).
 struct Tiles {
   static constexpr int kPadding = 2;  // So that 32 lanes find the same column of their keys in 32 banks.
   float* sums;                        // [kQueries][d]

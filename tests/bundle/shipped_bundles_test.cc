@@ -40,10 +40,7 @@ const std::vector<std::string> kByThree = {"tile",
                                            "triton_sm90_unaligned_K",
                                            "triton_sm90_any",
                                            "cpu"};
-/// Products whose rows may begin anywhere, along N, along K, or both.
-const std::vector<std::string> kProducts = {
-    "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K", "cuda", "cuda_behind_tile",
-    "cpu"};
+/// Behind the code for aligned rows, rows may begin anywhere along N, along K, or both.
 const std::vector<std::string> kGrouped = {"tile",
                                            "tile_any",
                                            "tile_unaligned_N",
@@ -71,7 +68,18 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cuda",
                                           "cuda_behind_tile",
                                           "cpu"};
-const std::vector<std::string> kHeads = {"tile_D64", "tile_D128", "tile_D256", "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<std::string> kSplitKeys = {"tile_D64",
+                                             "tile_D128",
+                                             "tile_D256",
+                                             "cuda",
+                                             "cuda_behind_tile",
+                                             "triton_sm90_D64",
+                                             "triton_sm90_D64_any",
+                                             "triton_sm90_D128",
+                                             "triton_sm90_D128_any",
+                                             "triton_sm90_D256",
+                                             "triton_sm90_D256_any",
+                                             "cpu"};
 const std::vector<std::string> kSequences = {"tile_D64",
                                              "tile_D128",
                                              "cuda",
@@ -82,10 +90,10 @@ const std::vector<std::string> kSequences = {"tile_D64",
                                              "triton_sm90_D128_any",
                                              "cpu"};
 const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
-                                       {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
+                                       {"decode_attention", kSplitKeys, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
-                                       {"fp8_block_matmul", kProducts, {"tile", "cuda"}, 100},
+                                       {"fp8_block_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
                                        {"fp8_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
                                        {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
