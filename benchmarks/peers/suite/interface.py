@@ -31,12 +31,13 @@ class Peer:
     LANGUAGE = ""      # In which candidates are written: what is compared within one language is the same work.
     DOCS = ""          # Where its documentation says the settings.
     SETTINGS = ""      # In words, for the table's notes.
-    REMEMBERS = ""     # What it keeps for the next process, and where; empty: nothing.
+    REMEMBERS = ""     # What it keeps for the next process, and where; empty: nothing, so that it has no restart.
     # By name; a peer that has none of its own for a work says why.
     WORKS: Dict[str, Optional[str]] = {}
     # crash, hang, wrong: None if a candidate of that kind can be written, else why not.
     FAULTS: Dict[str, Optional[str]] = {}
     NEEDS_GPU = True
+    IS_SLOW = False    # Its tune takes minutes: it comes after all others.
     DEADLINE_S: Optional[float] = None  # Of a cell, in place of the experiment's.
 
     def prepare(self, folder: pathlib.Path) -> str:

@@ -1,8 +1,10 @@
 // Tuned kernels in ggml's graphs, beside ggml's own: tuned_nodes_test cpu|cuda. Exit code 0, or 1 and what was wrong.
-#include <cmath>
+#include "tuned_nodes.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,7 +14,6 @@
 
 #include "decode_graph.h"
 #include "ggml-cpu.h"
-#include "tuned_nodes.h"
 #include "tuneonce/sqlite_store.h"
 
 namespace {

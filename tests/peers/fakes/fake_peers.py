@@ -9,6 +9,7 @@ from interface import CannotRun, Choice, Peer
 
 class Good(Peer):
     NAME, LANGUAGE, DOCS, SETTINGS, NEEDS_GPU = "Good", "Python", "https://example.com/good", "as it comes", False
+    REMEMBERS = "a file"
     WORKS = {"vector_add": None, "matmul": "it has no matrices"}
     FAULTS = {"crash": None, "hang": "it waits for nobody", "wrong": None}
 

@@ -66,7 +66,7 @@ class TuneonceOnCutile(CutileSearch):
     NAME = "tuneonce"
     DOCS = "docs/python.md, Coming from cuTile's exhaustive_search"
     SETTINGS = "exhaustive_search, as it comes: compiles in parallel"
-    REMEMBERS = "nothing (exhaustive_search; an exported bundle would)"
+    REMEMBERS = ""  # exhaustive_search does not; an exported bundle would.
     FAULTS = dict.fromkeys(works.FAULTS, "in this process, as a callable: see tuneonce on CUDA C++")
 
     def search(self, *arguments: Any) -> Any:

@@ -12,8 +12,9 @@ from peers.torch_tuners import THEIRS
 class Helion(GpuPeer):
     NAME, LANGUAGE = "Helion", "Helion"
     DOCS = "https://helionlang.com/deployment_autotuning.html"
-    SETTINGS = 'HELION_AUTOTUNE_EFFORT=quick: the default, full, takes it minutes a kernel'
+    SETTINGS = "HELION_AUTOTUNE_EFFORT=quick: the default, full, takes it minutes a kernel"
     REMEMBERS = "code and choices, in HELION_CACHE_DIR"
+    IS_SLOW = True
     WORKS: Dict[str, Optional[str]] = {**dict.fromkeys(works.WORKS), "attention": "not written for it here"}
     FAULTS: Dict[str, Optional[str]] = dict.fromkeys(works.FAULTS, THEIRS)
 

@@ -15,6 +15,7 @@ class Inductor(GpuPeer):
     DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
     SETTINGS = 'mode="max-autotune-no-cudagraphs" (the one timer has a graph of its own); attention by flex_attention'
     REMEMBERS = "code and choices, in TORCHINDUCTOR_CACHE_DIR"
+    IS_SLOW = True
     WORKS: Dict[str, Optional[str]] = dict.fromkeys(works.WORKS)
     FAULTS: Dict[str, Optional[str]] = dict.fromkeys(works.FAULTS, THEIRS)
 

@@ -72,7 +72,7 @@ class TuneonceOnTriton(TritonAutotune):
     NAME = "tuneonce"
     DOCS = "docs/python.md, Coming from cuTile's exhaustive_search"
     SETTINGS = "exhaustive_search over Triton's launches; Triton compiles them one after the other"
-    REMEMBERS = "nothing (exhaustive_search; an exported bundle would)"
+    REMEMBERS = ""  # exhaustive_search does not; an exported bundle would.
     FAULTS = dict.fromkeys(works.FAULTS, "in this process, as a callable: see tuneonce on CUDA C++")
 
     def choose(self, work: str, configs: List[Dict[str, int]], t: Dict[str, Any]) -> Choice:
