@@ -83,7 +83,7 @@ def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> No
     good = dict(zip(show.COLUMNS, lines["Good"][1:]))
     assert good["hang"] == "n/a" and good["wrong"].startswith("**the faulty one**"), good
     assert good["cold tune, s"].endswith("/ –") and good["neighbour, %"] == "not run", good
-    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a"] + ["not run"] * 6, lines["Missing"]
+    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a", "not run", "n/a"] + ["not run"] * 4, lines["Missing"]
     assert dict(zip(show.COLUMNS, lines["Hanging"][1:]))["crash"] == "did not end in 1 s"
     assert "Crashing, Python: the process died: signal 6: about to crash (tune, restart)" in text
     assert text.startswith("**These are figures of the CPU device") and "no GPU" in text
@@ -109,7 +109,8 @@ def test_the_table_goes_between_the_marks_of_a_page_and_again() -> None:
 
 def test_when_the_time_is_over_the_rest_says_so() -> None:
     late = fakes("--peers", "Good", "--stop-after", "1")
-    assert all("were over" in cell["cannot"] for cell in late["cells"]["Good, Python"].values()), late["cells"]
+    said = {name: cell["cannot"] for name, cell in late["cells"]["Good, Python"].items()}
+    assert said.pop("hang") == "it waits for nobody" and all("1 s were over" in why for why in said.values()), said
     assert "nobody is called Nobody" in run_suite("--peers", "Nobody", code=2)["stderr"]
 
 

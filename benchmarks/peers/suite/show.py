@@ -44,9 +44,11 @@ def percents(values: List[Optional[float]]) -> str:
     return " / ".join("–" if v is None else f"{100 * v:.1f}" for v in values)
 
 
-def fault(cell: Optional[Dict[str, Any]]) -> str:
+def fault(peer: Dict[str, Any], kind: str, cell: Optional[Dict[str, Any]]) -> str:
+    if peer["faults"].get(kind) is not None:
+        return "n/a"
     if cell is None or "cannot" in cell:
-        return "n/a" if cell and cell.get("version") is not None else "not run"
+        return "not run"
     if "failed" in cell:
         return cell["failed"].split(":")[0] if cell["failed"].startswith("the process") else cell["failed"]
     outcome = {"chose a sound one": "sound", "chose the faulty one": "**the faulty one**"}.get(cell["outcome"], cell["outcome"])
@@ -78,7 +80,7 @@ def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> List[
     return [f"{peer['name']} ({peer['language']})", by_work(tuned, works, "seconds", ".1f"),
             by_work(cells.get("restart"), works, "seconds", ".2f"), by_work(tuned, works, "gpu_busy_s", ".1f"),
             by_work(tuned, works, "peak_mib", ".0f"), percents([regret(tuned, work) for work in works]),
-            *(fault(cells.get(kind)) for kind in ("crash", "hang", "wrong")),
+            *(fault(peer, kind, cells.get(kind)) for kind in ("crash", "hang", "wrong")),
             "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
             full_disk(cells.get("full_disk")), two_processes(cells.get("two_processes"))]
 
