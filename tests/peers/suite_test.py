@@ -2,16 +2,19 @@
 
 suite_test.py BENCHMARKS_PEERS_SUITE_FOLDER. Ours needs tuneonce and numpy on PYTHONPATH.
 """
+import copy
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 from typing import Any, Dict
 
 FOLDER, HERE = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(HERE.parent / "python")]
+sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1]), str(HERE.parent / "python")]
 
+import peers_plots  # noqa: E402
 import show  # noqa: E402
 from running import run_tests  # noqa: E402
 
@@ -93,6 +96,18 @@ def test_regret_is_over_the_fastest_candidate_by_the_one_timer() -> None:
     cell = {"works": {"matmul": {"config": "b", "space_us": {"a": 10.0, "b": 11.0, "c": 40.0}}}}
     assert abs(show.regret(cell, "matmul") - 0.1) < 1e-9 and show.regret(cell, "matmul", "c") == 3.0
     assert show.regret(cell, "softmax") is None and show.regret(cell, "matmul", "d") is None
+
+
+def test_three_plots_are_drawn_of_who_tuned_and_none_of_nobody() -> None:
+    assert peers_plots.draw({**result, "peers": [p for p in result["peers"] if p["name"] == "Missing"]}) == {}
+    measured = copy.deepcopy(result)
+    measured["cells"]["Good, Python"]["tune"]["works"]["vector_add"]["space_us"] = {"a=1": 12.0, "a=2": 10.0}
+    plots = peers_plots.draw(measured)
+    assert sorted(plots) == ["peers_faults", "peers_regret", "peers_seconds"]
+    for svg in plots.values():
+        xml.dom.minidom.parseString(svg)
+        assert "Good (Python)" in svg and "Missing" not in svg
+    assert "did not end in 1 s" in plots["peers_faults"] and plots["peers_regret"].count("<circle") == 1
 
 
 def test_the_table_goes_between_the_marks_of_a_page_and_again() -> None:
