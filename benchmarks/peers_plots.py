@@ -1,4 +1,4 @@
-"""Three plots of a run of the peers' suite (peers/suite/run): what a tune takes, how good the choice is, what faults do."""
+"""Three plots of a run of peers/suite/run: what a tune takes, how good the choice is, what faults do."""
 
 import math
 import pathlib
@@ -19,10 +19,15 @@ def _where(result: Dict[str, Any]) -> str:
 
 def _peers(result: Dict[str, Any]) -> List[Tuple[str, Dict[str, Any]]]:
     """(name, cells) of those that tuned something."""
-    found = [(f"{peer['name']} ({peer['language']})", result["cells"].get(f"{peer['name']}, {peer['language']}", {}))
-             for peer in result["peers"]]
-    return [(name, cells) for name, cells in found
-            if any("seconds" in each for each in show.works_of(cells.get("tune")).values())]
+    found = [
+        (f"{peer['name']} ({peer['language']})", result["cells"].get(f"{peer['name']}, {peer['language']}", {}))
+        for peer in result["peers"]
+    ]
+    return [
+        (name, cells)
+        for name, cells in found
+        if any("seconds" in each for each in show.works_of(cells.get("tune")).values())
+    ]
 
 
 def _scale_of(values: List[float]) -> Tuple[float, float, List[float]]:
@@ -40,7 +45,14 @@ def seconds(result: Dict[str, Any]) -> str:
             if times:
                 rows.append((name, times, colour))
     low, high, ticks = _scale_of([time for _, times, _ in rows for time in times])
-    plot = Plot("What the first call of a new shape takes", f"a dot per work; {_where(result)}", len(rows) * ROW, high, low, True)
+    plot = Plot(
+        "What the first call of a new shape takes",
+        f"a dot per work; {_where(result)}",
+        len(rows) * ROW,
+        high,
+        low,
+        True,
+    )
     plot.scale(ticks, "seconds, logarithmic")
     for row, (name, times, colour) in enumerate(rows):
         y = TOP + row * ROW + 10
@@ -62,8 +74,12 @@ def regrets(result: Dict[str, Any]) -> str:
         if any(value is not None for value in quiet):
             rows.append((name, _percents(quiet), _percents(noisy)))
     most = max([10.0, *(value for _, *both in rows for values in both for value in values)])
-    plot = Plot("How much slower the choice is than the fastest candidate", f"by one timer; a dot per work; {_where(result)}",
-                len(rows) * ROW, most * 1.02)
+    plot = Plot(
+        "How much slower the choice is than the fastest candidate",
+        f"by one timer; a dot per work; {_where(result)}",
+        len(rows) * ROW,
+        most * 1.02,
+    )
     step = 10.0 ** math.floor(math.log10(most)) / (2 if most < 50 else 1)
     plot.scale([step * i for i in range(int(most / step) + 1)], "percent")
     for row, (name, quiet, noisy) in enumerate(rows):
@@ -86,12 +102,19 @@ def faults(result: Dict[str, Any]) -> str:
     rows = []
     for peer in result["peers"]:
         cells = result["cells"].get(f"{peer['name']}, {peer['language']}", {})
-        words = [*(show.fault(peer, kind, cells.get(kind)) for kind in columns[:3]),
-                 show.full_disk(cells.get("full_disk")), show.two_processes(cells.get("two_processes"))]
+        words = [
+            *(show.fault(peer, kind, cells.get(kind)) for kind in columns[:3]),
+            show.full_disk(cells.get("full_disk")),
+            show.two_processes(cells.get("two_processes")),
+        ]
         if any(word not in ("n/a", "not run") for word in words):
             rows.append((f"{peer['name']} ({peer['language']})", words))
-    plot = Plot("One candidate that crashes, hangs or lies; a full disk; two at once", f"what came of it; {_where(result)}",
-                (len(rows) + 1) * (ROW + _GAP) - 40, 1)
+    plot = Plot(
+        "One candidate that crashes, hangs or lies; a full disk; two at once",
+        f"what came of it; {_where(result)}",
+        (len(rows) + 1) * (ROW + _GAP) - 40,
+        1,
+    )
     width = (760 - LEFT - 10) / len(columns)
     for column, name in enumerate(columns):
         plot.text(LEFT + column * width, TOP + 4, name.replace("_", " "), weight="bold")

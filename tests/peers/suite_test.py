@@ -2,6 +2,7 @@
 
 suite_test.py BENCHMARKS_PEERS_SUITE_FOLDER. Ours needs tuneonce and numpy on PYTHONPATH.
 """
+
 import copy
 import json
 import pathlib
@@ -25,15 +26,19 @@ def run_suite(*options: str, code: int = 0) -> Dict[str, Any]:
     """What a run on the CPU device wrote."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
-        done = subprocess.run([sys.executable, str(FOLDER / "run"), "--device", "cpu", "--out", str(out),
-                               *options], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, str(FOLDER / "run"), "--device", "cpu", "--out", str(out), *options],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == code, (done.returncode, done.stderr)
         return json.loads(out.read_text()) if out.exists() else {"stderr": done.stderr}
 
 
 def fakes(*options: str) -> Dict[str, Any]:
-    return run_suite("--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", "--experiments", *EXPERIMENTS,
-                     *options)
+    return run_suite(
+        "--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", "--experiments", *EXPERIMENTS, *options
+    )
 
 
 result = fakes()
@@ -80,8 +85,11 @@ def test_two_processes_have_one_place_to_remember() -> None:
 
 def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> None:
     text = show.markdown(result)
-    lines = {line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
-             for line in text.split("\n") if line.startswith("| ") and " (" in line}
+    lines = {
+        line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
+        for line in text.split("\n")
+        if line.startswith("| ") and " (" in line
+    }
     assert sorted(lines) == sorted(cells), lines
     good = dict(zip(show.COLUMNS, lines["Good"][1:]))
     assert good["hang"] == "n/a" and good["wrong"].startswith("**the faulty one**"), good
@@ -119,7 +127,12 @@ def test_the_table_goes_between_the_marks_of_a_page_and_again() -> None:
             done = subprocess.run([sys.executable, str(FOLDER / "show.py"), str(file), "--into", str(page)])
             assert done.returncode == 0
         text = page.read_text()
-        assert text.startswith("before\n") and text.endswith("after\n") and "stale" not in text and text.count("| Good") == 1
+        assert (
+            text.startswith("before\n")
+            and text.endswith("after\n")
+            and "stale" not in text
+            and text.count("| Good") == 1
+        )
 
 
 def test_when_the_time_is_over_the_rest_says_so() -> None:

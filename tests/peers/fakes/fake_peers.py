@@ -1,4 +1,5 @@
 """Peers for the runner's test: one that does as it should, and some that do not."""
+
 import os
 import pathlib
 import time
@@ -53,6 +54,7 @@ class Hanging(Good):
 
 class Lying(Good):
     """Its choice computes something else, and the device is lost afterwards."""
+
     NAME = "Lying"
 
     def tune(self, work: str) -> Any:
