@@ -2,16 +2,20 @@
 
 suite_test.py BENCHMARKS_PEERS_SUITE_FOLDER. Ours needs tuneonce and numpy on PYTHONPATH.
 """
+
+import copy
 import json
 import pathlib
 import subprocess
 import sys
 import tempfile
+import xml.dom.minidom
 from typing import Any, Dict
 
 FOLDER, HERE = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(HERE.parent / "python")]
+sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1]), str(HERE.parent / "python")]
 
+import peers_plots  # noqa: E402
 import show  # noqa: E402
 from running import run_tests  # noqa: E402
 
@@ -22,15 +26,19 @@ def run_suite(*options: str, code: int = 0) -> Dict[str, Any]:
     """What a run on the CPU device wrote."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
-        done = subprocess.run([sys.executable, str(FOLDER / "run"), "--device", "cpu", "--out", str(out),
-                               *options], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, str(FOLDER / "run"), "--device", "cpu", "--out", str(out), *options],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == code, (done.returncode, done.stderr)
         return json.loads(out.read_text()) if out.exists() else {"stderr": done.stderr}
 
 
 def fakes(*options: str) -> Dict[str, Any]:
-    return run_suite("--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", "--experiments", *EXPERIMENTS,
-                     *options)
+    return run_suite(
+        "--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", "--experiments", *EXPERIMENTS, *options
+    )
 
 
 result = fakes()
@@ -77,13 +85,16 @@ def test_two_processes_have_one_place_to_remember() -> None:
 
 def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> None:
     text = show.markdown(result)
-    lines = {line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
-             for line in text.split("\n") if line.startswith("| ") and " (" in line}
+    lines = {
+        line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
+        for line in text.split("\n")
+        if line.startswith("| ") and " (" in line
+    }
     assert sorted(lines) == sorted(cells), lines
     good = dict(zip(show.COLUMNS, lines["Good"][1:]))
     assert good["hang"] == "n/a" and good["wrong"].startswith("**the faulty one**"), good
     assert good["cold tune, s"].endswith("/ –") and good["neighbour, %"] == "not run", good
-    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a"] + ["not run"] * 6, lines["Missing"]
+    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a", "not run", "n/a"] + ["not run"] * 4, lines["Missing"]
     assert dict(zip(show.COLUMNS, lines["Hanging"][1:]))["crash"] == "did not end in 1 s"
     assert "Crashing, Python: the process died: signal 6: about to crash (tune, restart)" in text
     assert text.startswith("**These are figures of the CPU device") and "no GPU" in text
@@ -95,6 +106,18 @@ def test_regret_is_over_the_fastest_candidate_by_the_one_timer() -> None:
     assert show.regret(cell, "softmax") is None and show.regret(cell, "matmul", "d") is None
 
 
+def test_three_plots_are_drawn_of_who_tuned_and_none_of_nobody() -> None:
+    assert peers_plots.draw({**result, "peers": [p for p in result["peers"] if p["name"] == "Missing"]}) == {}
+    measured = copy.deepcopy(result)
+    measured["cells"]["Good, Python"]["tune"]["works"]["vector_add"]["space_us"] = {"a=1": 12.0, "a=2": 10.0}
+    plots = peers_plots.draw(measured)
+    assert sorted(plots) == ["peers_faults", "peers_regret", "peers_seconds"]
+    for svg in plots.values():
+        xml.dom.minidom.parseString(svg)
+        assert "Good (Python)" in svg and "Missing" not in svg
+    assert "did not end in 1 s" in plots["peers_faults"] and plots["peers_regret"].count("<circle") == 1
+
+
 def test_the_table_goes_between_the_marks_of_a_page_and_again() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page, file = pathlib.Path(folder) / "page.md", pathlib.Path(folder) / "result.json"
@@ -104,12 +127,18 @@ def test_the_table_goes_between_the_marks_of_a_page_and_again() -> None:
             done = subprocess.run([sys.executable, str(FOLDER / "show.py"), str(file), "--into", str(page)])
             assert done.returncode == 0
         text = page.read_text()
-        assert text.startswith("before\n") and text.endswith("after\n") and "stale" not in text and text.count("| Good") == 1
+        assert (
+            text.startswith("before\n")
+            and text.endswith("after\n")
+            and "stale" not in text
+            and text.count("| Good") == 1
+        )
 
 
 def test_when_the_time_is_over_the_rest_says_so() -> None:
     late = fakes("--peers", "Good", "--stop-after", "1")
-    assert all("were over" in cell["cannot"] for cell in late["cells"]["Good, Python"].values()), late["cells"]
+    said = {name: cell["cannot"] for name, cell in late["cells"]["Good, Python"].items()}
+    assert said.pop("hang") == "it waits for nobody" and all("1 s were over" in why for why in said.values()), said
     assert "nobody is called Nobody" in run_suite("--peers", "Nobody", code=2)["stderr"]
 
 

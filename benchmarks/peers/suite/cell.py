@@ -4,6 +4,7 @@ cell.py MODULE CLASS EXPERIMENT FOLDER DEVICE [WORK...]: prints a line of JSON f
 {"version"}, {"work", "begin", "end", ...} for each work, {"outcome"} of a fault, {"cannot": WHY}, {"failed": WHY}.
 Times are time.monotonic's, which all processes of a machine share.
 """
+
 import importlib
 import json
 import pathlib
@@ -23,6 +24,7 @@ def say(**what: Any) -> None:
 def wait_for_device(device: str) -> None:
     if device == "cuda":
         import torch
+
         torch.cuda.synchronize()
 
 
@@ -46,11 +48,20 @@ def tune(peer: Peer, work: str, device: str, measured: bool) -> None:
     except Exception as error:  # noqa: BLE001
         return say(work=work, failed=one_line(error))
     end = time.monotonic()
-    found: Dict[str, Any] = dict(work=work, begin=begin, end=end, seconds=end - begin, config=choice.config,
-                                 tried=choice.tried, candidates_failed=choice.failed, searched=choice.searched)
+    found: Dict[str, Any] = dict(
+        work=work,
+        begin=begin,
+        end=end,
+        seconds=end - begin,
+        config=choice.config,
+        tried=choice.tried,
+        candidates_failed=choice.failed,
+        searched=choice.searched,
+    )
     say(**found)  # What follows may fail, or the deadline may end it.
     if measured and device == "cuda":
         from one_timer import measure
+
         times = measure({**(choice.space or {}), "the choice": choice.launch})
         say(**found, choice_us=times.pop("the choice", None), space_us=times)
 
@@ -87,6 +98,7 @@ def main() -> int:
         say(version=peer.prepare(path))
         if device == "cuda":
             import torch
+
             torch.zeros(1, device="cuda")  # The context is no part of what a tune costs.
     except CannotRun as error:
         say(cannot=str(error))

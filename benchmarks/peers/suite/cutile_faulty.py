@@ -1,4 +1,5 @@
 """z = x + y for cuTile, but for one candidate: FAULT 2 never ends (x is below 2), 3 writes nothing."""
+
 import cuda.tile as ct
 
 

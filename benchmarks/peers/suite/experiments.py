@@ -1,7 +1,8 @@
 """The suite's experiments: each runs cells of one peer and says what came of them.
 
-A cell's lines (cell.py) are merged into one dict: {"version", "works": {WORK: {...}}, "outcome"..., "cannot", "failed"}.
+A cell's lines (cell.py) are merged into one dict: {"version", "works": {WORK: {...}}, "outcome", "cannot", "failed"}.
 """
+
 import json
 import os
 import pathlib
@@ -23,8 +24,16 @@ class Cell:
     """One process of one peer, which is ended at its deadline."""
 
     def __init__(self, peer: Dict[str, Any], experiment: str, folder: pathlib.Path, device: str, works: List[str]):
-        self.arguments = [sys.executable, str(HERE / "cell.py"), peer["module"], peer["class"], experiment, str(folder),
-                          device, *works]
+        self.arguments = [
+            sys.executable,
+            str(HERE / "cell.py"),
+            peer["module"],
+            peer["class"],
+            experiment,
+            str(folder),
+            device,
+            *works,
+        ]
         self.deadline = peer["deadline_s"] or DEADLINE_S.get(experiment, OTHER_DEADLINE_S)
         self.result: Dict[str, Any] = {"works": {}}
         self._tail: List[str] = []
@@ -33,8 +42,14 @@ class Cell:
         deadline = self.deadline if most_seconds is None else min(self.deadline, max(1, most_seconds))
         watcher = Watcher().start()
         # A group of its own: what a peer starts ends with it.
-        process = subprocess.Popen(self.arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   errors="replace", start_new_session=True)
+        process = subprocess.Popen(
+            self.arguments,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
         timer = threading.Timer(deadline, lambda: os.killpg(process.pid, signal.SIGKILL))
         timer.start()
         assert process.stdout is not None
@@ -56,7 +71,7 @@ class Cell:
             if line.strip():
                 self._tail = [*self._tail[-4:], line.strip()[:300]]
             return
-        said = json.loads(line[len("CELL "):])
+        said = json.loads(line[len("CELL ") :])
         work = said.pop("work", None)
         if work is None:
             self.result.update(said)
@@ -82,14 +97,15 @@ def fault(kind: str) -> Callable[..., Dict[str, Any]]:
 
 
 def neighbour(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, works: List[str]) -> Dict[str, Any]:
-    """A tune while another program uses the GPU. What it chose is compared by the times of the quiet tune's one timer."""
-    other = subprocess.Popen([sys.executable, str(HERE / "neighbour.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                             text=True)
+    """A tune while another program uses the GPU. Its choice is compared by the times of the quiet tune."""
+    other = subprocess.Popen(
+        [sys.executable, str(HERE / "neighbour.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     try:
         assert other.stdout is not None
         if other.stdout.readline().strip() != "ready":
             return {"cannot": "the neighbour needs torch and a GPU"}
-        return run("neighbour", folder / "neighbour", [w for w in works if w in ("rms_norm", "matmul")])
+        return run("neighbour", folder / "neighbour", [w for w in works if w == "matmul"])
     finally:
         other.kill()
         other.wait()
@@ -99,7 +115,9 @@ def full_disk(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, works: L
     """What a peer remembers goes to a file system of 256 KiB that is full."""
     disk = folder / "full"
     disk.mkdir(parents=True, exist_ok=True)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, text=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)], capture_output=True, text=True
+    )
     if mounted.returncode != 0:
         return {"cannot": f"no small file system can be made here: {mounted.stderr.strip() or 'mount failed'}"}
     try:
@@ -115,8 +133,10 @@ def full_disk(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, works: L
 def two_processes(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, works: List[str]) -> Dict[str, Any]:
     """Two processes tune the same at once, with one place to remember."""
     found: List[Dict[str, Any]] = []
-    threads = [threading.Thread(target=lambda: found.append(run("two_processes", folder / "shared", ["vector_add"])))
-               for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: found.append(run("two_processes", folder / "shared", ["vector_add"])))
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -128,5 +148,8 @@ def two_processes(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, work
 # In order of importance; those of the second list are not timed, and run several at a time.
 TIMED: Dict[str, Callable[..., Dict[str, Any]]] = {"tune": tune, "restart": restart}
 TOGETHER: Dict[str, Callable[..., Dict[str, Any]]] = {
-    **{kind: fault(kind) for kind in FAULTS}, "full_disk": full_disk, "two_processes": two_processes}
+    **{kind: fault(kind) for kind in FAULTS},
+    "full_disk": full_disk,
+    "two_processes": two_processes,
+}
 LAST: Dict[str, Callable[..., Dict[str, Any]]] = {"neighbour": neighbour}

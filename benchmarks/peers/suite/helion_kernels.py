@@ -1,4 +1,5 @@
 """Three of the works for Helion, as its own examples write them."""
+
 import helion
 import helion.language as hl
 import torch

@@ -1,4 +1,5 @@
 """What a peer is to the suite: one interface, whose functions are called in a process of their own (cell.py)."""
+
 import dataclasses
 import pathlib
 from typing import Any, Callable, Dict, Optional
@@ -13,6 +14,7 @@ class Choice:
     """What a peer chose. launch: puts one run of it into the current stream. tried, failed: candidates measured, and
     found unusable, where the peer says so. space: all candidates by name, as launches, where they are the suite's own:
     what the choice is compared with. searched: False if it was remembered."""
+
     config: str
     launch: Callable[[], Any]
     tried: Optional[int] = None
@@ -27,16 +29,18 @@ class Peer:
     prepare is called first, before the peer is imported; then tune or faulty, once each per work. A work that is tuned
     again in another process with the same folder is the peer's restart.
     """
+
     NAME = ""
-    LANGUAGE = ""      # In which candidates are written: what is compared within one language is the same work.
-    DOCS = ""          # Where its documentation says the settings.
-    SETTINGS = ""      # In words, for the table's notes.
-    REMEMBERS = ""     # What it keeps for the next process, and where; empty: nothing.
+    LANGUAGE = ""  # In which candidates are written: what is compared within one language is the same work.
+    DOCS = ""  # Where its documentation says the settings.
+    SETTINGS = ""  # In words, for the table's notes.
+    REMEMBERS = ""  # What it keeps for the next process, and where; empty: nothing, so that it has no restart.
     # By name; a peer that has none of its own for a work says why.
     WORKS: Dict[str, Optional[str]] = {}
     # crash, hang, wrong: None if a candidate of that kind can be written, else why not.
     FAULTS: Dict[str, Optional[str]] = {}
     NEEDS_GPU = True
+    IS_SLOW = False  # Its tune takes minutes: it comes after all others.
     DEADLINE_S: Optional[float] = None  # Of a cell, in place of the experiment's.
 
     def prepare(self, folder: pathlib.Path) -> str:

@@ -1,4 +1,5 @@
 """Another program on the GPU: bursts of matmuls of random length, until it is ended."""
+
 import random
 import time
 

@@ -4,6 +4,7 @@ Each candidate is captured LAUNCHES times into a graph of its own; the graphs ar
 another order, between two events. A candidate's time is its median over rounds, per launch, with what it reads still in
 the cache where that is large enough: the same for all.
 """
+
 import random
 import statistics
 from typing import Any, Callable, Dict
@@ -14,6 +15,7 @@ LAUNCHES, ROUNDS = 10, 15
 def measure(candidates: Dict[str, Callable[[], Any]]) -> Dict[str, float]:
     """Microseconds of a launch, by name; a candidate that cannot be captured or launched is left out."""
     import torch
+
     graphs = {}
     for name, launch in candidates.items():
         try:

@@ -2,14 +2,26 @@
 
 show.py RESULT: the table. show.py RESULT --into PAGE: puts it between the page's two "<!-- results -->" lines.
 """
+
 import json
 import pathlib
 import sys
 from typing import Any, Dict, List, Optional
 
 MARK = "<!-- results -->\n"
-COLUMNS = ("cold tune, s", "restart, s", "GPU busy, s", "memory, MiB", "regret, %", "crash", "hang", "wrong", "neighbour, %",
-           "full disk", "two processes")
+COLUMNS = (
+    "cold tune, s",
+    "restart, s",
+    "GPU busy, s",
+    "memory, MiB",
+    "regret, %",
+    "crash",
+    "hang",
+    "wrong",
+    "neighbour, %",
+    "full disk",
+    "two processes",
+)
 
 
 def works_of(cell: Optional[Dict[str, Any]]) -> Dict[str, Any]:
@@ -17,8 +29,8 @@ def works_of(cell: Optional[Dict[str, Any]]) -> Dict[str, Any]:
 
 
 def regret(cell: Optional[Dict[str, Any]], work: str, config: Optional[str] = None) -> Optional[float]:
-    """By how much `config` (the cell's own choice if None) is slower than the fastest candidate, both by the one timer; None
-    where the candidates are the peer's own."""
+    """By how much `config` (the cell's own choice if None) is slower than the fastest candidate, both by the one timer;
+    None where the candidates are the peer's own."""
     found = works_of(cell).get(work, {})
     times = found.get("space_us") or {}
     if not times:
@@ -44,12 +56,16 @@ def percents(values: List[Optional[float]]) -> str:
     return " / ".join("–" if v is None else f"{100 * v:.1f}" for v in values)
 
 
-def fault(cell: Optional[Dict[str, Any]]) -> str:
+def fault(peer: Dict[str, Any], kind: str, cell: Optional[Dict[str, Any]]) -> str:
+    if peer["faults"].get(kind) is not None:
+        return "n/a"
     if cell is None or "cannot" in cell:
-        return "n/a" if cell and cell.get("version") is not None else "not run"
+        return "not run"
     if "failed" in cell:
         return cell["failed"].split(":")[0] if cell["failed"].startswith("the process") else cell["failed"]
-    outcome = {"chose a sound one": "sound", "chose the faulty one": "**the faulty one**"}.get(cell["outcome"], cell["outcome"])
+    outcome = {"chose a sound one": "sound", "chose the faulty one": "**the faulty one**"}.get(
+        cell["outcome"], cell["outcome"]
+    )
     return f"{outcome}, {cell['seconds']:.0f} s"
 
 
@@ -75,12 +91,18 @@ def two_processes(cell: Optional[Dict[str, Any]]) -> str:
 def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> List[str]:
     tuned, beside = cells.get("tune"), cells.get("neighbour")
     noisy = [regret(tuned, work, works_of(beside).get(work, {}).get("config", "nothing")) for work in works]
-    return [f"{peer['name']} ({peer['language']})", by_work(tuned, works, "seconds", ".1f"),
-            by_work(cells.get("restart"), works, "seconds", ".2f"), by_work(tuned, works, "gpu_busy_s", ".1f"),
-            by_work(tuned, works, "peak_mib", ".0f"), percents([regret(tuned, work) for work in works]),
-            *(fault(cells.get(kind)) for kind in ("crash", "hang", "wrong")),
-            "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
-            full_disk(cells.get("full_disk")), two_processes(cells.get("two_processes"))]
+    return [
+        f"{peer['name']} ({peer['language']})",
+        by_work(tuned, works, "seconds", ".1f"),
+        by_work(cells.get("restart"), works, "seconds", ".2f"),
+        by_work(tuned, works, "gpu_busy_s", ".1f"),
+        by_work(tuned, works, "peak_mib", ".0f"),
+        percents([regret(tuned, work) for work in works]),
+        *(fault(peer, kind, cells.get(kind)) for kind in ("crash", "hang", "wrong")),
+        "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
+        full_disk(cells.get("full_disk")),
+        two_processes(cells.get("two_processes")),
+    ]
 
 
 def reasons(result: Dict[str, Any]) -> List[str]:
@@ -89,8 +111,11 @@ def reasons(result: Dict[str, Any]) -> List[str]:
     for peer, cells in result["cells"].items():
         for name, cell in cells.items():
             said = [cell.get("cannot"), cell.get("failed"), cell.get("error")]
-            said += [f"{work}: {each.get('cannot') or each.get('failed')}" for work, each in works_of(cell).items()
-                     if "cannot" in each or "failed" in each]
+            said += [
+                f"{work}: {each.get('cannot') or each.get('failed')}"
+                for work, each in works_of(cell).items()
+                if "cannot" in each or "failed" in each
+            ]
             for why in filter(None, said):
                 found.setdefault(f"{peer}: {why}", []).append(name)
     return [f"- {why} ({', '.join(names)})" for why, names in found.items()]
@@ -102,18 +127,27 @@ def markdown(result: Dict[str, Any]) -> str:
     if result["is_cpu_device"]:
         lines += ["**These are figures of the CPU device, for trying the programs: none is a GPU's.**", ""]
     where = machine["device"] or "no GPU"
-    lines += [f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
-              f"{result['date']}, commit {result['commit'] or '–'}. Several numbers: {' / '.join(works)}.", "",
-              "| | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    lines += [
+        f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
+        f"{result['date']}, commit {result['commit'] or '–'}. Several numbers: {' / '.join(works)}.",
+        "",
+        "| | " + " | ".join(COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
     for peer in result["peers"]:
         cells = result["cells"].get(f"{peer['name']}, {peer['language']}", {})
         lines.append("| " + " | ".join(line(peer, cells, works)) + " |")
     lines += ["", "Settings:", ""]
     for peer in result["peers"]:
-        versions = {cell["version"] for cell in result["cells"].get(f"{peer['name']}, {peer['language']}", {}).values()
-                    if cell.get("version")}
+        versions = {
+            cell["version"]
+            for cell in result["cells"].get(f"{peer['name']}, {peer['language']}", {}).values()
+            if cell.get("version")
+        }
         docs = f"[docs]({peer['docs']})" if peer["docs"].startswith("http") else peer["docs"]
-        said = "; ".join(filter(None, [peer["settings"], f"remembers {peer['remembers']}" if peer["remembers"] else ""]))
+        said = "; ".join(
+            filter(None, [peer["settings"], f"remembers {peer['remembers']}" if peer["remembers"] else ""])
+        )
         lines.append(f"- {peer['name']} ({peer['language']}) {', '.join(sorted(versions))}: {said or 'none'} ({docs})")
     why = reasons(result)
     return "\n".join(lines + (["", "Not run, or failed:", "", *why] if why else [])) + "\n"

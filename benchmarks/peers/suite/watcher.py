@@ -1,4 +1,5 @@
 """What the GPU does while a cell runs, seen from outside: memory in use and the share of time in which it is busy."""
+
 import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
@@ -11,10 +12,11 @@ class Watcher:
 
     def __init__(self) -> None:
         self._samples: List[Tuple[float, int]] = []  # When, bytes in use.
-        self._busy: List[Tuple[float, int]] = []     # When, percent.
+        self._busy: List[Tuple[float, int]] = []  # When, percent.
         self._stop = threading.Event()
         try:
             import pynvml
+
             pynvml.nvmlInit()
             self._nvml, self._device = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
         except Exception:  # noqa: BLE001
@@ -43,17 +45,21 @@ class Watcher:
         """gpu_busy_s: busy time in the interval. peak_mib: the most memory in use in it, over what was at its begin."""
         memory = [used for when, used in self._samples if begin <= when <= end]
         busy = [percent for when, percent in self._busy if begin <= when <= end]
-        return {"gpu_busy_s": sum(busy) / len(busy) / 100 * (end - begin) if busy else None,
-                "peak_mib": (max(memory) - memory[0]) / 2**20 if memory else None}
+        return {
+            "gpu_busy_s": sum(busy) / len(busy) / 100 * (end - begin) if busy else None,
+            "peak_mib": (max(memory) - memory[0]) / 2**20 if memory else None,
+        }
 
 
 def machine() -> Dict[str, Any]:
     """Device, driver, cores: what a result says about where it is from."""
     import os
     import platform
+
     found: Dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "python": platform.python_version(), "device": None}
     try:
         import pynvml
+
         pynvml.nvmlInit()
         handle = pynvml.nvmlDeviceGetHandleByIndex(0)
         found.update(device=_text(pynvml.nvmlDeviceGetName(handle)), driver=_text(pynvml.nvmlSystemGetDriverVersion()))

@@ -39,7 +39,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 })";
 
 constexpr char kNormCpu[] = R"(
-static void rms_norm_mul(const tuneonce_block& block, const float* x, const float* w, float* y, float eps, int m, int n) {
+static void rms_norm_mul(const tuneonce_block& block, const float* x, const float* w, float* y, float eps, int m,
+                         int n) {
   const long end = (block.x + 1L) * ROWS < m ? (block.x + 1L) * ROWS : m;
   for (long row = block.x * long(ROWS); row < end; ++row) {
     const float* in = x + row * n;

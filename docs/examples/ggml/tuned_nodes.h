@@ -11,14 +11,14 @@
 #include "tuneonce/stream.h"
 #include "tuneonce/tuned_kernel.h"
 
-/// Tuned kernels in place of ggml's own, for nodes of a graph that they suit: RMS_NORM followed by MUL, and MUL_MAT of a
-/// few columns by float16 weights. All other nodes, and those that a kernel refuses, are left to ggml's backend.
+/// Tuned kernels in place of ggml's own, for nodes of a graph that they suit: RMS_NORM followed by MUL, and MUL_MAT of
+/// a few columns by float16 weights. All other nodes, and those that a kernel refuses, are left to ggml's backend.
 ///
 /// While it lives and is installed, it is ggml's node hook (node_hook.patch), of which there is one. A backend's memory
 /// decides what is taken: nodes in host memory for the CPU device, in device memory for CUDA.
 ///
-/// Order: Create, Warmup on each graph that will run, Seal, Install. Thread rule: the hook may be called by any of ggml's
-/// threads; the rest by one, while no graph is computed.
+/// Order: Create, Warmup on each graph that will run, Seal, Install. Thread rule: the hook may be called by any of
+/// ggml's threads; the rest by one, while no graph is computed.
 class TunedNodes {
  public:
   /// `device`: "cpu" or "cuda". Errors: those of OpenDevice and TunedKernel::Create.

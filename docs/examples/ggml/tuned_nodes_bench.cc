@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "decode_graph.h"
@@ -72,6 +73,9 @@ int main(int argc, char** argv) {
   ggml_backend_load_all();
   auto type = device == "cpu" ? GGML_BACKEND_DEVICE_TYPE_CPU : GGML_BACKEND_DEVICE_TYPE_GPU;
   ggml_backend_ptr backend(ggml_backend_init_by_type(type, nullptr));
+  if (backend != nullptr && device == "cpu") {  // ggml's threads wait by spinning: no more than there are cores.
+    ggml_backend_cpu_set_n_threads(backend.get(), static_cast<int>(std::thread::hardware_concurrency()));
+  }
   tuneonce::AutotunePolicy policy;
   policy.store = tuneonce::MakeMemoryStore();
   auto nodes = TunedNodes::Create(device, policy);
@@ -83,25 +87,24 @@ int main(int argc, char** argv) {
   for (int count : tokens) {
     extents.tokens = count;
     BackendGraph graph(backend.get());
-    // Without memory: a warm-up needs the shapes alone.
     if (!graph.Finish(DecodeStep(&graph, extents))) return 1;
     tuneonce::Status warm = (*nodes)->Warmup(graph.graph());
     if (!warm.ok()) std::fprintf(stderr, "%s\n", warm.ToString().c_str());
   }
   (*nodes)->Seal();
   auto norms = (*nodes)->norm().counters(), products = (*nodes)->product().counters();
-  std::printf("{\"backend\": \"%s\", \"device\": \"%s\", \"is_cpu_device\": %s, \"layers\": %d, \"width\": %d, "
-              "\"inner\": %d, \"rounds\": %d,\n \"tunes\": %ld, \"tuning_s\": %.2f, \"steps\": [\n",
-              ggml_backend_name(backend.get()),
-              ggml_backend_dev_description(ggml_backend_get_device(backend.get())), device == "cpu" ? "true" : "false",
-              extents.layers, extents.width, extents.inner, rounds, static_cast<long>(norms.tunes + products.tunes),
-              norms.tuning_seconds + products.tuning_seconds);
+  std::printf(
+      "{\"backend\": \"%s\", \"device\": \"%s\", \"is_cpu_device\": %s, \"layers\": %d, \"width\": %d, "
+      "\"inner\": %d, \"rounds\": %d,\n \"tunes\": %ld, \"tuning_s\": %.2f, \"steps\": [\n",
+      ggml_backend_name(backend.get()), ggml_backend_dev_description(ggml_backend_get_device(backend.get())),
+      device == "cpu" ? "true" : "false", extents.layers, extents.width, extents.inner, rounds,
+      static_cast<long>(norms.tunes + products.tunes), norms.tuning_seconds + products.tuning_seconds);
   for (int count : tokens) {
     extents.tokens = count;
     Compare(backend.get(), nodes->get(), extents, rounds, count == tokens.back());
   }
-  std::printf(" ], \"refused\": %ld, \"sealed_misses\": %ld}\n", (*nodes)->refused(),
-              static_cast<long>((*nodes)->norm().counters().sealed_misses +
-                                (*nodes)->product().counters().sealed_misses));
+  std::printf(
+      " ], \"refused\": %ld, \"sealed_misses\": %ld}\n", (*nodes)->refused(),
+      static_cast<long>((*nodes)->norm().counters().sealed_misses + (*nodes)->product().counters().sealed_misses));
   return 0;
 }

@@ -1,4 +1,5 @@
 """Peers for the runner's test: one that does as it should, and some that do not."""
+
 import os
 import pathlib
 import time
@@ -9,6 +10,7 @@ from interface import CannotRun, Choice, Peer
 
 class Good(Peer):
     NAME, LANGUAGE, DOCS, SETTINGS, NEEDS_GPU = "Good", "Python", "https://example.com/good", "as it comes", False
+    REMEMBERS = "a file"
     WORKS = {"vector_add": None, "matmul": "it has no matrices"}
     FAULTS = {"crash": None, "hang": "it waits for nobody", "wrong": None}
 
@@ -52,6 +54,7 @@ class Hanging(Good):
 
 class Lying(Good):
     """Its choice computes something else, and the device is lost afterwards."""
+
     NAME = "Lying"
 
     def tune(self, work: str) -> Any:

@@ -1,4 +1,5 @@
 """cuTile's exhaustive_search, and ours over the same kernels and configs."""
+
 import os
 import pathlib
 import sys
@@ -17,7 +18,9 @@ class CutileSearch(GpuPeer):
     WORKS: Dict[str, Optional[str]] = dict.fromkeys(works.WORKS)
     FAULTS: Dict[str, Optional[str]] = {
         "crash": "its loads and stores are checked against the tensor: none written for it here",
-        "hang": None, "wrong": None}
+        "hang": None,
+        "wrong": None,
+    }
 
     def prepare_on_gpu(self, folder: pathlib.Path) -> str:
         os.environ["CUDA_TILE_CACHE_DIR"] = str(folder / "cutile")
@@ -30,6 +33,7 @@ class CutileSearch(GpuPeer):
 
     def choose(self, work: str, kernel: Any, configs: List[works.Config], t: Dict[str, Any]) -> Choice:
         import torch
+
         stream = torch.cuda.current_stream()
 
         def hints(config: works.Config) -> Dict[str, Any]:
@@ -42,14 +46,22 @@ class CutileSearch(GpuPeer):
 
         def grid(config: works.Config) -> Any:
             return works.grid_of(work, config)
+
         result = self.search(configs, stream, grid, kernel, arguments, hints)
 
         def launcher(config: works.Config) -> Any:
             hinted, where, what = kernel.replace_hints(**hints(config)), grid(config), arguments(config)
             return lambda: self.ct.launch(torch.cuda.current_stream(), where, hinted, what)
+
         best = result.best.config
-        return Choice(works.name_of(best), launcher(best), len(result.successes) + len(result.failures),
-                      len(result.failures), {works.name_of(c): launcher(c) for c in configs}, True)
+        return Choice(
+            works.name_of(best),
+            launcher(best),
+            len(result.successes) + len(result.failures),
+            len(result.failures),
+            {works.name_of(c): launcher(c) for c in configs},
+            True,
+        )
 
     def tune(self, work: str) -> Choice:
         sys.path.insert(0, str(works.BUNDLES / work))
@@ -66,7 +78,7 @@ class TuneonceOnCutile(CutileSearch):
     NAME = "tuneonce"
     DOCS = "docs/python.md, Coming from cuTile's exhaustive_search"
     SETTINGS = "exhaustive_search, as it comes: compiles in parallel"
-    REMEMBERS = "nothing (exhaustive_search; an exported bundle would)"
+    REMEMBERS = ""  # exhaustive_search does not; an exported bundle would.
     FAULTS = dict.fromkeys(works.FAULTS, "in this process, as a callable: see tuneonce on CUDA C++")
 
     def search(self, *arguments: Any) -> Any:

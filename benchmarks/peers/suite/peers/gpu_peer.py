@@ -1,4 +1,5 @@
 """What the peers that run on torch's tensors have in common."""
+
 import importlib
 import pathlib
 from typing import Any, Dict
@@ -33,6 +34,7 @@ class GpuPeer(Peer):
 
     def sound(self, choice: Choice) -> bool:
         import torch
+
         choice.launch()
         torch.cuda.synchronize()
         t = self.tensors

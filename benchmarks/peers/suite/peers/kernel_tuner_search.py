@@ -1,4 +1,5 @@
 """Kernel Tuner on the CUDA C++ that ours tunes: brute force by CuPy. Kernel Launcher's wisdom is made by it, too."""
+
 import pathlib
 from typing import Any, Dict, List, Optional
 
@@ -28,14 +29,32 @@ class KernelTuner(GpuPeer):
         block = {f"block_size_{axis}": [extent] for axis, extent in zip("xyz", works.cuda_block(work))}
         shared = works.cuda_shared(work)
         results, _ = self.kernel_tuner.tune_kernel(
-            work, source, lambda p: works.grid_of(work, p), plain, {**axes, **block}, grid_div_x=[], grid_div_y=[],
-            grid_div_z=[], answer=answer, atol=2e-2, lang="CuPy", quiet=True,
-            smem_args={"size": shared} if shared else None, cache=str(self.folder / f"kernel_tuner_{name}.json"))
+            work,
+            source,
+            lambda p: works.grid_of(work, p),
+            plain,
+            {**axes, **block},
+            grid_div_x=[],
+            grid_div_y=[],
+            grid_div_z=[],
+            answer=answer,
+            atol=2e-2,
+            lang="CuPy",
+            quiet=True,
+            compiler_options=["-std=c++17"],
+            smem_args={"size": shared} if shared else None,
+            cache=str(self.folder / f"kernel_tuner_{name}.json"),
+        )
         good = [r for r in results if isinstance(r.get("time"), (int, float))]
         best = min(good, key=lambda r: r["time"])
         config = {axis: best[axis] for axis in axes}
-        return Choice(works.name_of(config), works.cuda_launcher(work, source, config, arguments), len(results),
-                      len(results) - len(good), searched=True)
+        return Choice(
+            works.name_of(config),
+            works.cuda_launcher(work, source, config, arguments),
+            len(results),
+            len(results) - len(good),
+            searched=True,
+        )
 
     def tune(self, work: str) -> Choice:
         t = self.make_tensors(work)

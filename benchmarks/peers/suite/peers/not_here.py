@@ -1,4 +1,5 @@
 """Peers that the suite has no cell for, and why: they stand in the table with their reason."""
+
 import pathlib
 
 from interface import CannotRun, Peer

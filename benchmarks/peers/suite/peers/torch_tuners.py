@@ -1,4 +1,5 @@
-"""PyTorch's own tuners: Inductor's max-autotune and TunableOp. Their candidates are theirs: only the work is the same."""
+"""PyTorch's own tuners: Inductor's max-autotune and TunableOp. Candidates are theirs: only the work is the same."""
+
 import os
 import pathlib
 from typing import Any, Callable, Dict, Optional
@@ -15,6 +16,7 @@ class Inductor(GpuPeer):
     DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
     SETTINGS = 'mode="max-autotune-no-cudagraphs" (the one timer has a graph of its own); attention by flex_attention'
     REMEMBERS = "code and choices, in TORCHINDUCTOR_CACHE_DIR"
+    IS_SLOW = True
     WORKS: Dict[str, Optional[str]] = dict.fromkeys(works.WORKS)
     FAULTS: Dict[str, Optional[str]] = dict.fromkeys(works.FAULTS, THEIRS)
 
@@ -26,7 +28,10 @@ class Inductor(GpuPeer):
     def function(self, work: str, t: Dict[str, Any]) -> Callable[[], Any]:
         import torch
         import torch.nn.functional as F
-        compiled = lambda f: torch.compile(f, mode="max-autotune-no-cudagraphs", fullgraph=True, dynamic=False)  # noqa: E731
+
+        compiled = lambda f: torch.compile(
+            f, mode="max-autotune-no-cudagraphs", fullgraph=True, dynamic=False
+        )  # noqa: E731
         if work == "vector_add":
             add = compiled(lambda x, y: x + y)
             return lambda: add(t["x"], t["y"])
@@ -37,6 +42,7 @@ class Inductor(GpuPeer):
             product = compiled(torch.mm)
             return lambda: product(t["a"], t["b"])
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
         s = t["q"].shape[2]
         mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, s, s, device="cuda")
         attention = compiled(lambda q, k, v: flex_attention(q, k, v, block_mask=mask))
@@ -44,6 +50,7 @@ class Inductor(GpuPeer):
 
     def tune(self, work: str) -> Choice:
         import torch
+
         t = self.make_tensors(work)
         launch = self.function(work, t)
         with torch.no_grad():
@@ -73,17 +80,23 @@ class TunableOp(GpuPeer):
 
     def tune(self, work: str) -> Choice:
         import torch
+
         t = self.make_tensors(work)
         remembered = len(torch.cuda.tunable.get_results())
 
         def launch() -> None:
             torch.mm(t["a"], t["b"], out=t["c"])
+
         launch()
         torch.cuda.synchronize()
         results = torch.cuda.tunable.get_results()
         torch.cuda.tunable.write_file()
-        return Choice(" ".join(map(str, results[-1])) if results else "nothing", launch, len(results) or None,
-                      searched=len(results) > remembered)
+        return Choice(
+            " ".join(map(str, results[-1])) if results else "nothing",
+            launch,
+            len(results) or None,
+            searched=len(results) > remembered,
+        )
 
 
 PEERS = [Inductor, TunableOp]

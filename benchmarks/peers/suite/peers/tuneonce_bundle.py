@@ -1,4 +1,5 @@
 """Ours on CUDA C++: a TunedKernel of a bundle, which tunes on the first call and remembers in a store."""
+
 import json
 import os
 import pathlib
@@ -10,15 +11,22 @@ import works
 from interface import CannotRun, Choice, Peer
 
 
-def write_bundle(folder: pathlib.Path, work: str, configs: List[works.Config], sources: Dict[str, pathlib.Path]) -> pathlib.Path:
+def write_bundle(
+    folder: pathlib.Path, work: str, configs: List[works.Config], sources: Dict[str, pathlib.Path]
+) -> pathlib.Path:
     """bundles/WORK with these configs alone, all of CUDA C++ (on the CPU device of C++), the first as the baseline."""
     made = works.manifest(work)
     variants = [v for v in made["variants"] if v["name"] in ("cuda", "cpu")]
     for variant in variants:
         variant["defines"] = list(configs[0])
         variant["artifacts"] = [{"file": sources[variant["name"]].name}]
-    made.update(axes=[{"name": axis, "values": sorted({c[axis] for c in configs})} for axis in configs[0]],
-                configs=configs, baseline=configs[0], variants=variants, name=f"peers_{work}")
+    made.update(
+        axes=[{"name": axis, "values": sorted({c[axis] for c in configs})} for axis in configs[0]],
+        configs=configs,
+        baseline=configs[0],
+        variants=variants,
+        name=f"peers_{work}",
+    )
     for key in ("guards", "target_filters", "family", "constraints", "matmul"):
         made.pop(key, None)
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,8 +66,9 @@ class TuneonceBundle(Peer):
             def on_tuned(self, kernel, key, result):
                 results.append(result)
 
-        kernel = self.tuneonce.TunedKernel(bundle, self.device, observer=Observer(), candidate_deadline_ms=3000,
-                                           on_tune_error="raise")
+        kernel = self.tuneonce.TunedKernel(
+            bundle, self.device, observer=Observer(), candidate_deadline_ms=3000, on_tune_error="raise"
+        )
         arguments = [*t.values(), *works.WORKS[work].scalars.values()]
         kernel(*arguments)
         config = kernel.choice_of(*arguments).config
@@ -69,8 +78,12 @@ class TuneonceBundle(Peer):
     def tune(self, work: str) -> Choice:
         self.tensors = works.tensors(work, self.device)
         found = works.BUNDLES / work
-        bundle = write_bundle(self.bundles / work, work, works.crossed(works.CUDA_AXES[work]),
-                              {"cuda": found / f"{work}.cu", "cpu": found / f"{work}.cpu.cc"})
+        bundle = write_bundle(
+            self.bundles / work,
+            work,
+            works.crossed(works.CUDA_AXES[work]),
+            {"cuda": found / f"{work}.cu", "cpu": found / f"{work}.cpu.cc"},
+        )
         choice = self._tuned(bundle, work, self.tensors)
         if self.device == "cuda":
             choice.space = works.cuda_space(work, self.tensors)
@@ -78,8 +91,12 @@ class TuneonceBundle(Peer):
 
     def faulty(self, kind: str) -> Choice:
         kernels = pathlib.Path(__file__).resolve().parents[1] / "kernels"
-        bundle = write_bundle(self.bundles / kind, "vector_add", works.crossed(works.faulty_axes(kind)),
-                              {"cuda": kernels / "faulty.cu", "cpu": kernels / "faulty.cpu.cc"})
+        bundle = write_bundle(
+            self.bundles / kind,
+            "vector_add",
+            works.crossed(works.faulty_axes(kind)),
+            {"cuda": kernels / "faulty.cu", "cpu": kernels / "faulty.cpu.cc"},
+        )
         self.tensors = works.tensors("vector_add", self.device)
         return self._tuned(bundle, "vector_add", self.tensors)
 
