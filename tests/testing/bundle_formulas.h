@@ -145,7 +145,9 @@ inline FormulaCase DecodeAttention(const std::array<std::int64_t, 4>& e, std::ve
 /// At which each split of the bundle's has keys of some sequence; of the others, and of a sequence that is empty, none.
 inline FormulaCase DecodeAttentionInSplits() { return DecodeAttention({6, 2, 2048, 64}, {2048, 65, 0}); }
 inline TunedKernel::NamedConfig SplitConfig(const char* backend, std::int64_t splits) {
-  return {{"backend", backend}, {"TILE_N", 64}, {"SPLITS", splits}, {"occupancy", backend[0] == 't' ? 2 : 1}};
+  return {{"backend", backend}, {"TILE_N", 64},
+          {"SPLITS", splits},   {"occupancy", std::string(backend) == "tile" ? 2 : 1},
+          {"num_warps", 0},     {"num_stages", 0}};
 }
 /// Offsets of `groups` of `size` rows each.
 inline std::vector<float> AlikeOffsets(int groups, int size) {
