@@ -52,7 +52,7 @@ def tune(peer: Peer, work: str, device: str, measured: bool) -> None:
         work=work,
         begin=begin,
         end=end,
-        seconds=end - begin,
+        seconds=end - begin if choice.seconds is None else choice.seconds,
         config=choice.config,
         tried=choice.tried,
         candidates_failed=choice.failed,

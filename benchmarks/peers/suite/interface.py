@@ -13,7 +13,8 @@ class CannotRun(Exception):
 class Choice:
     """What a peer chose. launch: puts one run of it into the current stream. tried, failed: candidates measured, and
     found unusable, where the peer says so. space: all candidates by name, as launches, where they are the suite's own:
-    what the choice is compared with. searched: False if it was remembered."""
+    what the choice is compared with. searched: False if it was remembered. seconds: what the search took,
+    where the peer is a program of its own, whose start does not count."""
 
     config: str
     launch: Callable[[], Any]
@@ -21,6 +22,7 @@ class Choice:
     failed: Optional[int] = None
     space: Optional[Dict[str, Callable[[], Any]]] = None
     searched: Optional[bool] = None
+    seconds: Optional[float] = None
 
 
 class Peer:

@@ -14,14 +14,9 @@ class KernelLauncher(Peer):
         raise CannotRun(self.WHY)
 
 
-class Ktt(KernelLauncher):
-    NAME, DOCS = "KTT", "https://github.com/HiPerCoRe/KTT"
-    WHY = "no tuning cell is written for it: its dispatch alone is compared (benchmarks/peers/README.md)"
-
-
 class FlashInfer(KernelLauncher):
     NAME, LANGUAGE, DOCS = "FlashInfer", "FlashInfer", "https://docs.flashinfer.ai/"
     WHY = "no cell is written for it: it tunes tactics of its own operators, and none of the four works is one of those"
 
 
-PEERS = [KernelLauncher, Ktt, FlashInfer]
+PEERS = [KernelLauncher, FlashInfer]

@@ -12,7 +12,7 @@ THEIRS = "its candidates are its own: none can be added"
 
 
 class Inductor(GpuPeer):
-    NAME, LANGUAGE = "torch.compile, max-autotune", "PyTorch"
+    NAME, LANGUAGE = "torch.compile", "PyTorch"
     DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
     SETTINGS = 'mode="max-autotune-no-cudagraphs" (the one timer has a graph of its own); attention by flex_attention'
     REMEMBERS = "code and choices, in TORCHINDUCTOR_CACHE_DIR"
