@@ -35,6 +35,8 @@ class Family:
         """Of those that `choose` takes of its shapes, those from the `first` on; one at a time, since they fill a GPU."""
         for shape in list(choose(list(self.shapes if device == "cuda" else [self.tiny])))[first:]:
             torch.manual_seed(1)
+            if device == "cuda":
+                torch.cuda.empty_cache()  # What PyTorch keeps no search can have for its copies.
             case, operators = self.make(device, *shape)
             yield dict(zip(self.dims.split(), shape)), case, operators
 
