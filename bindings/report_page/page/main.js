@@ -55,6 +55,9 @@ function start() {
   });
   route = location.hash.slice(1);
   paint();
+  performance.mark("shown");  // For benchmarks/report_page.py.
+  // The candidates stand behind this script.
+  addEventListener("DOMContentLoaded", () => route === "" || show());
 }
 
 start();
