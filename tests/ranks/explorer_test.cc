@@ -244,6 +244,8 @@ class Explorer {
     // for the last message, which each pair of ranks may miss of each other.
     const bool is_late = cell != world.board.end() || MaySpeak(world, from, agreement);
     const bool is_last = agreement.num_awaited() == 3;
+    // Who serves nothing already is none the wiser.
+    if (is_late && !agreement.outcome(0).ok()) return;
     const bool is_fault = is_late && !is_last;
     if (is_late && (is_last ? !scenario_.with_faults : !MayFail(world))) return;
     World next = world;
