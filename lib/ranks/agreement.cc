@@ -170,9 +170,8 @@ bool Agreement::IsOfMyKind(int rank) const {
 }
 
 bool Agreement::NobodyHasKeys() const {
-  return vote_.keys.empty() && std::all_of(votes_.begin(), votes_.end(), [](const std::optional<Vote>& vote) {
-           return !vote || vote->keys.empty();
-         });
+  return vote_.keys.empty() && std::all_of(votes_.begin(), votes_.end(),
+                                           [](const std::optional<Vote>& vote) { return !vote || vote->keys.empty(); });
 }
 
 void Agreement::PlanAll() {
@@ -199,9 +198,11 @@ void Agreement::PlanKey(std::size_t key) {
     const KeyVote* vote = VoteOf(rank, key);
     if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
-      return Fail(key, FailedPreconditionError(
-                           absl::StrCat("rank ", rank, " has the kernel from other sources, or with other configs, "
-                                        "than rank ", options_.rank)));
+      return Fail(key,
+                  FailedPreconditionError(absl::StrCat("rank ", rank,
+                                                       " has the kernel from other sources, or with other configs, "
+                                                       "than rank ",
+                                                       options_.rank)));
     }
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
                          from->choice != vote->choice;
@@ -217,9 +218,10 @@ void Agreement::PlanKey(std::size_t key) {
   }
   if (from->state <= KeyVote::kMayNotSearch) return;
   if (bound_rank >= 0) {
-    return Fail(key, FailedPreconditionError(
-                         absl::StrCat("rank ", bound_rank, " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
-                                      "kBaselineOnly and Seal say, and rank ", owner, " does not")));
+    return Fail(key, FailedPreconditionError(absl::StrCat("rank ", bound_rank,
+                                                          " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
+                                                          "kBaselineOnly and Seal say, and rank ",
+                                                          owner, " does not")));
   }
   plan.owner = owner;
   for (int rank : my_kind_) {

@@ -93,7 +93,7 @@ class TUNEONCE_API Agreement {
  private:
   enum class Stage { kVote, kDecision, kCheck, kOver };
   struct Plan {
-    Status status;                      // Not OK: it is not agreed on.
+    Status status;  // Not OK: it is not agreed on.
     bool is_in_all_lists = true;
     int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
     std::vector<int> takers;            // Who needs it from the owner.

@@ -19,8 +19,8 @@ namespace tuneonce {
 namespace {
 
 constexpr int kRanks = 3;
-/// How many things may go wrong on one way, of any kind: with one more the ways are twenty times as many, and none is of
-/// a new sort.
+/// How many things may go wrong on one way, of any kind: with one more the ways are twenty times as many, and none is
+/// of a new sort.
 constexpr int kMostFaults = 2;
 using Want = Agreement::Want;
 
@@ -103,8 +103,8 @@ class Explorer {
   std::string Signature(const World& world) const {
     std::string text;
     for (const Rank& of : world.ranks) {
-      text += std::to_string(of.starts) + std::to_string(of.round) + of.stored + "/" + of.served.value_or("-") +
-              "/" + of.runs + "/" + of.ready;
+      text += std::to_string(of.starts) + std::to_string(of.round) + of.stored + "/" + of.served.value_or("-") + "/" +
+              of.runs + "/" + of.ready;
       if (!of.agreement) {
         text += "down;";
         continue;
@@ -317,8 +317,7 @@ class Explorer {
   std::set<int> served_at_the_end_;
 };
 
-constexpr std::array<std::array<const char*, kRanks>, 3> kStores = {
-    {{"", "", ""}, {"x", "y", "y"}, {"x", "x", ""}}};
+constexpr std::array<std::array<const char*, kRanks>, 3> kStores = {{{"", "", ""}, {"x", "y", "y"}, {"x", "x", ""}}};
 
 class ExplorerTest : public ::testing::TestWithParam<std::array<const char*, kRanks>> {
  protected:
