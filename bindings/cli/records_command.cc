@@ -37,7 +37,7 @@ void PrintFields(const TuningRecord& record) {
 }
 
 Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord&), bool with_count) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   if (arguments.json) {
     PrintText(RecordsToJson(records) + "\n");
@@ -52,7 +52,7 @@ Status List(const RecordsArguments& arguments) { return Print(arguments, PrintRe
 Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
 Status Explain(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   std::optional<ChoiceHere> here;
   if (!arguments.device.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(here, AskHere(arguments.kernel, arguments.device, arguments.shape, store));
@@ -85,7 +85,7 @@ Status Prune(const RecordsArguments& arguments) {
   if (!arguments.older_than_days.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(days, ParseCount("--older-than-days", arguments.older_than_days));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/false));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -105,7 +105,7 @@ Status Prune(const RecordsArguments& arguments) {
 }
 
 Status VerifyStore(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
   if (arguments.json) {
     PrintJson({{"store", store->path()},
