@@ -9,11 +9,11 @@
 #include "bundle_writer.h"
 #include "compile/compile_pool.h"
 #include "compile/host_toolchain.h"
+#include "records_store.h"
 #include "store/shipped_decisions.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

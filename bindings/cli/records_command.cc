@@ -14,7 +14,6 @@
 #include "records_store.h"
 #include "report/records_json.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {

@@ -14,14 +14,12 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
 
 /// The code of the records' choices and baselines, as far as the store has it; how many records' choices have none.
-Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<TuningRecord>& records,
-                                         int* without_code) {
+Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<TuningRecord>& records, int* without_code) {
   std::vector<RecordedCode> code;
   std::set<std::string> seen;
   auto add = [&](const Fingerprint& key) -> Result<bool> {

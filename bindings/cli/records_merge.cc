@@ -109,11 +109,13 @@ Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
   return merged;
 }
 
-/// Copies the code under `key`, unless it is there. False if no store has it whole.
-Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, RecordStore& into) {
+/// Copies the code under `key`; `anew`: also if it is there. False if no store has it whole.
+Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, RecordStore& into, bool anew) {
   if (key == Fingerprint()) return false;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.artifacts()->Get(key));
-  if (there) return true;
+  if (!anew) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.artifacts()->Get(key));
+    if (there) return true;
+  }
   for (const WholeStore& each : stores) {
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, each.store->artifacts()->Get(key));
     if (!artifact) continue;
@@ -123,13 +125,13 @@ Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& 
   return false;
 }
 
-/// Puts the records into a store in memory, with the code of their choices and baselines.
+/// Puts the records into a store, with the code of their choices and baselines.
 Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, RecordStore& into,
-            int* without_code) {
+            bool anew, int* without_code) {
   for (const TuningRecord& record : records) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into));
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into, anew));
     if (!has_code) ++*without_code;
-    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into).status());
+    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into, anew).status());
     TUNEONCE_RETURN_IF_ERROR(into.Put(record));
   }
   return Status();
@@ -179,7 +181,7 @@ namespace {
 Status CopyAllCode(const std::vector<WholeStore>& stores, RecordStore& into) {
   for (const WholeStore& each : stores) {
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, each.store->ArtifactKeys());
-    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, into).status());
+    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, into, /*anew=*/false).status());
   }
   return Status();
 }
@@ -190,10 +192,10 @@ Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<Tuni
                    const std::string& output, int* without_code) {
   if (IsFleetAddress(output)) {
     TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> fleet, OpenStore(output, /*for_reading=*/false));
-    return Fill(stores, records, *fleet, without_code);
+    return Fill(stores, records, *fleet, /*anew=*/true, without_code);  // Signed by the present key.
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
-  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, without_code));
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, /*anew=*/false, without_code));
   TUNEONCE_RETURN_IF_ERROR(CopyAllCode(stores, *made));
   return WriteStore(*made, output, kPrivate);
 }
@@ -254,7 +256,7 @@ Status PackStore(const RecordsArguments& arguments) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
   int without_code = 0;
-  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, &without_code));
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, /*anew=*/false, &without_code));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> code, made->ArtifactKeys());
   TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kReadOnly));
   if (arguments.json) {

@@ -22,7 +22,6 @@
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/tuning_result.h"
 

@@ -74,10 +74,11 @@ PythonRanks::~PythonRanks() {
 }
 
 Status PythonRanks::Put(const std::string& name, const std::string& bytes) {
-  return Ask<bool>("put", [&] {
-           ranks_.attr("put")(name, py::bytes(bytes));
-           return true;
-         })
+  return Ask<bool>("put",
+                   [&] {
+                     ranks_.attr("put")(name, py::bytes(bytes));
+                     return true;
+                   })
       .status();
 }
 
@@ -89,8 +90,8 @@ Result<std::optional<std::string>> PythonRanks::Get(const std::string& name, int
 }
 
 Result<std::string> PythonRanks::PutOnce(const std::string& name, const std::string& bytes, int wait_ms) {
-  return Ask<std::string>(
-      "put_once", [&] { return BytesOf(ranks_.attr("put_once")(name, py::bytes(bytes), Seconds(wait_ms))); });
+  return Ask<std::string>("put_once",
+                          [&] { return BytesOf(ranks_.attr("put_once")(name, py::bytes(bytes), Seconds(wait_ms))); });
 }
 
 }  // namespace tuneonce::python

@@ -12,9 +12,9 @@
 namespace tuneonce::python {
 
 /// A Python object with `rank`, `size`, `put(name, bytes)`, `get(name, wait_s)` and `put_once(name, bytes, wait_s)`
-/// (tuneonce.ranks.RankGroup) as a group of ranks. What it raises is an error: a TimeoutError DeadlineExceeded, what else
-/// is an Exception Unavailable; KeyboardInterrupt and the like end the call that the thread is in.
-/// Thread rule: as RankGroup; with or without the GIL, which it takes within its calls alone.
+/// (tuneonce.ranks.RankGroup) as a group of ranks. What it raises is an error: a TimeoutError DeadlineExceeded, what
+/// else is an Exception Unavailable; KeyboardInterrupt and the like end the call that the thread is in. Thread rule: as
+/// RankGroup; with or without the GIL, which it takes within its calls alone.
 class PythonRanks final : public RankGroup {
  public:
   /// Throws a TypeError or ValueError if it is none. With the GIL.
