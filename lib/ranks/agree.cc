@@ -80,9 +80,7 @@ class Listener {
     about->next_look = now + PauseOf(silence_ms_) / 2;
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes, Get(group_, RankBeat::NameOf(rank), 0));
     std::optional<RankBeat::Beat> beat = bytes ? RankBeat::Read(*bytes) : std::nullopt;
-    // Who is further on has left this round, and says nothing more in it: two ranks that wait for each other in two
-    // rounds would keep each other waiting.
-    if (!beat || beat->round > agreement_.options().round) return Status();
+    if (!beat || !beat->MaySpeak(agreement_)) return Status();
     // The first one that is seen may be of long ago.
     if (about->beat && beat->IsNews(*about->beat)) about->last_word = now;
     if (!about->beat || beat->IsNews(*about->beat)) about->beat = beat;
@@ -110,8 +108,11 @@ void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
 
 }  // namespace
 
-RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement::Options& options)
-    : group_(group), pause_(PauseOf(silence_ms)), beat_{options.round, options.nonce, 0} {}
+RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement)
+    : group_(group),
+      agreement_(agreement),
+      pause_(PauseOf(silence_ms)),
+      beat_{agreement.options().round, agreement.options().nonce, 0, 0} {}
 
 std::string RankBeat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
 
@@ -121,6 +122,7 @@ std::optional<RankBeat::Beat> RankBeat::Read(const std::string& bytes) {
   beat.round = reader.U64();
   beat.nonce = reader.U64();
   beat.steps = reader.U64();
+  beat.num_said = reader.U64();
   return reader.Done().ok() ? std::optional<Beat>(beat) : std::nullopt;
 }
 
@@ -129,13 +131,15 @@ void RankBeat::Step() {
   if (beat_.steps > 0 && now - last_ < pause_) return;
   last_ = now;
   ++beat_.steps;
-  const std::string bytes = MessageWriter().U64(beat_.round).U64(beat_.nonce).U64(beat_.steps).Take();
+  beat_.num_said = static_cast<std::uint64_t>(agreement_.num_said());
+  const std::string bytes =
+      MessageWriter().U64(beat_.round).U64(beat_.nonce).U64(beat_.steps).U64(beat_.num_said).Take();
   // That it does not get through, the others notice.
   (void)CallForeign(kGroup, StatusCode::kUnavailable, [&] { return group_.Put(NameOf(group_.rank()), bytes); });
 }
 
 void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement) {
-  RankBeat beat(group, silence_ms, agreement->options());
+  RankBeat beat(group, silence_ms, *agreement);
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;

@@ -55,6 +55,10 @@ class TUNEONCE_API Agreement {
   /// What the cell holds: this rank's bytes, or what another start of this rank wrote.
   void Posted(const std::string& held);
 
+  /// How many of its messages this rank has sent, or passed over: what it may still say comes after these.
+  int num_said() const { return static_cast<int>(stage_) + (is_posted_ || want() == Want::kHear ? 1 : 0); }
+  /// How many a rank has sent that has said what is waited for.
+  int num_awaited() const { return static_cast<int>(stage_) + 1; }
   std::vector<int> awaited() const;
   /// Where that rank's message of the present stage is.
   std::string CellOf(int rank) const;

@@ -193,7 +193,7 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   if (entry.key.is_waiting && !entry.is_in_all_lists) {
     return impl.announcer.Inform(entry.key.text, [&] { return "it goes on waiting: " + why.message(); });
   }
-  if (entry.key.is_waiting) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
+  if (entry.is_in_all_lists) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
   Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
   if (policy_.may_differ && loaded.ok()) {
     return impl.announcer.Warn(entry.key.text + ": this rank runs its stand-in, whatever the others run: " + why.message());

@@ -31,7 +31,9 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
     } catch (...) {  // A display must not end a warm-up.
     }
   }
-  Status rest = AtSafePoint(stream);
+  // A rank that was silent is not waited for a second time.
+  const bool is_silent = first_failure.code() == StatusCode::kDeadlineExceeded;
+  Status rest = is_silent ? TakeTurn(stream, first_failure) : AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;
 }
 
@@ -62,11 +64,12 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
     };
     keys.Add(std::move(key));
   }
-  std::vector<RankedKeys::Outcome> outcomes = keys.Agree(this);
-  Status rest = SafePointInRanks(stream);
-  if (is_empty) return rest;
-  if (!known.ok()) return known;
-  return outcomes.front().status.ok() ? rest : outcomes.front().status;
+  const std::vector<RankedKeys::Outcome> outcomes = keys.Agree(this);
+  if (!outcomes.empty()) known = outcomes.front().status;
+  // A rank that was silent is not waited for a second time.
+  const bool is_silent = known.code() == StatusCode::kDeadlineExceeded;
+  Status rest = is_silent ? (RankedKeys(stream, policy.ranks).Agree(this), known) : SafePointInRanks(stream);
+  return known.ok() || is_empty ? rest : known;
 }
 
 Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {

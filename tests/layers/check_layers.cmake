@@ -1,7 +1,7 @@
 # cmake -DROOT=FOLDER -P check_layers.cmake: an area may include only itself and areas before it. Fails with every
 # include that goes the wrong way, every public header that names a third-party library, every file that calls the
 # driver round the capture guard, and every use of std::filesystem (lib/base/file.h says why).
-set(order base cuda definition tile_ir launch bundle compile measure store worker shared search runtime report)
+set(order base cuda definition tile_ir launch bundle compile measure store worker shared ranks search runtime report)
 # Public headers by area; the umbrella, tuneonce.h, stands over all of them.
 set(public_base api fingerprint result status)
 set(public_cuda context device device_buffer stream)
@@ -13,6 +13,7 @@ set(public_measure timer trial)
 set(public_search compiled_kernel exhaustive_search progress search_options tuning_result)
 set(public_store record_store sqlite_store tuning_record)
 set(public_shared runtime)
+set(public_ranks rank_group)
 set(public_runtime autotune_observer autotune_policy tuned_kernel)
 set(public_report report tuneonce)
 foreach(area IN LISTS order)

@@ -13,8 +13,6 @@
 namespace tuneonce::testing {
 namespace {
 
-constexpr std::int64_t kN = 1000;
-constexpr char kBaseline[] = "TILE=64, WORK=100";
 
 /// What came of each rank.
 struct Came {
@@ -28,9 +26,9 @@ std::vector<Came> WarmupAllRanks(RankThreads& ranks) {
   std::vector<Came> came(ranks.policies.size());
   ranks.Run([&](RankThread& rank) {
     Came& mine = came[static_cast<std::size_t>(rank.rank)];
-    mine.status = rank.Warmup(kN);
-    EXPECT_OK(rank.Launch(kN));
-    mine.choice = rank.ChoiceOf(kN);
+    mine.status = rank.Warmup(kScaleN);
+    EXPECT_OK(rank.Launch(kScaleN));
+    mine.choice = rank.ChoiceOf(kScaleN);
     mine.runs = mine.choice.config ? mine.choice.config->ToString() : "";
     mine.counters = rank.kernel->counters();
   });
@@ -53,7 +51,7 @@ std::int64_t Searches(const std::vector<Came>& came) {
 TuningRecord RecordOfASearch() {
   RankThreads alone(1);
   alone.policies[0].ranks = RankPolicy();
-  alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kN)); });
+  alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
   return alone.policies[0].store->List()->front();
 }
 
@@ -91,16 +89,16 @@ TEST(AgreedKernelTest, ALaunchRunsTheStandInAndItsKeyWaitsForASafePointInAllRank
   std::vector<Came> came(2);
   ranks.Run([&](RankThread& rank) {
     Came& mine = came[static_cast<std::size_t>(rank.rank)];
-    EXPECT_EQ(rank.ChoiceOf(kN).because, Choice::Because::kNotAgreed);
-    EXPECT_OK(rank.Launch(kN));
-    EXPECT_OK(rank.Launch(kN));
+    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kNotAgreed);
+    EXPECT_OK(rank.Launch(kScaleN));
+    EXPECT_OK(rank.Launch(kScaleN));
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     EXPECT_EQ(rank.kernel->counters().stand_ins, 2);
     EXPECT_EQ(rank.kernel->counters().waiting_keys, 1);
-    EXPECT_EQ(rank.ChoiceOf(kN).because, Choice::Because::kWaits);
+    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kWaits);
     mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
-    EXPECT_OK(rank.Launch(kN));
-    mine.runs = rank.Runs(kN);
+    EXPECT_OK(rank.Launch(kScaleN));
+    mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
     EXPECT_EQ(mine.counters.stand_ins, 2) << "the third ran the choice";
     EXPECT_EQ(mine.counters.waiting_keys, 0);
@@ -116,14 +114,14 @@ TEST(AgreedKernelTest, AKeyThatOneRankDidNotMeetWaitsOnAndIsNoError) {
   ranks.Run([&](RankThread& rank) {
     Came& mine = came[static_cast<std::size_t>(rank.rank)];
     if (rank.rank != 1) {
-      EXPECT_OK(rank.Launch(kN));
+      EXPECT_OK(rank.Launch(kScaleN));
     }
     EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
     EXPECT_EQ(rank.kernel->counters().waiting_keys, rank.rank == 1 ? 0 : 1);
-    EXPECT_EQ(rank.Runs(kN), kBaseline);
-    if (rank.rank == 1) EXPECT_OK(rank.Launch(kN));
+    EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
+    if (rank.rank == 1) EXPECT_OK(rank.Launch(kScaleN));
     mine.status = rank.kernel->AtSafePoint(rank.cu_stream());
-    mine.runs = rank.Runs(kN);
+    mine.runs = rank.Runs(kScaleN);
     mine.counters = rank.kernel->counters();
     EXPECT_EQ(mine.counters.waiting_keys, 0);
   });
@@ -135,10 +133,10 @@ TEST(AgreedKernelTest, AKeyThatOneRankDidNotMeetWaitsOnAndIsNoError) {
 TEST(AgreedKernelTest, AWarmUpOfAKeyThatOneRankIsNotAskedForIsAnErrorThatNamesIt) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
-    Status warmed = rank.Warmup(rank.rank == 0 ? kN : 2 * kN);
+    Status warmed = rank.Warmup(rank.rank == 0 ? kScaleN : 2 * kScaleN);
     EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition,
                  rank.rank == 0 ? "rank 1 does not have it in its list" : "rank 0 does not have it in its list");
-    EXPECT_OK(rank.Warmup(3 * kN));  // The next list is another round.
+    EXPECT_OK(rank.Warmup(3 * kScaleN));  // The next list is another round.
   });
 }
 
@@ -185,10 +183,10 @@ TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
   };
   const std::string stand_in_only = "rank 1 runs its stand-in only";
   const Case cases[] = {
-      {{Mode::kTune, Mode::kBaselineOnly}, stand_in_only, kBaseline, 0},
-      {{Mode::kBaselineOnly, Mode::kBaselineOnly}, "", kBaseline, 0},
-      {{Mode::kStoredOnly, Mode::kStoredOnly}, "", kBaseline, 0},
-      {{Mode::kStoredOnly, Mode::kBaselineOnly}, "", kBaseline, 0},
+      {{Mode::kTune, Mode::kBaselineOnly}, stand_in_only, kScaleBaseline, 0},
+      {{Mode::kBaselineOnly, Mode::kBaselineOnly}, "", kScaleBaseline, 0},
+      {{Mode::kStoredOnly, Mode::kStoredOnly}, "", kScaleBaseline, 0},
+      {{Mode::kStoredOnly, Mode::kBaselineOnly}, "", kScaleBaseline, 0},
       {{Mode::kTuneInBackground, Mode::kTune}, "", "", 1},
   };
   for (const Case& each : cases) {
@@ -199,7 +197,7 @@ TEST(AgreedKernelTest, ARankThatMayNotTuneIsNamedOrAllRunTheBaseline) {
     RankThreads alone(1);
     alone.policies[0].ranks = RankPolicy();
     alone.policies[0].search.compile.cache = code->artifacts();
-    alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kN)); });
+    alone.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
     const std::vector<Came> came = WarmupAllRanks(ranks);
     for (const Came& one : came) {
       if (each.words.empty()) EXPECT_OK(one.status);
@@ -216,7 +214,7 @@ TEST(AgreedKernelTest, ARankInWhichAutotuningIsDisabledIsNamed) {
   ranks.policies[1].search.runtime = RuntimeIn({{"DISABLE_AUTOTUNE", "1"}, {"TUNEONCE_STORE", "memory"}});
   for (const Came& came : WarmupAllRanks(ranks)) {
     EXPECT_ERROR(came.status, StatusCode::kFailedPrecondition, "DISABLE_AUTOTUNE");
-    EXPECT_EQ(came.runs, kBaseline);
+    EXPECT_EQ(came.runs, kScaleBaseline);
   }
 }
 
@@ -224,39 +222,39 @@ TEST(AgreedKernelTest, WhatOneRankPinnedAllRunAndTwoPinsThatDifferAreAnError) {
   RankThreads ranks(2);
   const TunedKernel::NamedConfig x = {{"TILE", 64}, {"WORK", 1}}, y = {{"TILE", 256}, {"WORK", 1}};
   ranks.Run([&](RankThread& rank) {
-    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, x));
-    EXPECT_OK(rank.Warmup(kN));
-    EXPECT_EQ(rank.Runs(kN), "TILE=64, WORK=1");
+    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kScaleN}}, x));
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_EQ(rank.Runs(kScaleN), "TILE=64, WORK=1");
     EXPECT_EQ(rank.kernel->counters().tunes, 0);
     // Later: the host's word counts at once, here alone, and the next warm-up says so.
-    if (rank.rank == 0) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, y));
-    EXPECT_ERROR(rank.Warmup(kN), StatusCode::kFailedPrecondition, "ranks 0 and 1 run different configs");
-    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kN}}, y));
-    EXPECT_OK(rank.Warmup(kN));
-    EXPECT_EQ(rank.Runs(kN), "TILE=256, WORK=1");
+    if (rank.rank == 0) EXPECT_OK(rank.kernel->Pin({{"N", kScaleN}}, y));
+    EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "ranks 0 and 1 run different configs");
+    if (rank.rank == 1) EXPECT_OK(rank.kernel->Pin({{"N", kScaleN}}, y));
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_EQ(rank.Runs(kScaleN), "TILE=256, WORK=1");
   });
 }
 
 TEST(AgreedKernelTest, RetuneIsRefusedInAGroup) {
   RankThreads ranks(1);
   ranks.Run([&](RankThread& rank) {
-    EXPECT_OK(rank.Warmup(kN));
-    EXPECT_ERROR(rank.kernel->Retune(rank.cu_stream(), {{"N", kN}}), StatusCode::kFailedPrecondition, "one rank");
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_ERROR(rank.kernel->Retune(rank.cu_stream(), {{"N", kScaleN}}), StatusCode::kFailedPrecondition, "one rank");
   });
 }
 
 TEST(AgreedKernelTest, AfterSealWhatWasAgreedOnRunsAndASealedRankIsNamed) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
-    EXPECT_OK(rank.Warmup(kN));
-    const std::string runs = rank.Runs(kN);
+    EXPECT_OK(rank.Warmup(kScaleN));
+    const std::string runs = rank.Runs(kScaleN);
     if (rank.rank == 0) rank.kernel->Seal();
-    EXPECT_OK(rank.Warmup(kN));
-    EXPECT_EQ(rank.Runs(kN), runs);
-    EXPECT_ERROR(rank.Warmup(2 * kN), StatusCode::kFailedPrecondition, "rank 0 runs its stand-in only");
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_EQ(rank.Runs(kScaleN), runs);
+    EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, "rank 0 runs its stand-in only");
     rank.kernel->Seal();
-    EXPECT_OK(rank.Warmup(3 * kN));
-    EXPECT_EQ(rank.Runs(3 * kN), kBaseline);
+    EXPECT_OK(rank.Warmup(3 * kScaleN));
+    EXPECT_EQ(rank.Runs(3 * kScaleN), kScaleBaseline);
   });
 }
 
@@ -267,14 +265,14 @@ TEST(AgreedKernelTest, ARankWithOtherSourcesIsNamedAndWithMayDifferEachRunsItsSt
     std::vector<WarmedKey> warmed(2);
     for (AutotunePolicy& policy : ranks.policies) policy.ranks.may_differ = may_differ;
     ranks.Run([&](RankThread& rank) {
-      Result<std::vector<WarmedKey>> all = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kN}}}}});
+      Result<std::vector<WarmedKey>> all = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}});
       ASSERT_OK(all);
       const WarmedKey& key = all->front();
       EXPECT_EQ(key.state, may_differ ? WarmedKey::State::kStandIn : WarmedKey::State::kFailed);
       if (may_differ) EXPECT_OK(key.status);
       if (!may_differ) EXPECT_ERROR(key.status, StatusCode::kFailedPrecondition, "from other sources");
-      EXPECT_OK(rank.Launch(kN));
-      EXPECT_EQ(rank.Runs(kN), kBaseline);
+      EXPECT_OK(rank.Launch(kScaleN));
+      EXPECT_EQ(rank.Runs(kScaleN), kScaleBaseline);
     });
   }
 }
@@ -283,11 +281,11 @@ TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
   RankThreads ranks(2);
   ranks.Run([&](RankThread& rank) {
     if (rank.rank == 0) {
-      EXPECT_ERROR(rank.Warmup(kN), StatusCode::kFailedPrecondition, "rank 1 does not have it");
+      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have it");
     } else {
-      EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kN}}}), StatusCode::kInvalidArgument, "wrong");
+      EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kScaleN}}}), StatusCode::kInvalidArgument, "wrong");
     }
-    EXPECT_OK(rank.Warmup(kN));
+    EXPECT_OK(rank.Warmup(kScaleN));
   });
 }
 

@@ -114,7 +114,7 @@ class Explorer {
       text += "," + std::to_string(of.agreement->wanted().size()) + of.agreement->outcome(0).ToString() +
               of.agreement->DecisionOf(0) + ";";
     }
-    for (const auto& [cell, bytes] : world.board) text += cell + "=" + Of(bytes).ToString() + ";";
+    for (const auto& [cell, bytes] : world.board) text += cell + "=" + bytes + ";";
     return text + std::to_string(world.faults);
   }
 
@@ -240,9 +240,12 @@ class Explorer {
     const int from = awaited.front();  // In which order they are heard makes no difference.
     const auto cell = world.board.find(agreement.CellOf(from));
     if (cell != world.board.end()) Hear(world, rank, from, cell->second);
-    // A rank that is down, or over, says nothing: that is no fault more. One that may still speak is late.
-    const bool is_fault = cell != world.board.end() || MaySpeak(world, from, agreement);
-    if (is_fault && !MayFail(world)) return;
+    // A rank that is down, or over, says nothing: that is no fault more. One that may still speak is late: a fault, but
+    // for the last message, which each pair of ranks may miss of each other.
+    const bool is_late = cell != world.board.end() || MaySpeak(world, from, agreement);
+    const bool is_last = agreement.num_awaited() == 3;
+    const bool is_fault = is_late && !is_last;
+    if (is_late && (is_last ? !scenario_.with_faults : !MayFail(world))) return;
     World next = world;
     next.faults += is_fault ? 1 : 0;
     next.ranks[Index(rank)].agreement->Silent(from, "was silent");
@@ -251,17 +254,22 @@ class Explorer {
 
   void Hear(const World& world, int rank, int from, const std::string& bytes) {
     World next = world;
-    Agreement& hearing = *next.ranks[Index(rank)].agreement;
+    if (world.faults == 0) CheckDamagedAndRepeated(world, rank, from, bytes);
+    ASSERT_TRUE(next.ranks[Index(rank)].agreement->Heard(from, bytes).ok());
+    Enter(std::move(next));
+  }
+
+  void CheckDamagedAndRepeated(World world, int rank, int from, const std::string& bytes) const {
+    Agreement& hearing = *world.ranks[Index(rank)].agreement;
+    std::string before = Signature(world);
     ASSERT_FALSE(hearing.Heard(from, bytes.substr(0, bytes.size() / 2)).ok()) << "it was torn";
-    ASSERT_EQ(Signature(next), Signature(world)) << "what was torn is not taken";
+    ASSERT_EQ(Signature(world), before) << "what was torn is not taken";
     const std::string stage = hearing.cell();
     ASSERT_TRUE(hearing.Heard(from, bytes).ok());
-    if (hearing.cell() == stage) {
-      const std::string before = Signature(next);
-      ASSERT_TRUE(hearing.Heard(from, bytes).ok());
-      ASSERT_EQ(Signature(next), before) << "what comes twice is taken once";
-    }
-    Enter(std::move(next));
+    if (hearing.cell() != stage) return;
+    before = Signature(world);
+    ASSERT_TRUE(hearing.Heard(from, bytes).ok());
+    ASSERT_EQ(Signature(world), before) << "what comes twice is taken once";
   }
 
   void FindRecord(const World& world, int rank) {
@@ -307,41 +315,41 @@ class Explorer {
   std::set<int> served_at_the_end_;
 };
 
-const std::vector<std::array<std::string, kRanks>>& Stores() {
-  static const auto* const stores = new std::vector<std::array<std::string, kRanks>>{
-      {"", "", ""}, {"x", "x", "x"}, {"x", "y", "y"}, {"", "y", ""}, {"", "y", "z"}, {"x", "x", ""}};
-  return *stores;
+constexpr std::array<std::array<const char*, kRanks>, 3> kStores = {
+    {{"", "", ""}, {"x", "y", "y"}, {"x", "x", ""}}};
+
+class ExplorerTest : public ::testing::TestWithParam<std::array<const char*, kRanks>> {
+ protected:
+  static std::array<std::string, kRanks> Stored() { return {GetParam()[0], GetParam()[1], GetParam()[2]}; }
+};
+
+TEST_P(ExplorerTest, NoTwoRanksServeDifferentChoicesWhateverHappens) {
+  Explorer explorer({"faults", Stored()});
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
+  EXPECT_GT(explorer.num_states(), 1000u);
 }
 
-TEST(ExplorerTest, NoTwoRanksServeDifferentChoicesWhateverHappens) {
-  for (const auto& stored : Stores()) {
-    Explorer explorer({"stored " + stored[0] + "," + stored[1] + "," + stored[2], stored});
-    explorer.Run();
-    ASSERT_FALSE(HasFailure());
-    RecordProperty("states_" + stored[0] + stored[1] + stored[2], static_cast<int>(explorer.num_states()));
-    EXPECT_EQ(explorer.served_at_the_end(), (std::set<int>{0, 1, 2, 3})) << "faults make a difference";
-  }
+TEST_P(ExplorerTest, WithoutFaultsAllServe) {
+  Explorer explorer({"calm", Stored(), {"a", "a", "a"}, false, /*with_faults=*/false});
+  explorer.Run();
+  EXPECT_EQ(explorer.served_at_the_end(), std::set<int>{3});
 }
 
-TEST(ExplorerTest, WithoutFaultsAllServe) {
-  for (const auto& stored : Stores()) {
-    Explorer explorer({"stored", stored, {"a", "a", "a"}, false, /*with_faults=*/false});
-    explorer.Run();
-    EXPECT_EQ(explorer.served_at_the_end(), std::set<int>{3});
-  }
+TEST_P(ExplorerTest, KindsAgreeAmongEachOtherWherePolicyLetsThem) {
+  Explorer calm({"kinds", Stored(), {"a", "b", "a"}, /*mixed_kinds=*/true, /*with_faults=*/false});
+  calm.Run();
+  EXPECT_EQ(calm.served_at_the_end(), std::set<int>{3});
+  Explorer refused({"refused", Stored(), {"a", "b", "a"}, false, false});
+  refused.Run();
+  EXPECT_EQ(refused.served_at_the_end(), std::set<int>{0});
 }
 
-TEST(ExplorerTest, KindsAgreeAmongEachOtherWherePolicyLetsThem) {
-  for (const auto& stored : Stores()) {
-    Explorer explorer({"kinds", stored, {"a", "b", "a"}, /*mixed_kinds=*/true});
-    explorer.Run();
-    Explorer calm({"kinds", stored, {"a", "b", "a"}, true, /*with_faults=*/false});
-    calm.Run();
-    EXPECT_EQ(calm.served_at_the_end(), std::set<int>{3});
-    Explorer refused({"kinds", stored, {"a", "b", "a"}, false, false});
-    refused.Run();
-    EXPECT_EQ(refused.served_at_the_end(), std::set<int>{0});
-  }
+INSTANTIATE_TEST_SUITE_P(Stores, ExplorerTest, ::testing::ValuesIn(kStores));
+
+TEST(ExplorerOfKindsTest, NoTwoRanksOfAKindServeDifferentChoicesWhateverHappens) {
+  Explorer explorer({"kinds", {"", "y", ""}, {"a", "b", "a"}, /*mixed_kinds=*/true});
+  explorer.Run();
 }
 
 }  // namespace

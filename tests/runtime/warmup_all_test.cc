@@ -59,6 +59,8 @@ class WarmupAllTest : public testing::TunedScaleTest {
         return "stored";
       case State::kTuned:
         return "tuned";
+      case State::kFromRanks:
+        return "from ranks";
       case State::kStandIn:
         return "stand-in";
       case State::kFailed:

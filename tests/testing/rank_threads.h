@@ -15,6 +15,10 @@
 
 namespace tuneonce::testing {
 
+/// The shape that ranks are warmed up for, and the baseline of ScaleKernel.
+inline constexpr std::int64_t kScaleN = 1000;
+inline constexpr char kScaleBaseline[] = "TILE=64, WORK=100";
+
 /// What one rank has, on a thread of its own: the CPU device's context, a stream, and a kernel.
 class RankThread {
  public:
