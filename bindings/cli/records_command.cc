@@ -140,10 +140,10 @@ void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
 void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
   diff->add_option("stores", arguments->stores, "The two stores")->required()->expected(2);
   diff->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  merge->add_option("stores", arguments->stores, "The stores")
+  merge->add_option("stores", arguments->stores, "The stores; one is enough for a fleet's")
       ->required()
-      ->expected(2, CLI::detail::expected_max_vector_size);
-  merge->add_option("-o,--output", arguments->output, "The store to make")->required();
+      ->expected(1, CLI::detail::expected_max_vector_size);
+  merge->add_option("-o,--output", arguments->output, "The store to make, or a fleet's to merge into")->required();
   merge
       ->add_option("--by", arguments->by,
                    "Of measured records of one key: best, newest or most-certain (default: best)")

@@ -204,6 +204,7 @@ Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<Tuni
 
 Status MergeRecords(const RecordsArguments& arguments) {
   if (!IsFleetAddress(arguments.output)) {
+    if (arguments.stores.size() < 2) return InvalidArgumentError("merge makes a file of two stores or more");
     TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
   }
   std::vector<WholeStore> stores;

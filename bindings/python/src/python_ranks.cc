@@ -10,18 +10,10 @@ namespace {
 
 namespace py = pybind11;
 
-constexpr char kExpected[] = "an object with rank, size, put, get and put_once (tuneonce.ranks.RankGroup)";
+constexpr char kGroupExpected[] = "an object with rank, size, put, get and put_once (tuneonce.ranks.RankGroup)";
 constexpr int kMostRanks = 1 << 20;
 
-bool IsPythonOver() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
-#else
-  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
-#endif
-}
-
-Status StatusOf(py::error_already_set& error) {
+Status StatusOfRaised(py::error_already_set& error) {
   if (!error.matches(PyExc_Exception)) {
     EndCallBy(error);
     return CancelledError("the ranks' group was interrupted");
@@ -40,7 +32,7 @@ Result<T> Ask(const char* method, const Call& call) {
   try {
     return call();
   } catch (py::error_already_set& error) {
-    return StatusOf(error);
+    return StatusOfRaised(error);
   } catch (const py::cast_error&) {
     return InvalidArgumentError(std::string("the ranks' group: ") + method + " returned something that is not bytes");
   }
@@ -57,7 +49,7 @@ double Seconds(int wait_ms) { return wait_ms / 1000.0; }
 std::shared_ptr<RankGroup> PythonRanks::Of(py::handle given) {
   if (given.is_none()) return nullptr;
   for (const char* name : {"rank", "size", "put", "get", "put_once"}) {
-    if (!py::hasattr(given, name)) ThrowWrongType("ranks", kExpected, given);
+    if (!py::hasattr(given, name)) ThrowWrongType("ranks", kGroupExpected, given);
   }
   const auto size = static_cast<int>(IntegerOf("ranks.size", given.attr("size"), 1, kMostRanks));
   const auto rank = static_cast<int>(IntegerOf("ranks.rank", given.attr("rank"), 0, size - 1));
