@@ -32,6 +32,16 @@ find_package(Threads REQUIRED)
 tuneonce_optional(TUNEONCE_WITH_JSON nlohmann_json "bundles cannot be loaded, and there are no JSON reports")
 tuneonce_optional(TUNEONCE_WITH_SQLITE SQLite3 "nothing that was tuned is remembered on disk")
 
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})  # Findhiredis.
+set(tuneonce_redis_wanted ${TUNEONCE_WITH_REDIS})
+foreach(package hiredis OpenSSL)
+  if(TUNEONCE_WITH_REDIS)
+    set(TUNEONCE_WITH_REDIS ${tuneonce_redis_wanted})
+    tuneonce_optional(TUNEONCE_WITH_REDIS ${package} "no ranks and no fleet's store by Redis")
+  endif()
+endforeach()
+tuneonce_optional(TUNEONCE_WITH_MPI MPI "no ranks by MPI")
+
 # Abseil: the host's own, else the system's, else a pinned one, which no header and no symbol of tuneonce shows.
 if(NOT TARGET absl::strings)
   find_package(absl QUIET)

@@ -31,7 +31,7 @@ configure_package_config_file(cmake/tuneonceConfig.cmake.in ${CMAKE_CURRENT_BINA
   INSTALL_DESTINATION ${package_folder} PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
-install(FILES cmake/TuneonceBundle.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake
+install(FILES cmake/Findhiredis.cmake cmake/TuneonceBundle.cmake ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/tuneonceConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT development)
 

@@ -6,7 +6,7 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
-#include "store/record_table.h"
+#include "store/record_keys.h"
 #include "store/stored_enums.h"
 #include "tuneonce/fingerprint.h"
 

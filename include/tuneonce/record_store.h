@@ -1,6 +1,8 @@
 #ifndef TUNEONCE_RECORD_STORE_H_
 #define TUNEONCE_RECORD_STORE_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +58,14 @@ struct RecordLookup {
   TUNEONCE_API void Improve(RecordLookup found);
 };
 
+/// What a store's Verify found.
+struct StoreReport {
+  std::int64_t num_records = 0;
+  std::int64_t num_artifacts = 0;
+  std::int64_t artifact_bytes = 0;
+  std::vector<std::string> problems;  ///< One line each; empty if all is well.
+};
+
 /// The right to tune one key, until it is destroyed. May be held and released on different threads.
 using TuningLease = std::shared_ptr<void>;
 
@@ -97,6 +107,24 @@ class TUNEONCE_API RecordStore {
 /// store's among equals; what is written goes to the user's. `shipped`: the first lies over the others.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeLayeredStore(std::shared_ptr<RecordStore> user,
                                                            std::vector<std::shared_ptr<RecordStore>> shipped);
+
+/// What a machine does with its fleet's store.
+struct FleetUse {
+  /// What is tuned here goes there, with its code, and what is removed here is removed there. Default true; false for a
+  /// machine that only takes.
+  bool writes = true;
+  /// Told, on the calling thread, that the fleet's store, or the machine's own, did not do its part; the other did. The
+  /// same words once. Null (default): nobody.
+  std::function<void(const std::string& words)> on_error;
+};
+
+/// A machine's store over its fleet's (RedisStore). What the machine has a complete record of is served without asking
+/// the fleet; what the fleet has, code included, is copied to the machine. What is put goes to the machine's, then to
+/// the fleet's, with the code of the choice and the baseline; what the fleet did not take is offered again by later
+/// calls of this process. A key is leased from both, so that one host tunes it. Either may fail: the other serves.
+/// `machine`: as a rule of MakeLayeredStore, so that what an application ships goes before the fleet's.
+TUNEONCE_API std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine,
+                                                         std::shared_ptr<RecordStore> fleet, FleetUse use = {});
 
 /// Records in memory, gone with the last of its owners.
 TUNEONCE_API std::shared_ptr<RecordStore> MakeMemoryStore();

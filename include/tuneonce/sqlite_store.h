@@ -28,14 +28,6 @@ struct SqliteStoreOptions {
   int first_retry_ms = 1000;
 };
 
-/// What SqliteStore::Verify found.
-struct StoreReport {
-  std::int64_t num_records = 0;
-  std::int64_t num_artifacts = 0;
-  std::int64_t artifact_bytes = 0;
-  std::vector<std::string> problems;  ///< One line each; empty if all is well.
-};
-
 /// Records and artifacts in one SQLite file (WAL), shared by any number of processes.
 ///
 /// Rows carry a checksum: one that does not fit is a miss, never a hit. Only a file that bears our mark is ever

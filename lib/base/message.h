@@ -6,14 +6,16 @@
 #include <string>
 #include <string_view>
 
+#include "tuneonce/api.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Writes the body of a message between processes (a host and its worker, ranks): fields one after the other, in the order in which a
-/// MessageReader asks for them. Numbers have a fixed width and are little-endian, texts and bytes have their length
-/// before them. Nothing says what a field is: the version of a protocol does, which changes with any message.
+/// Writes the body of a message between processes (a host and its worker, ranks): fields one after the other, in the
+/// order in which a MessageReader asks for them. Numbers have a fixed width and are little-endian, texts and bytes have
+/// their length before them. Nothing says what a field is: the version of a protocol does, which changes with any
+/// message.
 class MessageWriter {
  public:
   MessageWriter& U32(std::uint32_t value) { return Raw(&value, sizeof(value)); }
@@ -49,7 +51,7 @@ class MessageWriter {
 /// Reads what a MessageWriter wrote, or anything else: another process may send anything. After the first field that
 /// is not there, or is none, all read as zero and empty; `Done` then says so. Reads nothing out of bounds, allocates no
 /// more than the bytes that are there, and a loop over a `Count` ends.
-class MessageReader {
+class TUNEONCE_API MessageReader {
  public:
   /// `body` outlives the reader.
   explicit MessageReader(std::string_view body) : rest_(body) {}

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/mutex.h"
+#include "tuneonce/api.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 
@@ -12,7 +13,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// A mutual exclusion per key among this process's threads. Different keys do not wait for each other.
-class KeyedLock {
+class TUNEONCE_API KeyedLock {
  public:
   /// Errors: DeadlineExceeded, Cancelled.
   Result<ArtifactLease> Acquire(const Fingerprint& key, const WaitLimits& limits);

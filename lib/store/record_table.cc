@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "store/record_keys.h"
 #include "store/sqlite.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
@@ -14,27 +15,12 @@ namespace {
 /// The newest first.
 constexpr char kRecordsOfKernel[] = "SELECT body FROM records WHERE kernel_key = ? ORDER BY id DESC";
 
-Fingerprint KernelKey(const TuningKey& key) {
-  Fingerprinter fingerprinter;
-  fingerprinter.Add(key.kernel_fingerprint).Add(static_cast<std::uint64_t>(key.key_words.size()));
-  for (std::uint64_t word : key.key_words) fingerprinter.Add(word);
-  return fingerprinter.Finish();
-}
-
-/// What records of all sources of a kernel have in common, by its name.
-std::string ShapeKey(const TuningKey& key) {
-  Fingerprinter fingerprinter;
-  fingerprinter.Add(std::string_view(key.kernel)).Add(static_cast<std::uint64_t>(key.key_words.size()));
-  for (std::uint64_t word : key.key_words) fingerprinter.Add(word);
-  return BytesOf(fingerprinter.Finish());
-}
-
 /// Notes in `*lookup` whether there are records of the key's kernel with other sources.
 int LookForOtherSource(sqlite3* database, const TuningKey& key, const std::string& kernel_key, RecordLookup* lookup) {
   // A file that is open for reading keeps its older tables.
   Statement version(database, "PRAGMA user_version");
   if (version.Step() != SQLITE_ROW || version.Int(0) < 3) return SQLITE_DONE;
-  std::string shape_key = ShapeKey(key);
+  std::string shape_key = BytesOf(ShapeKey(key));
   Statement statement(database, "SELECT 1 FROM records WHERE shape_key = ? AND kernel_key <> ? LIMIT 1");
   int result = statement.Bind(std::string_view(shape_key)).Bind(std::string_view(kernel_key)).Step();
   if (result == SQLITE_ROW) lookup->NoteInstead(RecordMiss::kOtherSource);
@@ -49,7 +35,7 @@ int FillShapeKeys(sqlite3* database) {
   int result = records.Step();
   for (; result == SQLITE_ROW; result = records.Step()) {
     Result<TuningRecord> record = DecodeRecord(records.Blob(1));
-    if (record.ok()) shape_keys.emplace_back(records.Int(0), ShapeKey(record->key));
+    if (record.ok()) shape_keys.emplace_back(records.Int(0), BytesOf(ShapeKey(record->key)));
   }
   for (const auto& [id, shape_key] : shape_keys) {
     if (result != SQLITE_DONE) return result;
@@ -57,16 +43,6 @@ int FillShapeKeys(sqlite3* database) {
     result = fill.Bind(std::string_view(shape_key)).Bind(id).Step();
   }
   return result == SQLITE_DONE ? SQLITE_OK : result;
-}
-
-Fingerprint FullKey(const TuningKey& key) {
-  return Fingerprinter()
-      .Add(KernelKey(key))
-      .Add(std::string_view(key.device_name))
-      .Add(static_cast<std::uint64_t>(key.capability))
-      .Add(static_cast<std::uint64_t>(key.num_sms))
-      .Add(static_cast<std::uint64_t>(key.driver_version))
-      .Finish();
 }
 
 Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
@@ -98,7 +74,7 @@ Result<RecordLookup> RecordTable::Lookup(const TuningKey& key) const {
 Status RecordTable::Put(const TuningRecord& record) {
   std::string key = BytesOf(FullKey(record.key));
   std::string kernel_key = BytesOf(KernelKey(record.key));
-  std::string shape_key = ShapeKey(record.key);
+  std::string shape_key = BytesOf(ShapeKey(record.key));
   std::string body = EncodeRecord(record);
   return connection_.Write("writing a record", [&](sqlite3* database) {
     int result =

@@ -10,9 +10,6 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// Of all that a key says: what a record lies under, and what a lease is on.
-TUNEONCE_API Fingerprint FullKey(const TuningKey& key);
-
 /// Gives rows of before format 3 of the file their shape_key. Returns an SQLite result.
 int FillShapeKeys(sqlite3* database);
 

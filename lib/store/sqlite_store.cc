@@ -8,6 +8,7 @@
 #include "compile/keyed_lock.h"
 #include "store/artifact_table.h"
 #include "store/memory_store.h"
+#include "store/record_keys.h"
 #include "store/record_table.h"
 #include "store/sqlite_connection.h"
 #include "store/store_lock.h"

@@ -18,16 +18,23 @@ configure() {  # COMPONENTS
     -DTUNEONCE_CUDA_INCLUDE_DIR="$cuda" -DCONSUMER_PLUGINS=ON -DCONSUMER_COMPONENTS="$1" > "$work/log" 2>&1
 }
 if configure "Bundles;Nonsense"; then echo "there is no component Nonsense"; exit 1; fi
-tr -s ' \n' ' ' < "$work/log" | grep -q "there are Bundles, Store, CpuDevice, Command" || { cat "$work/log"; exit 1; }
+tr -s ' \n' ' ' < "$work/log" | grep -q "there are Bundles, Store, CpuDevice, Command, Redis, Mpi" || { cat "$work/log"; exit 1; }
 mv "$work/prefix/bin/tuneonce" "$work/away"
 if configure Command; then echo "the command is not there"; exit 1; fi
 tr -s ' \n' ' ' < "$work/log" | grep -q "component Command: this tuneonce has no $work/prefix/bin/tuneonce" ||
   { cat "$work/log"; exit 1; }
 mv "$work/away" "$work/prefix/bin/tuneonce"
-configure "Bundles;Store;CpuDevice;Command" || { cat "$work/log"; exit 1; }
+components="Bundles;Store;CpuDevice;Command"
+for component in redis mpi; do  # As far as they were built.
+  [ ! -e "$work/prefix/lib/cmake/tuneonce/tuneonce_$component.cmake" ] || components+=";${component^}"
+done
+configure "$components" || { cat "$work/log"; exit 1; }
 cmake --build "$work/build" > "$work/log" || { cat "$work/log"; exit 1; }
 unset TUNEONCE_BUNDLES
 (cd / && "$work/build/consumer" "$work/store/store.db" softmax)
+for component in redis mpi; do
+  [[ $components != *${component^}* ]] || (cd / && "$work/build/${component}_consumer")
+done
 (cd / && "$work/prefix/bin/tuneonce" tune vector_add --device cpu --shape N=1000 --json > /dev/null)
 cmp <(cd "$source/bundles" && find . -name __pycache__ -prune -o -print | sort) \
     <(cd "$work/prefix/share/tuneonce/bundles" && find . -print | sort) || { echo "not all bundles are installed"; exit 1; }

@@ -1,0 +1,127 @@
+#include "mpi_post.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/message.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Of a message in one piece. The smallest limit up to which a transport of Open MPI's sends at once is 4 KiB (shared
+/// memory); a longer piece would wait for the receiver, and after that for the sender.
+constexpr std::size_t kPieceBytes = 2048;
+/// Others' messages on the same tag are none of ours.
+constexpr std::uint32_t kMark = 0x314f5430;
+/// More than any record: what claims to be longer is no message.
+constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+
+Status StatusOf(int result, const char* what) {
+  if (result == MPI_SUCCESS) return Status();
+  char words[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(result, words, &length);
+  return UnavailableError(absl::StrCat("MPI, ", what, ": ", std::string(words, static_cast<std::size_t>(length))));
+}
+
+}  // namespace
+
+MpiPost::~MpiPost() {
+  int is_over = 0;
+  MPI_Finalized(&is_over);
+  if (is_over != 0) return;
+  for (std::list<Piece>* pieces : {&going_, &arriving_}) {
+    for (Piece& piece : *pieces) {
+      int is_done = 0;
+      if (MPI_Test(&piece.request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done != 0) continue;
+      // MPI still reads or writes the bytes, until somebody who hangs goes on: they stay.
+      static auto* const abandoned = new std::list<Piece>;
+      abandoned->push_back(std::move(piece));
+    }
+  }
+}
+
+Status MpiPost::Send(int to, std::string_view message) {
+  ++sent_;
+  std::size_t begin = 0;
+  do {
+    MessageWriter writer;
+    writer.U32(kMark).U64(attempt_).U64(sent_).U64(message.size()).U64(begin).Bytes(message.substr(begin, kPieceBytes));
+    TUNEONCE_RETURN_IF_ERROR(SendPiece(to, writer.Take()));
+    begin += kPieceBytes;
+  } while (begin < message.size());
+  return Status();
+}
+
+Status MpiPost::SendPiece(int to, std::string bytes) {
+  going_.emplace_back();
+  Piece& piece = going_.back();
+  piece.bytes = std::move(bytes);
+  return StatusOf(MPI_Isend(piece.bytes.data(), static_cast<int>(piece.bytes.size()), MPI_BYTE, to, tag_, communicator_,
+                            &piece.request),
+                  "sending");
+}
+
+Status MpiPost::Probe() {
+  for (;;) {
+    int is_there = 0;
+    MPI_Message matched = MPI_MESSAGE_NULL;
+    MPI_Status about;
+    TUNEONCE_RETURN_IF_ERROR(
+        StatusOf(MPI_Improbe(MPI_ANY_SOURCE, tag_, communicator_, &is_there, &matched, &about), "looking"));
+    if (is_there == 0) return Status();
+    int size = 0;
+    MPI_Get_count(&about, MPI_BYTE, &size);
+    arriving_.emplace_back();
+    Piece& piece = arriving_.back();
+    piece.from = about.MPI_SOURCE;
+    piece.bytes.resize(static_cast<std::size_t>(std::max(size, 0)));
+    TUNEONCE_RETURN_IF_ERROR(
+        StatusOf(MPI_Imrecv(&piece.bytes[0], size, MPI_BYTE, &matched, &piece.request), "receiving"));
+  }
+}
+
+Status MpiPost::Receive(const std::function<void(int from, const std::string& message)>& take) {
+  TUNEONCE_RETURN_IF_ERROR(Probe());
+  std::vector<bool> waits(1);  // By sender: an earlier piece of theirs is not there yet.
+  for (auto piece = arriving_.begin(); piece != arriving_.end();) {
+    const auto from = static_cast<std::size_t>(piece->from);
+    if (from >= waits.size()) waits.resize(from + 1);
+    int is_done = 0;
+    if (!waits[from]) {
+      TUNEONCE_RETURN_IF_ERROR(StatusOf(MPI_Test(&piece->request, &is_done, MPI_STATUS_IGNORE), "receiving"));
+    }
+    if (is_done == 0) {
+      waits[from] = true;
+      ++piece;
+      continue;
+    }
+    Take(*piece, take);
+    piece = arriving_.erase(piece);
+  }
+  for (auto piece = going_.begin(); piece != going_.end();) {
+    int is_done = 0;
+    TUNEONCE_RETURN_IF_ERROR(StatusOf(MPI_Test(&piece->request, &is_done, MPI_STATUS_IGNORE), "sending"));
+    piece = is_done != 0 ? going_.erase(piece) : std::next(piece);
+  }
+  return Status();
+}
+
+void MpiPost::Take(const Piece& piece, const std::function<void(int from, const std::string& message)>& take) {
+  MessageReader reader(piece.bytes);
+  const bool is_ours = reader.U32() == kMark && reader.U64() == attempt_;
+  const std::uint64_t number = reader.U64(), total = reader.U64(), begin = reader.U64();
+  const std::string bytes(reader.Bytes());
+  if (!reader.Done().ok() || !is_ours || total > kMostBytes) return;
+  Coming& coming = coming_[piece.from];
+  if (begin == 0) coming = {number, ""};
+  if (coming.number != number || coming.bytes.size() != begin) return;
+  coming.bytes += bytes;
+  if (coming.bytes.size() == total) take(piece.from, std::exchange(coming.bytes, ""));
+}
+
+}  // namespace v0
+}  // namespace tuneonce

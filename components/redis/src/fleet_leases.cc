@@ -1,0 +1,145 @@
+#include "fleet_leases.h"
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "fleet_keys.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+using std::chrono::milliseconds;
+
+// ARGV: who, milliseconds. The token grows by the clock too, so that it does where the server forgets what it counted.
+constexpr char kAcquire[] = R"(
+local there = redis.call('GET', KEYS[1])
+if there then
+  if string.match(there, ' (.*)') ~= ARGV[1] then return 0 end
+  return tonumber(string.match(there, '^%d+'))
+end
+local time = redis.call('TIME')
+local token = math.max(time[1] * 1000000 + time[2], tonumber(redis.call('GET', KEYS[2]) or 0) + 1)
+local text = string.format('%.0f', token)
+redis.call('SET', KEYS[2], text)
+redis.call('SET', KEYS[1], text .. ' ' .. ARGV[1], 'PX', ARGV[2])
+return token
+)";
+constexpr char kRenew[] = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+)";
+constexpr char kRelease[] = R"(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[1])
+)";
+
+/// Of a lease's time: how often it is renewed.
+constexpr int kRenewalsPerLease = 3;
+/// How often who waits for a lease asks. Many hosts may wait for one.
+constexpr milliseconds kPause(50);
+
+std::string Nonce() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random()), absl::Hex(random()), absl::Hex(random()), absl::Hex(random()));
+}
+
+}  // namespace
+
+class FleetLeases::Held {
+ public:
+  Held(std::shared_ptr<FleetLeases> leases, std::string lease, std::string value)
+      : leases_(std::move(leases)), lease_(std::move(lease)), value_(std::move(value)) {}
+  ~Held() { leases_->Release(lease_, value_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  const std::shared_ptr<FleetLeases> leases_;
+  const std::string lease_, value_;
+};
+
+FleetLeases::~FleetLeases() {
+  std::thread renewer;
+  {
+    MutexLock lock(mutex_);
+    is_over_ = true;
+    over_.NotifyAll();
+    renewer = std::move(renewer_);
+  }
+  if (!renewer.joinable()) return;
+  if (getpid() == owner_) {
+    renewer.join();
+  } else {
+    renewer.detach();  // In a forked child there is no such thread.
+  }
+}
+
+Result<TuningLease> FleetLeases::Acquire(const TuningKey& key, const WaitLimits& limits) {
+  if (server_->options().read_only) return TuningLease();
+  const std::string lease = fleet_keys::LeaseOf(key);
+  const auto end = FleetServer::Clock::now() + milliseconds(limits.timeout_ms);
+  for (;;) {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningLease held, Try(lease));
+    if (held != nullptr) return held;
+    if (limits.cancelled != nullptr && *limits.cancelled) return CancelledError("cancelled while another host tunes");
+    const auto left = std::chrono::duration_cast<milliseconds>(end - FleetServer::Clock::now());
+    if (left.count() <= 0) return DeadlineExceededError("another host tunes the same key, and did not end in time");
+    std::this_thread::sleep_for(std::min(left, kPause));
+  }
+}
+
+Result<TuningLease> FleetLeases::Try(const std::string& lease) {
+  const std::string me = Nonce();
+  TUNEONCE_ASSIGN_OR_RETURN(RedisReply reply,
+                            server_->Run(kAcquire, {lease, fleet_keys::kTokens},
+                                         {me, std::to_string(server_->options().lease_ms)}, server_->Deadline()));
+  if (reply.integer <= 0) return TuningLease();
+  const std::string value = absl::StrCat(reply.integer, " ", me);
+  TuningLease held = std::make_shared<Held>(shared_from_this(), lease, value);
+  MutexLock lock(mutex_);
+  held_[lease] = {value, static_cast<std::uint64_t>(reply.integer)};
+  if (renewer_.joinable()) return held;
+  try {
+    renewer_ = std::thread([this] { RenewUntilOver(); });
+  } catch (const std::system_error&) {  // No thread is to be had: the lease ends when its time is over.
+  }
+  return held;
+}
+
+std::uint64_t FleetLeases::TokenOf(const TuningKey& key) const {
+  MutexLock lock(mutex_);
+  auto held = held_.find(fleet_keys::LeaseOf(key));
+  return held == held_.end() ? 0 : held->second.token;
+}
+
+void FleetLeases::Release(const std::string& lease, const std::string& value) {
+  {
+    MutexLock lock(mutex_);
+    if (auto held = held_.find(lease); held != held_.end() && held->second.value == value) held_.erase(held);
+  }
+  // If that fails it ends by itself.
+  (void)server_->Run(kRelease, {lease}, {value}, server_->Deadline());
+}
+
+void FleetLeases::RenewUntilOver() {
+  const milliseconds pause(std::max(1, server_->options().lease_ms / kRenewalsPerLease));
+  MutexLock lock(mutex_);
+  while (!is_over_) {
+    over_.WaitFor(lock, pause);
+    const std::map<std::string, Lease> held = held_;
+    lock.Unlock();
+    for (const auto& [lease, about] : held) {
+      (void)server_->Run(kRenew, {lease}, {about.value, std::to_string(server_->options().lease_ms)},
+                         server_->Deadline());
+    }
+    lock.Lock();
+  }
+}
+
+}  // namespace v0
+}  // namespace tuneonce

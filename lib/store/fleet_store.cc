@@ -1,0 +1,170 @@
+#include "store/fleet_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "base/callback.h"
+#include "store/record_keys.h"
+#include "store/record_preference.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+bool MayPass(const Status& status) {
+  return status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kResourceExhausted;
+}
+
+/// Another tunes the key, or nobody wants to wait.
+bool IsAnswer(const Status& status) {
+  return status.code() == StatusCode::kDeadlineExceeded || status.code() == StatusCode::kCancelled;
+}
+
+/// Not by its pointer, which need not point at anything.
+bool IsHeld(const Result<TuningLease>& lease) { return lease.ok() && lease->use_count() > 0; }
+
+}  // namespace
+
+FleetStore::FleetStore(std::shared_ptr<RecordStore> machine, std::shared_ptr<RecordStore> fleet, FleetUse use)
+    : machine_(std::move(machine)),
+      fleet_(std::move(fleet)),
+      use_(std::move(use)),
+      near_code_(machine_->artifacts()),
+      far_code_(fleet_->artifacts()) {}
+
+Result<RecordLookup> FleetStore::Lookup(const TuningKey& key) const {
+  Result<RecordLookup> near = machine_->Lookup(key);
+  if (near.ok() && near->Miss() == RecordMiss::kNone) return near;
+  Result<RecordLookup> far = fleet_->Lookup(key);
+  if (far.ok()) {
+    CatchUp();
+    return Better(near.ok() ? *std::move(near) : RecordLookup(), *std::move(far));
+  }
+  Say(far.status());
+  // Who asks is to know that the fleet may have it, unless there is something that may serve.
+  return near.ok() && near->record ? near : Result<RecordLookup>(far.status());
+}
+
+RecordLookup FleetStore::Better(RecordLookup near, RecordLookup far) const {
+  const bool far_is_exact = far.match == RecordMatch::kExact && far.record;
+  if (far_is_exact && near.match == RecordMatch::kExact && near.record) {
+    if (!PreferOf(*near.record, *far.record, PreferRecord::kBest).takes_second) return near;
+    near = RecordLookup();
+  }
+  if (far_is_exact) Say(machine_->Put(*far.record));
+  near.Improve(std::move(far));
+  return near;
+}
+
+Status FleetStore::Put(const TuningRecord& record) {
+  Status near = machine_->Put(record);
+  if (!use_.writes) return near;
+  Status far = SendUp(record);
+  if (far.ok()) CatchUp();
+  if (!near.ok() && !far.ok()) return near;
+  Say(near);
+  Say(far);
+  return Status();
+}
+
+Status FleetStore::SendUp(const TuningRecord& record) const {
+  Status sent = SendCodeUp(record.artifact);
+  if (sent.ok() && record.baseline) sent = SendCodeUp(record.baseline->artifact);
+  if (sent.ok()) sent = fleet_->Put(record);
+  if (MayPass(sent)) {
+    (void)unsent_.Put(record);
+  } else {
+    (void)unsent_.Remove(record.key);
+  }
+  return sent;
+}
+
+Status FleetStore::SendCodeUp(const Fingerprint& key) const {
+  if (near_code_ == nullptr || far_code_ == nullptr || key == Fingerprint()) return Status();
+  Result<std::optional<Artifact>> code = near_code_->Get(key);
+  // What the machine does not have, others compile.
+  return code.ok() && *code ? far_code_->Put(key, **code) : Status();
+}
+
+void FleetStore::CatchUp() const {
+  if (!use_.writes) return;
+  Result<std::vector<TuningRecord>> unsent = unsent_.List();
+  for (const TuningRecord& record : *unsent) {
+    if (MayPass(SendUp(record))) return;
+  }
+}
+
+Result<std::vector<TuningRecord>> FleetStore::List() const {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, machine_->List());
+  Result<std::vector<TuningRecord>> far = fleet_->List();
+  Say(far.status());
+  if (!far.ok()) return all;
+  std::set<Fingerprint> there;
+  for (const TuningRecord& record : all) there.insert(FullKey(record.key));
+  for (TuningRecord& record : *far) {
+    if (there.count(FullKey(record.key)) == 0) all.push_back(std::move(record));
+  }
+  return all;
+}
+
+Status FleetStore::Remove(const TuningKey& key) {
+  TUNEONCE_RETURN_IF_ERROR(machine_->Remove(key));
+  (void)unsent_.Remove(key);
+  return use_.writes ? fleet_->Remove(key) : Status();
+}
+
+Result<TuningLease> FleetStore::Lease(const TuningKey& key, const WaitLimits& limits) {
+  const auto begin = std::chrono::steady_clock::now();
+  Result<TuningLease> near = machine_->Lease(key, limits);
+  if (IsAnswer(near.status())) return near;
+  if (!use_.writes) return near;
+  const auto spent =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin).count();
+  WaitLimits left = limits;
+  left.timeout_ms = static_cast<int>(std::max<std::int64_t>(0, limits.timeout_ms - spent));
+  Result<TuningLease> far = fleet_->Lease(key, left);
+  if (IsAnswer(far.status())) return far;
+  Say(near.status());
+  Say(far.status());
+  if (!IsHeld(near) && !IsHeld(far)) return near;
+  // Both end together.
+  using Both = std::pair<TuningLease, TuningLease>;
+  return TuningLease(std::make_shared<Both>(IsHeld(near) ? *near : nullptr, IsHeld(far) ? *far : nullptr));
+}
+
+Result<std::optional<Artifact>> FleetStore::Get(const Fingerprint& key) {
+  Result<std::optional<Artifact>> near = std::optional<Artifact>();
+  if (near_code_ != nullptr) near = near_code_->Get(key);
+  if (far_code_ == nullptr || (near.ok() && *near)) return near;
+  Result<std::optional<Artifact>> far = far_code_->Get(key);
+  if (!far.ok()) {
+    Say(far.status());
+    return near;  // It is compiled.
+  }
+  if (*far && near_code_ != nullptr) Say(near_code_->Put(key, **far));
+  return far;
+}
+
+Status FleetStore::Put(const Fingerprint& key, const Artifact& artifact) { return Kept().Put(key, artifact); }
+
+Result<ArtifactLease> FleetStore::Lease(const Fingerprint& key, const WaitLimits& limits) {
+  return Kept().Lease(key, limits);
+}
+
+void FleetStore::Say(const Status& status) const {
+  if (status.ok() || !use_.on_error || !IsNews(status.message())) return;
+  (void)CallForeign("FleetUse::on_error", StatusCode::kInternal, [&] {
+    use_.on_error(status.message());
+    return Status();
+  });
+}
+
+std::shared_ptr<RecordStore> MakeFleetStore(std::shared_ptr<RecordStore> machine, std::shared_ptr<RecordStore> fleet,
+                                            FleetUse use) {
+  return std::make_shared<FleetStore>(std::move(machine), std::move(fleet), std::move(use));
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,213 @@
+#include "store/fleet_store.h"
+
+#include <gtest/gtest.h>
+
+#include "compile/keyed_lock.h"
+#include "store/sqlite_store_fixture.h"
+#include "testing/busy_store.h"
+
+namespace tuneonce {
+namespace {
+
+using testing::ArtifactOf;
+using testing::Record;
+
+/// A store in memory, with artifacts, that can be away.
+class Tier final : public RecordStore {
+ public:
+  Result<RecordLookup> Lookup(const TuningKey& key) const override {
+    ++num_lookups;
+    if (!away.ok()) return away;
+    return records_.Lookup(key);
+  }
+  Status Put(const TuningRecord& record) override { return away.ok() ? records_.Put(record) : away; }
+  Result<std::vector<TuningRecord>> List() const override {
+    if (!away.ok()) return away;
+    return records_.List();
+  }
+  Status Remove(const TuningKey& key) override { return away.ok() ? records_.Remove(key) : away; }
+  Result<TuningLease> Lease(const TuningKey&, const WaitLimits& limits) override {
+    if (!away.ok()) return away;
+    return leases_.Acquire(Fingerprint{1, 1}, limits);
+  }
+  ArtifactCache* artifacts() override { return &code; }
+
+  Status away;
+  mutable int num_lookups = 0;
+  MemoryArtifactCache code;
+
+ private:
+  MemoryStore records_;
+  KeyedLock leases_;
+};
+
+class FleetStoreTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<RecordStore> Store(bool writes = true) {
+    FleetUse use;
+    use.writes = writes;
+    use.on_error = [this](const std::string& words) { said_.push_back(words); };
+    return MakeFleetStore(machine_, fleet_, use);
+  }
+  static WaitLimits AtOnce() {
+    WaitLimits limits;
+    limits.timeout_ms = 0;
+    return limits;
+  }
+
+  const std::shared_ptr<Tier> machine_ = std::make_shared<Tier>(), fleet_ = std::make_shared<Tier>();
+  std::vector<std::string> said_;
+};
+
+TEST_F(FleetStoreTest, WhatTheMachineHasIsServedWithoutAskingTheFleet) {
+  std::shared_ptr<RecordStore> store = Store();
+  ASSERT_OK(machine_->Put(Record(1, "machine's")));
+  ASSERT_OK(fleet_->Put(Record(1, "fleet's")));
+  fleet_->away = UnavailableError("away");
+  EXPECT_EQ(store->Lookup(Record(1).key)->record->config, testing::NamedConfig("machine's"));
+  EXPECT_EQ(fleet_->num_lookups, 0);
+  EXPECT_TRUE(said_.empty());
+}
+
+TEST_F(FleetStoreTest, WhatTheFleetHasComesToTheMachineWithItsCode) {
+  std::shared_ptr<RecordStore> store = Store();
+  TuningRecord record = Record(1, "fleet's");
+  ASSERT_OK(fleet_->Put(record));
+  ASSERT_OK(fleet_->code.Put(record.artifact, ArtifactOf(10)));
+  EXPECT_EQ(store->Lookup(record.key)->record->config, record.config);
+  EXPECT_TRUE(store->artifacts()->Get(record.artifact)->has_value());
+  fleet_->away = UnavailableError("away");
+  EXPECT_EQ(store->Lookup(record.key)->record->config, record.config);
+  EXPECT_TRUE(store->artifacts()->Get(record.artifact)->has_value());
+  EXPECT_TRUE(machine_->Lookup(record.key)->record);
+}
+
+TEST_F(FleetStoreTest, TheBetterOfBothServes) {
+  struct Case {
+    const char* what;
+    TuningRecord machines, fleets;
+    const char* serves;
+  };
+  TuningRecord incomplete = Record(1, "incomplete");
+  incomplete.is_complete = false;
+  TuningRecord pinned = Record(1, "pinned");
+  pinned.is_pinned = true;
+  const std::vector<Case> cases = {
+      {"exact before another driver's", Record(1, "machine's", 12000), Record(1, "fleet's"), "fleet's"},
+      {"the machine's of two of other drivers", Record(1, "machine's", 12000), Record(1, "fleet's", 12080),
+       "machine's"},
+      {"a complete one before one that was cut short", incomplete, Record(1, "fleet's"), "fleet's"},
+      {"of two that were cut short the machine's", incomplete, incomplete, "incomplete"},
+      {"a person's choice before a search that was cut short", incomplete, pinned, "pinned"},
+  };
+  for (const Case& each : cases) {
+    auto machine = std::make_shared<Tier>(), fleet = std::make_shared<Tier>();
+    ASSERT_OK(machine->Put(each.machines));
+    ASSERT_OK(fleet->Put(each.fleets));
+    Result<RecordLookup> found = MakeFleetStore(machine, fleet)->Lookup(Record(1).key);
+    EXPECT_EQ(found->record->config, testing::NamedConfig(each.serves)) << each.what;
+  }
+}
+
+TEST_F(FleetStoreTest, WhatIsPutGoesToBothWithTheCodeThatServes) {
+  std::shared_ptr<RecordStore> store = Store();
+  TuningRecord record = Record(1);
+  ASSERT_OK(store->artifacts()->Put(record.artifact, ArtifactOf(10)));
+  ASSERT_OK(store->artifacts()->Put(record.baseline->artifact, ArtifactOf(11)));
+  ASSERT_OK(store->artifacts()->Put(Fingerprint{9, 9}, ArtifactOf(12)));  // A loser's.
+  EXPECT_EQ(fleet_->code.bytes(), 0);
+  ASSERT_OK(store->Put(record));
+  EXPECT_TRUE(fleet_->Lookup(record.key)->record);
+  EXPECT_TRUE(fleet_->code.Get(record.artifact)->has_value());
+  EXPECT_TRUE(fleet_->code.Get(record.baseline->artifact)->has_value());
+  EXPECT_FALSE(fleet_->code.Get(Fingerprint{9, 9})->has_value());
+  ASSERT_OK(store->Remove(record.key));
+  EXPECT_FALSE(store->Lookup(record.key)->record);
+}
+
+TEST_F(FleetStoreTest, AMachineThatOnlyTakesGivesNothingAndKeepsNobodyOut) {
+  std::shared_ptr<RecordStore> store = Store(/*writes=*/false);
+  ASSERT_OK(fleet_->Put(Record(2)));
+  ASSERT_OK(store->Put(Record(1)));
+  EXPECT_FALSE(fleet_->Lookup(Record(1).key)->record);
+  ASSERT_OK(store->Remove(Record(2).key));
+  EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
+  Result<TuningLease> held = store->Lease(Record(1).key, AtOnce());
+  EXPECT_OK(fleet_->Lease(Record(1).key, AtOnce()));
+}
+
+TEST_F(FleetStoreTest, WhatAFleetThatWasAwayDidNotTakeItGetsLater) {
+  std::shared_ptr<RecordStore> store = Store();
+  fleet_->away = UnavailableError("the fleet is away");
+  ASSERT_OK(machine_->code.Put(Record(1).artifact, ArtifactOf(10)));
+  ASSERT_OK(store->Put(Record(1)));
+  ASSERT_OK(store->Put(Record(2)));
+  EXPECT_EQ(said_, std::vector<std::string>{"the fleet is away"});
+  EXPECT_ERROR(store->Lookup(Record(3).key), StatusCode::kUnavailable, "the fleet is away");
+  fleet_->away = Status();
+  EXPECT_EQ(store->Lookup(Record(3).key)->Miss(), RecordMiss::kNoRecord);
+  EXPECT_TRUE(fleet_->Lookup(Record(1).key)->record);
+  EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
+  EXPECT_TRUE(fleet_->code.Get(Record(1).artifact)->has_value());
+  // What it refused for good is not offered for ever.
+  fleet_->away = FailedPreconditionError("another host has it");
+  ASSERT_OK(store->Put(Record(4)));
+  fleet_->away = Status();
+  ASSERT_OK(store->Lookup(Record(5).key));
+  EXPECT_FALSE(fleet_->Lookup(Record(4).key)->record);
+}
+
+TEST_F(FleetStoreTest, AMachineWhoseOwnStoreIsAwayLivesOffTheFleets) {
+  std::shared_ptr<RecordStore> store = Store();
+  ASSERT_OK(fleet_->Put(Record(1)));
+  machine_->away = UnavailableError("the disk is away");
+  EXPECT_TRUE(store->Lookup(Record(1).key)->record);
+  ASSERT_OK(store->Put(Record(2)));
+  EXPECT_TRUE(fleet_->Lookup(Record(2).key)->record);
+  Result<TuningLease> held = store->Lease(Record(3).key, AtOnce());
+  ASSERT_TRUE(held.ok() && *held != nullptr);
+  EXPECT_EQ(fleet_->Lease(Record(3).key, AtOnce()).status().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(said_, std::vector<std::string>{"the disk is away"});
+  fleet_->away = UnavailableError("the fleet is away");
+  EXPECT_ERROR(store->Put(Record(4)), StatusCode::kUnavailable, "the disk is away");
+}
+
+TEST_F(FleetStoreTest, AKeyIsLeasedFromBoth) {
+  std::shared_ptr<RecordStore> store = Store();
+  {
+    Result<TuningLease> held = store->Lease(Record(1).key, AtOnce());
+    ASSERT_OK(held);
+    EXPECT_EQ(machine_->Lease(Record(1).key, AtOnce()).status().code(), StatusCode::kDeadlineExceeded);
+    EXPECT_EQ(fleet_->Lease(Record(1).key, AtOnce()).status().code(), StatusCode::kDeadlineExceeded);
+  }
+  for (Tier* tier : {machine_.get(), fleet_.get()}) {
+    Result<TuningLease> another = tier->Lease(Record(1).key, AtOnce());
+    ASSERT_OK(another);
+    EXPECT_EQ(store->Lease(Record(1).key, AtOnce()).status().code(), StatusCode::kDeadlineExceeded);
+  }
+  // And after a failure nothing is held.
+  ASSERT_OK(store->Lease(Record(1).key, AtOnce()));
+  fleet_->away = UnavailableError("away");
+  Result<TuningLease> held = store->Lease(Record(1).key, AtOnce());
+  ASSERT_TRUE(held.ok() && *held != nullptr);
+}
+
+TEST_F(FleetStoreTest, ALookupSaysWhatTheFleetRefused) {
+  class Refusing final : public RecordStore {
+   public:
+    Result<RecordLookup> Lookup(const TuningKey&) const override {
+      RecordLookup lookup;
+      lookup.NoteInstead(RecordMiss::kRefused, "its signature does not fit");
+      return lookup;
+    }
+    Status Put(const TuningRecord&) override { return Status(); }
+    Result<std::vector<TuningRecord>> List() const override { return std::vector<TuningRecord>(); }
+    Status Remove(const TuningKey&) override { return Status(); }
+  };
+  RecordLookup found = *MakeFleetStore(machine_, std::make_shared<Refusing>())->Lookup(Record(1).key);
+  EXPECT_EQ(found.Miss(), RecordMiss::kRefused);
+  EXPECT_EQ(found.detail, "its signature does not fit");
+}
+
+}  // namespace
+}  // namespace tuneonce
