@@ -9,11 +9,11 @@
 #include "bundle_writer.h"
 #include "compile/compile_pool.h"
 #include "compile/host_toolchain.h"
+#include "records_store.h"
 #include "store/shipped_decisions.h"
 #include "target_argument.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/runtime.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -73,10 +73,7 @@ Result<std::vector<CompiledTarget>> BundleCompiler::Run() {
 
 Status BundleCompiler::ReadDecisions() {
   if (options_.decisions.empty()) return Status();
-  SqliteStoreOptions where;
-  where.path = options_.decisions;
-  where.read_only = true;
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(options_.decisions, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(records_, store->List());
   return Status();
 }

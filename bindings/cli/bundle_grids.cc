@@ -132,7 +132,7 @@ std::vector<std::string> GridChecks::AxesWithoutEffect(const BundleWays& ways,
   }
   const Config& any = ways.configs.front();
   for (std::size_t axis = 0; axis < any.values().size(); ++axis) {
-    if (any.AxisName(axis) == "backend") continue;  // It chooses among variants.
+    if (any.AxisName(axis) == "backend") continue;                                     // It chooses among variants.
     if (any.Kind(axis) == AxisKind::kHint && problem_.target.is_cpu_device) continue;  // Nobody expects one.
     bool has_effect = false;
     // Ways that differ in this axis alone, by variant and the other values.

@@ -45,7 +45,7 @@ std::vector<std::string> SettingsOf(const TuningRecord& record) {
 
 /// The keys of this device that both hold, in A's order; of the kernel that the bundle of the options is, if there is
 /// one.
-Result<std::vector<StoredShape>> KeysOfBoth(const SqliteStore& a, const SqliteStore& b, const DeviceIdentity& identity,
+Result<std::vector<StoredShape>> KeysOfBoth(const AnyStore& a, const AnyStore& b, const DeviceIdentity& identity,
                                             const CompareOptions& options) {
   std::string kernel;
   if (!options.bundle.empty()) {
@@ -167,8 +167,8 @@ class StoredKernel {
 
 Result<CompareReport> CompareStores(const std::string& a, const std::string& b, const Device& device,
                                     const CompareOptions& options) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> of_a, OpenStore(a, /*for_reading=*/true));
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> of_b, OpenStore(b, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> of_a, OpenStore(a, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> of_b, OpenStore(b, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<CompareRun> run, CompareRun::Create(device, options));
   const bool is_given = !options.shape.empty() || !options.shapes.empty();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<StoredShape> shapes, is_given

@@ -14,7 +14,6 @@
 #include "records_store.h"
 #include "report/records_json.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -37,7 +36,7 @@ void PrintFields(const TuningRecord& record) {
 }
 
 Status Print(const RecordsArguments& arguments, void (*print)(const TuningRecord&), bool with_count) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   if (arguments.json) {
     PrintText(RecordsToJson(records) + "\n");
@@ -52,7 +51,7 @@ Status List(const RecordsArguments& arguments) { return Print(arguments, PrintRe
 Status Show(const RecordsArguments& arguments) { return Print(arguments, PrintFields, /*with_count=*/false); }
 
 Status Explain(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   std::optional<ChoiceHere> here;
   if (!arguments.device.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(here, AskHere(arguments.kernel, arguments.device, arguments.shape, store));
@@ -85,7 +84,7 @@ Status Prune(const RecordsArguments& arguments) {
   if (!arguments.older_than_days.empty()) {
     TUNEONCE_ASSIGN_OR_RETURN(days, ParseCount("--older-than-days", arguments.older_than_days));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/false));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   std::int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -105,7 +104,7 @@ Status Prune(const RecordsArguments& arguments) {
 }
 
 Status VerifyStore(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(StoreReport report, store->Verify());
   if (arguments.json) {
     PrintJson({{"store", store->path()},
@@ -141,10 +140,10 @@ void AddDecisionOptions(CLI::App* import, RecordsArguments* arguments) {
 void AddStores(CLI::App* diff, CLI::App* merge, RecordsArguments* arguments) {
   diff->add_option("stores", arguments->stores, "The two stores")->required()->expected(2);
   diff->add_option("--kernel", arguments->kernel, "Only this kernel's");
-  merge->add_option("stores", arguments->stores, "The stores")
+  merge->add_option("stores", arguments->stores, "The stores; one is enough for a fleet's")
       ->required()
-      ->expected(2, CLI::detail::expected_max_vector_size);
-  merge->add_option("-o,--output", arguments->output, "The store to make")->required();
+      ->expected(1, CLI::detail::expected_max_vector_size);
+  merge->add_option("-o,--output", arguments->output, "The store to make, or a fleet's to merge into")->required();
   merge
       ->add_option("--by", arguments->by,
                    "Of measured records of one key: best, newest or most-certain (default: best)")

@@ -14,20 +14,18 @@
 #include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/record_store.h"
-#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
 
 /// The code of the records' choices and baselines, as far as the store has it; how many records' choices have none.
-Result<std::vector<RecordedCode>> CodeOf(SqliteStore& store, const std::vector<TuningRecord>& records,
-                                         int* without_code) {
+Result<std::vector<RecordedCode>> CodeOf(AnyStore& store, const std::vector<TuningRecord>& records, int* without_code) {
   std::vector<RecordedCode> code;
   std::set<std::string> seen;
   auto add = [&](const Fingerprint& key) -> Result<bool> {
     if (key == Fingerprint()) return false;
     if (seen.count(key.ToString()) > 0) return true;
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store.Get(key));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, store.artifacts()->Get(key));
     if (!artifact) return false;
     seen.insert(key.ToString());
     code.push_back({key, *std::move(artifact)});
@@ -57,9 +55,9 @@ Status CheckDevice(const std::vector<TuningRecord>& records, const RecordsArgume
 /// `code` goes first: a record never names code that is still to come.
 Status PutAll(const std::vector<TuningRecord>& records, const std::vector<RecordedCode>& code,
               const RecordsArguments& arguments, const char* what) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/false));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   if (arguments.with_code) {
-    for (const RecordedCode& each : code) TUNEONCE_RETURN_IF_ERROR(store->Put(each.key, each.artifact));
+    for (const RecordedCode& each : code) TUNEONCE_RETURN_IF_ERROR(store->artifacts()->Put(each.key, each.artifact));
   }
   int imported = 0;
   int kept = 0;
@@ -126,7 +124,7 @@ Status ImportDecisions(const RecordsArguments& arguments) {
 }  // namespace
 
 Status ExportRecords(const RecordsArguments& arguments) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, OpenStore(arguments.store, /*for_reading=*/true));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, Records(*store, arguments.kernel));
   std::string text = RecordsToJson(records);
   std::vector<RecordedCode> code;

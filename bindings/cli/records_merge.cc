@@ -16,6 +16,7 @@
 #include "store/record_keys.h"
 #include "store/record_preference.h"
 #include "tuneonce/fingerprint.h"
+#include "tuneonce/sqlite_store.h"
 
 namespace tuneonce::cli {
 namespace {
@@ -108,27 +109,29 @@ Merged Merge(const std::vector<WholeStore>& stores, PreferRecord by) {
   return merged;
 }
 
-/// Copies the code under `key`, unless it is there. False if no store has it whole.
-Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, SqliteStore& into) {
+/// Copies the code under `key`; `anew`: also if it is there. False if no store has it whole.
+Result<bool> CopyCode(const std::vector<WholeStore>& stores, const Fingerprint& key, RecordStore& into, bool anew) {
   if (key == Fingerprint()) return false;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.Get(key));
-  if (there) return true;
+  if (!anew) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> there, into.artifacts()->Get(key));
+    if (there) return true;
+  }
   for (const WholeStore& each : stores) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, each.store->Get(key));
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<Artifact> artifact, each.store->artifacts()->Get(key));
     if (!artifact) continue;
-    TUNEONCE_RETURN_IF_ERROR(into.Put(key, *artifact));
+    TUNEONCE_RETURN_IF_ERROR(into.artifacts()->Put(key, *artifact));
     return true;
   }
   return false;
 }
 
-/// Puts the records into a store in memory, with the code of their choices and baselines.
-Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, SqliteStore& into,
-            int* without_code) {
+/// Puts the records into a store, with the code of their choices and baselines.
+Status Fill(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records, RecordStore& into,
+            bool anew, int* without_code) {
   for (const TuningRecord& record : records) {
-    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into));
+    TUNEONCE_ASSIGN_OR_RETURN(bool has_code, CopyCode(stores, record.artifact, into, anew));
     if (!has_code) ++*without_code;
-    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into).status());
+    if (record.baseline) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, record.baseline->artifact, into, anew).status());
     TUNEONCE_RETURN_IF_ERROR(into.Put(record));
   }
   return Status();
@@ -172,8 +175,38 @@ void PrintRest(int without_code, const std::vector<std::string>& skipped) {
 
 }  // namespace
 
+namespace {
+
+/// The candidates' code, too: what was compiled once is not compiled again.
+Status CopyAllCode(const std::vector<WholeStore>& stores, RecordStore& into) {
+  for (const WholeStore& each : stores) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, each.store->ArtifactKeys());
+    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, into, /*anew=*/false).status());
+  }
+  return Status();
+}
+
+/// Into a file that is made anew; or into a fleet's store, where what is not merged stays, and which gets the code that
+/// serves alone.
+Status WriteMerged(const std::vector<WholeStore>& stores, const std::vector<TuningRecord>& records,
+                   const std::string& output, int* without_code) {
+  if (IsFleetAddress(output)) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> fleet, OpenStore(output, /*for_reading=*/false));
+    return Fill(stores, records, *fleet, /*anew=*/true, without_code);  // Signed by the present key.
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, /*anew=*/false, without_code));
+  TUNEONCE_RETURN_IF_ERROR(CopyAllCode(stores, *made));
+  return WriteStore(*made, output, kPrivate);
+}
+
+}  // namespace
+
 Status MergeRecords(const RecordsArguments& arguments) {
-  TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
+  if (!IsFleetAddress(arguments.output)) {
+    if (arguments.stores.size() < 2) return InvalidArgumentError("merge makes a file of two stores or more");
+    TUNEONCE_RETURN_IF_ERROR(CheckOutput(arguments.output, arguments.stores));
+  }
   std::vector<WholeStore> stores;
   for (const std::string& path : arguments.stores) {
     TUNEONCE_ASSIGN_OR_RETURN(WholeStore whole, ReadWhole(path));
@@ -182,15 +215,8 @@ Status MergeRecords(const RecordsArguments& arguments) {
   std::vector<std::string> skipped;
   TUNEONCE_RETURN_IF_ERROR(CheckProblems(stores, arguments.skip_damaged, &skipped));
   Merged merged = Merge(stores, PreferenceNamed(arguments.by));
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
   int without_code = 0;
-  TUNEONCE_RETURN_IF_ERROR(Fill(stores, merged.records, *made, &without_code));
-  // The candidates' code, too: what was compiled once is not compiled again.
-  for (const WholeStore& each : stores) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> keys, each.store->ArtifactKeys());
-    for (const Fingerprint& key : keys) TUNEONCE_RETURN_IF_ERROR(CopyCode(stores, key, *made).status());
-  }
-  TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kPrivate));
+  TUNEONCE_RETURN_IF_ERROR(WriteMerged(stores, merged.records, arguments.output, &without_code));
   if (!arguments.json) {
     Print(merged, stores, arguments);
     PrintRest(without_code, skipped);
@@ -231,7 +257,7 @@ Status PackStore(const RecordsArguments& arguments) {
   }
   TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> made, SqliteStore::InMemory());
   int without_code = 0;
-  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, &without_code));
+  TUNEONCE_RETURN_IF_ERROR(Fill(stores, records, *made, /*anew=*/false, &without_code));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Fingerprint> code, made->ArtifactKeys());
   TUNEONCE_RETURN_IF_ERROR(WriteStore(*made, arguments.output, kReadOnly));
   if (arguments.json) {

@@ -6,6 +6,10 @@
 #include "base/environment.h"
 #include "store/default_store.h"
 #include "tuneonce/runtime.h"
+#include "tuneonce/sqlite_store.h"
+#ifdef TUNEONCE_WITH_REDIS
+#include "tuneonce/redis_store.h"
+#endif
 
 namespace tuneonce::cli {
 namespace {
@@ -13,9 +17,36 @@ namespace {
 /// How long a command waits for others that hold the store.
 constexpr int kPatienceMs = 5000;
 
+#ifdef TUNEONCE_WITH_REDIS
+Result<std::shared_ptr<AnyStore>> OpenFleet(const std::string& address, bool for_reading) {
+  const Environment& environment = Runtime::Default()->environment();
+  RedisStoreOptions options;
+  TUNEONCE_ASSIGN_OR_RETURN(options.redis, RedisOptions::Parse(address));
+  if (options.redis.password.empty()) options.redis.password = environment.redis_password;
+  if (!environment.fleet_keys.empty()) {
+    TUNEONCE_ASSIGN_OR_RETURN(options.keys, ReadSigningKeys(environment.fleet_keys));
+  }
+  options.redis.timeout_ms = kPatienceMs;
+  options.first_retry_ms = 0;
+  options.read_only = for_reading;
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<RedisStore> store, RedisStore::Open(std::move(options)));
+  return std::make_shared<AnyStore>(store->place(), store);
+}
+#else
+Result<std::shared_ptr<AnyStore>> OpenFleet(const std::string& address, bool) {
+  return UnimplementedError("this tuneonce was built without Redis (TUNEONCE_WITH_REDIS): it cannot open " +
+                            address.substr(0, address.find("://")) + "://...");
+}
+#endif
+
 }  // namespace
 
-Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for_reading) {
+bool IsFleetAddress(const std::string& path) {
+  return path.compare(0, 5, "redis") == 0 && path.find("://") != path.npos;
+}
+
+Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_reading) {
+  if (IsFleetAddress(path)) return OpenFleet(path, for_reading);
   SqliteStoreOptions where;
   where.path = path;
   if (where.path.empty()) {
@@ -28,10 +59,11 @@ Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for
   if (for_reading && path.empty() && store.status().code() == StatusCode::kNotFound) {
     return OpenStore(path, /*for_reading=*/false);
   }
-  return store;
+  TUNEONCE_RETURN_IF_ERROR(store.status());
+  return std::make_shared<AnyStore>((*store)->path(), *store);
 }
 
-Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::string& kernel) {
+Result<std::vector<TuningRecord>> Records(const AnyStore& store, const std::string& kernel) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> all, store.List());
   std::vector<TuningRecord> records;
   std::set<std::string> kernels;

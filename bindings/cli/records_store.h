@@ -6,21 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "tuneonce/sqlite_store.h"
+#include "any_store.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::cli {
 
-/// The store in the file `path`; empty: the user's. It waits for others longer than a launch would.
-Result<std::shared_ptr<SqliteStore>> OpenStore(const std::string& path, bool for_reading);
+/// The store in the file `path`, or at that address; empty: the user's. It waits for others longer than a launch would.
+Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_reading);
+
+/// Whether the name of a store is a fleet's address.
+bool IsFleetAddress(const std::string& path);
 
 /// The store's records; of `kernel`, unless that is empty. Errors: NotFound, with the kernels that there are.
-Result<std::vector<TuningRecord>> Records(const SqliteStore& store, const std::string& kernel);
+Result<std::vector<TuningRecord>> Records(const AnyStore& store, const std::string& kernel);
 
 /// All of a store, and what of it cannot be read.
 struct WholeStore {
   std::string path;
-  std::shared_ptr<SqliteStore> store;  ///< Open for reading.
+  std::shared_ptr<AnyStore> store;  ///< Open for reading.
   std::vector<TuningRecord> records;
   std::vector<std::string> problems;  ///< One line each.
 };

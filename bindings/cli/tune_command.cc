@@ -24,7 +24,6 @@
 #include "tuneonce/report.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
-#include "tuneonce/sqlite_store.h"
 #include "tuneonce/timer.h"
 #include "tuneonce/tuning_result.h"
 
@@ -102,9 +101,7 @@ Result<AutotunePolicy> PolicyOf(const TuneArguments& arguments, const std::atomi
   TUNEONCE_ASSIGN_OR_RETURN(policy.search, SearchOptionsOf(arguments, interrupted));
   policy.store = std::make_shared<MemoryStore>();
   if (arguments.store.empty()) return policy;
-  SqliteStoreOptions where;
-  where.path = arguments.store;
-  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<SqliteStore> store, SqliteStore::Open(where));
+  TUNEONCE_ASSIGN_OR_RETURN(std::shared_ptr<AnyStore> store, OpenStore(arguments.store, /*for_reading=*/false));
   policy.store = *kept = std::make_shared<TuneStore>(std::move(store), /*serves=*/!arguments.retune);
   return policy;
 }

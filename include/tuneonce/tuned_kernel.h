@@ -96,7 +96,7 @@ struct Choice {
   Runs runs = Runs::kNothing;
   Because because = Because::kEmpty;
   From from = From::kNowhere;
-  RecordMatch match = {};        ///< How the record fitted, where the choice is of the store.
+  RecordMatch match = {};  ///< How the record fitted, where the choice is of the store.
   /// Why the store has none, where it was asked: of kNoRecord, and of what is resident since then kNone. `detail` says
   /// more, of kRefused above all.
   RecordMiss miss = {};

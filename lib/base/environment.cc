@@ -134,6 +134,8 @@ Environment ReadAll(Variables* variables) {
   environment.virtual_env = variables->Get("VIRTUAL_ENV");
   environment.home = variables->Get("HOME");
   environment.store = variables->Get("TUNEONCE_STORE");
+  environment.fleet_keys = variables->Get("TUNEONCE_FLEET_KEYS");
+  environment.redis_password = variables->Get("TUNEONCE_REDIS_PASSWORD");
   environment.cache_folder = variables->Get("XDG_CACHE_HOME");
   environment.log = variables->GetWord("TUNEONCE_LOG", {"warn", "info", "debug"});
   environment.bundles = variables->Get("TUNEONCE_BUNDLES");

@@ -47,6 +47,11 @@ struct TUNEONCE_API Environment {
   std::string home;
   /// `TUNEONCE_STORE`: the file of the default store, or "memory". Default empty: see SqliteStoreOptions::path.
   std::string store;
+  /// `TUNEONCE_FLEET_KEYS`: the file of the signing keys of a fleet's store that is named by its address
+  /// (ReadSigningKeys). Default empty: none.
+  std::string fleet_keys;
+  /// `TUNEONCE_REDIS_PASSWORD`: for a Redis server whose address has none. Default empty.
+  std::string redis_password;
   /// `XDG_CACHE_HOME`.
   std::string cache_folder;
   /// `TUNEONCE_LOG`: how much a Runtime's log says: "warn" (default), "info" or "debug".

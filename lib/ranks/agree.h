@@ -26,8 +26,8 @@ class TUNEONCE_API RankBeat {
 
   struct Beat {
     std::uint64_t round = 0, nonce = 0, steps = 0, num_said = 0;
-    /// Its rank may still say what `listener` waits for. One that has said it, or has gone on, is silent in that, however
-    /// much it does: two ranks that wait for each other would keep each other waiting for ever.
+    /// Its rank may still say what `listener` waits for. One that has said it, or has gone on, is silent in that,
+    /// however much it does: two ranks that wait for each other would keep each other waiting for ever.
     bool MaySpeak(const Agreement& listener) const {
       const std::uint64_t here = listener.options().round;
       return round != here ? round < here : num_said < static_cast<std::uint64_t>(listener.num_awaited());

@@ -87,17 +87,18 @@ void Agreement::Broken(const Status& why) {
 
 void Agreement::GiveUp(const Status& why) {
   FailAll(why);
+  has_given_up_ = true;
   Advance();
 }
 
 std::vector<int> Agreement::awaited() const {
   std::vector<int> ranks;
-  if (ServesNothing()) return ranks;
+  if (has_given_up_) return ranks;
   for (int rank = 0; rank < options_.size; ++rank) {
     if (rank == options_.rank || is_heard_[static_cast<std::size_t>(rank)]) continue;
     const bool counts = stage_ == Stage::kVote       ? true
                         : stage_ == Stage::kDecision ? NeedsDecisionsOf(rank)
-                                                     : IsOneOf(my_kind_, rank);
+                                                     : IsOfMyKind(rank);
     if (counts) ranks.push_back(rank);
   }
   return ranks;
@@ -162,15 +163,23 @@ const KeyVote* Agreement::VoteOf(int rank, std::size_t key) const {
   return found == keys.end() ? nullptr : &*found;
 }
 
+bool Agreement::IsOfMyKind(int rank) const {
+  const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
+  // Who has no device has no key either: of all kinds.
+  return vote && (vote->kind == vote_.kind || vote->kind.empty() || vote_.kind.empty());
+}
+
+bool Agreement::NobodyHasKeys() const {
+  return vote_.keys.empty() && std::all_of(votes_.begin(), votes_.end(),
+                                           [](const std::optional<Vote>& vote) { return !vote || vote->keys.empty(); });
+}
+
 void Agreement::PlanAll() {
   votes_[static_cast<std::size_t>(options_.rank)] = vote_;
   for (int rank = 0; rank < options_.size; ++rank) {
     const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
-    if (!vote) continue;
-    // Who has no device has no key either: of all kinds.
-    const bool is_mine = vote->kind == vote_.kind || vote->kind.empty() || vote_.kind.empty();
-    if (is_mine) my_kind_.push_back(rank);
-    if (!is_mine && !options_.mixed_kinds) {
+    if (IsOfMyKind(rank)) my_kind_.push_back(rank);
+    if (vote && !IsOfMyKind(rank) && !options_.mixed_kinds) {
       FailAll(FailedPreconditionError(absl::StrCat("rank ", rank, " is ", vote->kind, ", and rank ", options_.rank, " ",
                                                    vote_.kind, " (RankPolicy::mixed_kinds lets each kind agree)")));
     }
@@ -189,9 +198,11 @@ void Agreement::PlanKey(std::size_t key) {
     const KeyVote* vote = VoteOf(rank, key);
     if (vote == nullptr) return FailMissing(key, rank);
     if (vote->definition != mine.definition) {
-      return Fail(key, FailedPreconditionError(
-                           absl::StrCat("rank ", rank, " has the kernel from other sources, or with other configs, "
-                                        "than rank ", options_.rank)));
+      return Fail(key,
+                  FailedPreconditionError(absl::StrCat("rank ", rank,
+                                                       " has the kernel from other sources, or with other configs, "
+                                                       "than rank ",
+                                                       options_.rank)));
     }
     const bool differs = from != nullptr && from->state == KeyVote::kServed && vote->state == KeyVote::kServed &&
                          from->choice != vote->choice;
@@ -207,9 +218,10 @@ void Agreement::PlanKey(std::size_t key) {
   }
   if (from->state <= KeyVote::kMayNotSearch) return;
   if (bound_rank >= 0) {
-    return Fail(key, FailedPreconditionError(
-                         absl::StrCat("rank ", bound_rank, " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
-                                      "kBaselineOnly and Seal say, and rank ", owner, " does not")));
+    return Fail(key, FailedPreconditionError(absl::StrCat("rank ", bound_rank,
+                                                          " runs its stand-in only, as DISABLE_AUTOTUNE, the mode "
+                                                          "kBaselineOnly and Seal say, and rank ",
+                                                          owner, " does not")));
   }
   plan.owner = owner;
   for (int rank : my_kind_) {
@@ -300,9 +312,12 @@ void Agreement::Advance() {
     if (stage_ == Stage::kVote && !ServesNothing()) {
       PlanAll();
       stage_ = Stage::kDecision;
+    } else if (stage_ == Stage::kCheck || NobodyHasKeys()) {
+      stage_ = Stage::kOver;
     } else {
-      // Who serves nothing says why, and need not hear the others.
-      stage_ = stage_ == Stage::kCheck ? Stage::kOver : Stage::kCheck;
+      // Who serves nothing says why, and hears the others out: there are engines by which they speak only while it
+      // listens.
+      stage_ = Stage::kCheck;
     }
   }
 }

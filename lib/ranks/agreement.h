@@ -93,7 +93,7 @@ class TUNEONCE_API Agreement {
  private:
   enum class Stage { kVote, kDecision, kCheck, kOver };
   struct Plan {
-    Status status;                      // Not OK: it is not agreed on.
+    Status status;  // Not OK: it is not agreed on.
     bool is_in_all_lists = true;
     int owner = -1;                     // Whose choice it is; -1: the stand-ins run.
     std::vector<int> takers;            // Who needs it from the owner.
@@ -117,6 +117,8 @@ class TUNEONCE_API Agreement {
   /// Goes to the next stage for as long as there is nothing to do in the present one.
   void Advance();
   bool ServesNothing() const;
+  bool NobodyHasKeys() const;
+  bool IsOfMyKind(int rank) const;
   bool MustFind(std::size_t key) const;
   bool GivesDecisions() const;
   bool NeedsDecisionsOf(int rank) const;
@@ -125,6 +127,7 @@ class TUNEONCE_API Agreement {
   Vote vote_;
   Stage stage_ = Stage::kVote;
   bool is_posted_ = false;                  // The present stage's message.
+  bool has_given_up_ = false;               // It waits for nobody.
   std::vector<std::optional<Vote>> votes_;  // By rank.
   std::vector<bool> is_heard_;              // By rank, in the present stage.
   std::vector<int> my_kind_;                // The ranks of this rank's kind, itself among them.

@@ -249,8 +249,7 @@ void Chooser::RememberSearched(const Searched& searched) const {
   const std::string& key_text = searched.record.key.key_text;
   Remember(searched.record);
   to_.announcer.Inform(key_text, [&] { return TunedText(result); });
-  to_.announcer.Tell(
-      [&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, result); });
+  to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuned(to_.definition->name(), key_text, result); });
 }
 
 TuneOutcome Chooser::SearchAndRemember(const TuneRequest& request, KeyInStore in_store, const ResidentKey& key,

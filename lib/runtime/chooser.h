@@ -33,7 +33,7 @@ struct TuneLimits {
   std::chrono::steady_clock::time_point end;  ///< Nobody is waited for after this.
   /// Of the time, for this key: what is not done by then is left out. Empty: no limit.
   std::optional<std::chrono::milliseconds> share;
-  std::function<bool()> is_over;              ///< In place of SearchOptions::interrupted, which it asks too.
+  std::function<bool()> is_over;  ///< In place of SearchOptions::interrupted, which it asks too.
 };
 
 /// A call to choose for.
@@ -93,8 +93,7 @@ class Chooser {
     TuningRecord record;
     Decision decision;
   };
-  Result<Agreed> LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,
-                            Decision decision);
+  Result<Agreed> LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record, Decision decision);
   Status ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agreed);
   /// What of the store Choose (if `may_compile`) or Serve would take; loads nothing.
   struct StoredChoice {

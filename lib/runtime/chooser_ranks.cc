@@ -60,8 +60,8 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Res
   return std::move(searched->record);
 }
 
-Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key,
-                                            TuningRecord record, Decision decision) {
+Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,
+                                            Decision decision) {
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
   std::optional<Config> config = ConfigOf(in_store, record.config);
   if (!config) {
@@ -83,8 +83,7 @@ Status Chooser::ServeAgreed(TuningCall& call, const ResidentKey& key, Agreed agr
   const Choice::From from = agreed.decision.from;
   to_.residency.PublishChoice(in_store.device, key, call.call(), agreed.config, std::move(agreed.loaded),
                               Residency::Place::kIfFree, std::move(agreed.decision));
-  to_.announcer.Inform(in_store.key.key_text,
-                       [&] { return "all ranks run {" + agreed.config.ToString() + "}"; });
+  to_.announcer.Inform(in_store.key.key_text, [&] { return "all ranks run {" + agreed.config.ToString() + "}"; });
   // So that the next start brings it along. What is of another key, or driver, is not this one's record.
   if (from == Choice::From::kRanks && MatchKeys(agreed.record.key, in_store.key) == RecordMatch::kExact) {
     Remember(agreed.record);

@@ -82,7 +82,8 @@ Status RankedKeys::Bring(Entry& entry) {
       vote.state = KeyVote::kStandIn;
       return Status();
     }
-    const bool may_search = impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
+    const bool may_search =
+        impl.misses.may_search() && !(entry.key.limits && v0::IsInterrupted(entry.key.limits().is_over));
     vote.state = may_search ? KeyVote::kNothing : KeyVote::kMayNotSearch;
     if (!record) return Status();
     vote.state = is_resident || record->is_pinned ? KeyVote::kServed : KeyVote::kStored;
@@ -196,7 +197,8 @@ void RankedKeys::FinishFailed(Entry& entry, Status why) {
   if (entry.is_in_all_lists) impl.misses.NoteFailure(FlightOf(entry.key.key), entry.key.text, {why});
   Status loaded = why.sticky() ? why : LoadStandIns(entry, nullptr);
   if (policy_.may_differ && loaded.ok()) {
-    return impl.announcer.Warn(entry.key.text + ": this rank runs its stand-in, whatever the others run: " + why.message());
+    return impl.announcer.Warn(entry.key.text +
+                               ": this rank runs its stand-in, whatever the others run: " + why.message());
   }
   outcome.state = State::kFailed;
   outcome.status = why.WithPrefix(name + ": the ranks did not agree");
@@ -255,7 +257,8 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device)
     options.rank = policy_.group->rank();
     options.size = policy_.group->size();
     if (options.rank >= 0 && options.rank < options.size) return Status();
-    return InvalidArgumentError(absl::StrCat("a rank group says that this is rank ", options.rank, " of ", options.size));
+    return InvalidArgumentError(
+        absl::StrCat("a rank group says that this is rank ", options.rank, " of ", options.size));
   });
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));

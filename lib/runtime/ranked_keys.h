@@ -77,7 +77,7 @@ class RankedKeys {
 
   const CUstream stream_;
   const RankPolicy& policy_;
-  std::deque<Entry> entries_;    // Addresses stay.
+  std::deque<Entry> entries_;  // Addresses stay.
   std::vector<Entry*> voted_;  // By the agreement's places.
   std::optional<TimingBurst> burst_;
 };

@@ -81,9 +81,9 @@ class WarmupRun {
   const WarmupAllOptions& options_;
   const Clock::time_point start_ = Clock::now();
   const Clock::time_point end_;
-  std::vector<Group> groups_;  // In the order in which the list names them first.
-  std::deque<Entry> entries_;                                                    // Addresses stay.
-  std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;               // With the kernel's place.
+  std::vector<Group> groups_;                                       // In the order in which the list names them first.
+  std::deque<Entry> entries_;                                       // Addresses stay.
+  std::map<std::pair<std::size_t, TuneOnce::Key>, Entry*> by_key_;  // With the kernel's place.
   std::map<std::pair<std::string, std::vector<std::uint64_t>>, Entry*> shared_;  // By shared choice and key.
   CompileAhead ahead_;
   std::optional<TimingBurst> burst_;

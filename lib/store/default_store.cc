@@ -18,6 +18,11 @@ Result<std::shared_ptr<SqliteStore>> OpenFile(const Environment& environment) {
 }  // namespace
 
 Result<std::string> DefaultStorePath(const Environment& environment) {
+  if (environment.store.compare(0, 5, "redis") == 0 && environment.store.find("://") != std::string::npos) {
+    return InvalidArgumentError(
+        "TUNEONCE_STORE names a fleet's store: that is a kernel's to name (MakeFleetStore; store= in Python), over a "
+        "file of the machine's own");
+  }
   if (!environment.store.empty()) return environment.store;
   if (!environment.cache_folder.empty()) return environment.cache_folder + "/tuneonce/store.db";
   if (!environment.home.empty()) return environment.home + "/.cache/tuneonce/store.db";

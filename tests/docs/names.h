@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "tuneonce/bundle.h"
+#include "tuneonce/mpi_rank_group.h"
+#include "tuneonce/redis_rank_group.h"
+#include "tuneonce/redis_store.h"
 #include "tuneonce/tuneonce.h"
 
 using namespace tuneonce;  // NOLINT: blocks are what follows `using namespace tuneonce`.

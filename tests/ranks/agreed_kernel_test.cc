@@ -1,4 +1,5 @@
-// Kernels of several ranks, each a thread with a store of its own, that run the same config of each key, or say why not.
+// Kernels of several ranks, each a thread with a store of its own, that run the same config of each key, or say why
+// not.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,7 +13,6 @@
 
 namespace tuneonce::testing {
 namespace {
-
 
 /// What came of each rank.
 struct Came {
@@ -283,7 +283,8 @@ TEST(AgreedKernelTest, ARankThatCannotWarmUpDoesNotKeepTheOthersNorLoseCount) {
     if (rank.rank == 0) {
       EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have it");
     } else {
-      EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kScaleN}}}), StatusCode::kInvalidArgument, "wrong");
+      EXPECT_ERROR(rank.kernel->Warmup(rank.cu_stream(), {{{"wrong", kScaleN}}}), StatusCode::kInvalidArgument,
+                   "wrong");
     }
     EXPECT_OK(rank.Warmup(kScaleN));
   });

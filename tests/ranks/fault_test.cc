@@ -42,8 +42,9 @@ KernelDefinition BrokenScale() {
       .Parameters(
           {In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2), DimValue("N")})
       .Space(scale.space)
-      .AddVariant(Variant([](const Config&, const Problem&) { return KernelSource::HostCpp("no C++", "scale"); })
-                      .Grid(Grid::OneD({"N", scale.tile})));
+      .AddVariant(Variant([](const Config&, const Problem&) {
+                    return KernelSource::HostCpp("no C++", "scale");
+                  }).Grid(Grid::OneD({"N", scale.tile})));
   return definition;
 }
 
@@ -71,7 +72,8 @@ class FaultTest : public ::testing::Test {
         of_others->at += std::to_string(bad);
       }
       const bool has_it = rank == bad && !is_read;
-      policy.ranks.group = std::make_shared<FaultyRank>(policy.ranks.group, has_it ? fault : RankFault(), clock_, of_others);
+      policy.ranks.group =
+          std::make_shared<FaultyRank>(policy.ranks.group, has_it ? fault : RankFault(), clock_, of_others);
     }
   }
   std::vector<Ended> Run() {
@@ -113,11 +115,15 @@ struct EngineCase {
   bool is_fatal;  // Nobody serves: else all do.
 };
 constexpr EngineCase kEngineCases[] = {
-    {"Hang", RankFault::kHang, true},          {"Death", RankFault::kDeath, true},
-    {"EngineGone", RankFault::kEngineGone, true}, {"Damaged", RankFault::kDamaged, true},
+    {"Hang", RankFault::kHang, true},
+    {"Death", RankFault::kDeath, true},
+    {"EngineGone", RankFault::kEngineGone, true},
+    {"Damaged", RankFault::kDamaged, true},
     {"Lost", RankFault::kLost, true},
-    {"Torn", RankFault::kTorn, false},         {"Duplicate", RankFault::kDuplicate, false},
-    {"Late", RankFault::kLate, false},         {"Slow", RankFault::kSlow, false},
+    {"Torn", RankFault::kTorn, false},
+    {"Duplicate", RankFault::kDuplicate, false},
+    {"Late", RankFault::kLate, false},
+    {"Slow", RankFault::kSlow, false},
 };
 
 class EngineFaultTest : public FaultTest, public ::testing::WithParamInterface<EngineCase> {};

@@ -1,5 +1,6 @@
 // Agreements over real threads and a real clock, with seeded faults: delays, ranks that hang, die, start again, skip a
-// round or come late to it, searches that fail. 50 schedules, or as many as TUNEONCE_RANK_SCHEDULES says (scripts/soak).
+// round or come late to it, searches that fail. 50 schedules, or as many as TUNEONCE_RANK_SCHEDULES says
+// (scripts/soak).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -34,8 +35,8 @@ struct Actor {
   RankFault fault;
   bool starts_again = false;  // After its first round.
   int skips_round = -1;
-  int late_ms = 0;     // To each round.
-  int search_ms = 0;   // With beats.
+  int late_ms = 0;    // To each round.
+  int search_ms = 0;  // With beats.
   bool search_fails = false;
 };
 

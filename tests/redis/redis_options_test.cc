@@ -16,7 +16,7 @@ TEST(RedisOptionsTest, AddressesAreRead) {
   const Case cases[] = {
       {"redis://host/fleet", "redis://host:6379/fleet", "", "", 0},
       {"redis://10.0.0.7:7000/a.b-c_1", "redis://10.0.0.7:7000/a.b-c_1", "", "", 0},
-      {"redis://secret@host/fleet?db=3", "redis://host:6379/fleet", "", "secret", 3},
+      {"redis://secret@host/fleet?db=3&timeout_ms=1000", "redis://host:6379/fleet", "", "secret", 3},
       {"redis://me:p@ss:word@host:1/fleet", "redis://host:1/fleet", "me", "p@ss:word", 0},
       {"redis://[::1]:7000/fleet", "redis://[::1]:7000/fleet", "", "", 0},
       {"redis+unix:///run/redis.sock?name=fleet", "redis+unix:///run/redis.sock?name=fleet", "", "", 0},
@@ -29,6 +29,7 @@ TEST(RedisOptionsTest, AddressesAreRead) {
     EXPECT_EQ(read->user, each.user);
     EXPECT_EQ(read->password, each.password);
     EXPECT_EQ(read->database, each.database);
+    EXPECT_EQ(read->timeout_ms, each.database == 3 ? 1000 : 250);
     EXPECT_TRUE(IsRedisAddress(each.address));
   }
 }
@@ -48,6 +49,8 @@ TEST(RedisOptionsTest, WrongAddressesAreOneClearLineThatDoesNotRepeatThePassword
       {"redis://[::1/fleet", "'[' without ']'"},
       {"redis://@host/fleet", "without a password"},
       {"redis://hidden@host/fleet?db=x", "db that is no number"},
+      {"redis://hidden@host/fleet?timeout_ms=", "timeout_ms that is no number"},
+      {"redis://host/fleet?timeout_ms=0", "timeout_ms is at least 1"},
       {"redis://hidden@host/fleet?tls=1", "does not know 'tls='"},
       {"redis://hidden@host/fleet?db", "without NAME=VALUE"},
       {"redis+unix://socket?name=fleet", "by its full path"},

@@ -78,6 +78,23 @@ def header(options, seconds):
             f"{'root' if os.geteuid() == 0 else 'not root'}; {how}; seed {options.seed}; {seconds:.0f} s\n")
 
 
+def fleet(report, programs):
+    """32 processes of four machines over one Redis server; CI has the test with eight."""
+    check = report.check("a fleet of 4 machines and 32 processes (on this one), Redis killed, stopped and tampered with")
+    package = programs.resolve().parent / "python"
+    if not (package / "tuneonce").is_dir():
+        return check.skip(f"there is no Python package in {package}")
+    python_path = os.pathsep.join([str(package), str(pathlib.Path(ROOT) / ".deps/python")])
+    run = subprocess.run([sys.executable, pathlib.Path(ROOT) / "tests/redis/fleet_test.py", "--processes", "32"], text=True,
+                         env={**os.environ, "PYTHONPATH": python_path}, capture_output=True, check=False)
+    if run.returncode == 77:
+        return check.skip(run.stdout.strip())
+    check.add("fleet_test.py --processes 32", run.stderr.strip() if run.returncode else None)
+    for line in run.stdout.splitlines():
+        if ":" in line:
+            check.note(line.strip(' ,"').replace('"', ""))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the program tuneonce is")
@@ -86,7 +103,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000, help="of each fuzzer (default 10^6)")
     parser.add_argument("--short", action="store_true", help="a minute in all, without fuzzers")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, fuzz")
+    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, fleet, fuzz")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     become_reaper()
@@ -117,10 +134,11 @@ def main():
         "limits": lambda: limits.sweep(report, make_trial, options.short),
         "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
         "workers": lambda: kills.worker_kills(report, make_trial, 50 if options.short else 1000, options.seed),
+        "fleet": lambda: fleet(report, options.bin),
         "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers.resolve(), scratch, options.runs, options.seed),
     }
     for name, part in parts.items():
-        if options.only not in (None, name) or (name == "fuzz" and (options.short or not options.fuzzers)):
+        if options.only not in (None, name) or (name == "fuzz" and not options.fuzzers) or (name in ("fuzz", "fleet") and options.short):
             continue
         part()
         if options.out:  # After each: what is known stays known if somebody stops it.

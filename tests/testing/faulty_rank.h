@@ -119,8 +119,8 @@ class FaultyRank final : public RankGroup {
 
   Status Before(const std::string& name, bool is_message) {
     if (fault_.kind == RankFault::kSlow) std::this_thread::sleep_for(std::chrono::milliseconds(fault_.delay_ms));
-    const bool is_final = fault_.kind == RankFault::kHang || fault_.kind == RankFault::kDeath ||
-                          fault_.kind == RankFault::kEngineGone;
+    const bool is_final =
+        fault_.kind == RankFault::kHang || fault_.kind == RankFault::kDeath || fault_.kind == RankFault::kEngineGone;
     if (!is_final) return Status();
     if (is_message && IsAt(name)) is_over_ = true;
     if (!is_over_) return Status();

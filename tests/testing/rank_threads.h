@@ -108,7 +108,7 @@ struct RankThreads {
   }
 
   std::vector<std::shared_ptr<RankGroup>> groups;
-  std::vector<AutotunePolicy> policies;         // By rank.
+  std::vector<AutotunePolicy> policies;  // By rank.
   std::vector<KernelDefinition> definitions;
 };
 

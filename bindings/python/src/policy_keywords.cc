@@ -8,6 +8,7 @@
 
 #include "measure/cupti_timer.h"
 #include "measure/event_timer.h"
+#include "python_ranks.h"
 #include "python_status.h"
 #include "store_argument.h"
 #include "strict_value.h"
@@ -138,6 +139,15 @@ std::vector<Keyword<KernelKeywords>> MakeKernelKeywords() {
          k.observer = std::make_shared<PythonObserver>(py::reinterpret_borrow<py::object>(given));
          k.policy.observer = k.observer;
        }},
+      {"ranks", "None", [](const char*, py::handle given, K& k) { k.policy.ranks.group = PythonRanks::Of(given); }},
+      {"ranks_silence_ms", Text(RankPolicy().silence_ms),
+       [](const char* name, py::handle given, K& k) {
+         k.policy.ranks.silence_ms = static_cast<int>(IntegerOf(name, given, 1, kMaxInt));
+       }},
+      {"ranks_may_differ", Text(RankPolicy().may_differ),
+       [](const char* name, py::handle given, K& k) { k.policy.ranks.may_differ = BoolOf(name, given); }},
+      {"ranks_mixed_kinds", Text(RankPolicy().mixed_kinds),
+       [](const char* name, py::handle given, K& k) { k.policy.ranks.mixed_kinds = BoolOf(name, given); }},
       OfPolicy<&P::kept_inputs_bytes>("kept_inputs_bytes"),
       OfPolicy<&P::store_under_profiler>("store_under_profiler"),
       OfPolicy<&P::accept_incomplete>("accept_incomplete"),

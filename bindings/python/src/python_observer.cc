@@ -8,20 +8,7 @@
 #include "strict_value.h"
 
 namespace tuneonce::python {
-namespace {
-
 namespace py = pybind11;
-
-/// Python ends: nothing of it may be used any more.
-bool IsPythonOver() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
-#else
-  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
-#endif
-}
-
-}  // namespace
 
 PythonObserver::PythonObserver(py::object observer) : observer_(std::move(observer)) {
   py::object type = py::module_::import("tuneonce.observer").attr("Observer");

@@ -39,4 +39,12 @@ unsigned long MainThread() {
   return PyErr_Occurred() != nullptr ? 0 : result;
 }
 
+bool IsPythonOver() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsInitialized() == 0 || Py_IsFinalizing() != 0;
+#else
+  return Py_IsInitialized() == 0 || _Py_IsFinalizing() != 0;
+#endif
+}
+
 }  // namespace tuneonce::python

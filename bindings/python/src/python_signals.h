@@ -37,6 +37,9 @@ void CallBack(const Callback& callback) {
 /// The call that this thread is in ends.
 void ForgetSignal();
 
+/// Python ends: nothing of it may be used any more.
+bool IsPythonOver();
+
 }  // namespace tuneonce::python
 
 #endif  // TUNEONCE_BINDINGS_PYTHON_PYTHON_SIGNALS_H_

@@ -4,10 +4,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "python_status.h"
 #include "strict_value.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
+#ifdef TUNEONCE_WITH_REDIS
+#include "tuneonce/redis_store.h"
+#endif
 
 namespace tuneonce::python {
 namespace {
@@ -15,7 +19,8 @@ namespace {
 namespace py = pybind11;
 
 constexpr char kExpected[] =
-    "a file's path, 'memory', None (the user's store), or a list [one of these, shipped files...]";
+    "a file's path, 'memory', None (the user's store), 'redis://HOST:PORT/NAME' (the fleet's under the user's), or a "
+    "list [one of these, shipped files..., the fleet's]";
 
 bool IsPath(py::handle given) { return py::isinstance<py::str>(given) || py::hasattr(given, "__fspath__"); }
 
@@ -27,9 +32,40 @@ std::shared_ptr<RecordStore> OpenFile(py::handle path, bool read_only) {
   return ValueOrThrow(SqliteStore::Open(std::move(options)));
 }
 
+bool IsFleetAddress(py::handle given) {
+  if (!py::isinstance<py::str>(given)) return false;
+  const auto text = given.cast<std::string>();
+  return text.compare(0, 5, "redis") == 0 && text.find("://") != std::string::npos;
+}
+
+#ifdef TUNEONCE_WITH_REDIS
+std::shared_ptr<RecordStore> OpenFleet(py::handle address) {
+  const Environment& environment = Runtime::Default()->environment();
+  RedisStoreOptions options;
+  options.redis = ValueOrThrow(RedisOptions::Parse(address.cast<std::string>()));
+  if (options.redis.password.empty()) options.redis.password = environment.redis_password;
+  if (!environment.fleet_keys.empty()) options.keys = ValueOrThrow(ReadSigningKeys(environment.fleet_keys));
+  options.on_refused = [](const std::string& words) { Runtime::Default()->Warn(words); };
+  return ValueOrThrow(RedisStore::Open(std::move(options)));
+}
+#else
+std::shared_ptr<RecordStore> OpenFleet(py::handle) {
+  return ValueOrThrow(Result<std::shared_ptr<RecordStore>>(
+      UnimplementedError("this tuneonce was built without Redis (TUNEONCE_WITH_REDIS): store cannot be an address")));
+}
+#endif
+
+std::shared_ptr<RecordStore> OverFleet(std::shared_ptr<RecordStore> machine, py::handle address) {
+  FleetUse use;
+  use.on_error = [](const std::string& words) { Runtime::Default()->Warn(words); };
+  return MakeFleetStore(machine != nullptr ? std::move(machine) : Runtime::Default()->store(), OpenFleet(address),
+                        std::move(use));
+}
+
 std::shared_ptr<RecordStore> OneStoreOf(py::handle given) {
   if (given.is_none()) return nullptr;
   if (!IsPath(given)) ThrowWrongType("store", kExpected, given);
+  if (IsFleetAddress(given)) return OverFleet(nullptr, given);
   if (py::isinstance<py::str>(given) && given.cast<std::string>() == "memory") return MakeMemoryStore();
   return OpenFile(given, false);
 }
@@ -43,12 +79,16 @@ std::shared_ptr<RecordStore> StoreOf(py::handle given) {
   std::shared_ptr<RecordStore> written = OneStoreOf(layers[0]);
   if (layers.size() == 1) return written;
   std::vector<std::shared_ptr<RecordStore>> shipped;
-  for (std::size_t i = 1; i < layers.size(); ++i) {
+  py::object last = layers[layers.size() - 1];
+  const bool has_fleet = IsFleetAddress(last);
+  for (std::size_t i = 1; i < layers.size() - (has_fleet ? 1 : 0); ++i) {
     py::object layer = layers[i];
     if (!IsPath(layer)) ThrowWrongType("a shipped store", "a file's path", layer);
     shipped.push_back(OpenFile(layer, true));
   }
-  return MakeLayeredStore(written != nullptr ? written : Runtime::Default()->store(), std::move(shipped));
+  if (written == nullptr) written = Runtime::Default()->store();
+  if (!shipped.empty()) written = MakeLayeredStore(std::move(written), std::move(shipped));
+  return has_fleet ? OverFleet(std::move(written), last) : written;
 }
 
 }  // namespace tuneonce::python

@@ -6,6 +6,7 @@ from tuneonce.choice import Choice as Choice
 from tuneonce.observer import Observer as Observer
 from tuneonce.reporting import Report as Report
 from tuneonce.reporting import report as report
+from tuneonce.ranks import RankGroup as RankGroup
 from tuneonce.result import Duplicate as Duplicate
 from tuneonce.result import Failure as Failure
 from tuneonce.result import Success as Success
@@ -72,7 +73,8 @@ class TunedKernel:
     def __new__(
         cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
         mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
-        shared_choice: str = "", observer: Optional[Observer] = None, kept_inputs_bytes: int = 268435456,
+        shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
+        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False, kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
@@ -106,7 +108,8 @@ class TunedKernel:
 def load(
     bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
         mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
-        shared_choice: str = "", observer: Optional[Observer] = None, kept_inputs_bytes: int = 268435456,
+        shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
+        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False, kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,

@@ -13,8 +13,9 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Union
 import torch
 
 import tuneonce
+from tuneonce.ranks import StoreRanks as StoreRanks
 
-__all__ = ["CustomOp", "custom_op"]
+__all__ = ["CustomOp", "StoreRanks", "custom_op"]
 
 _TYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "float64": torch.float64,
           "int8": torch.int8, "uint8": torch.uint8, "int16": torch.int16, "uint16": torch.uint16, "int32": torch.int32,

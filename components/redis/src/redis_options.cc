@@ -44,6 +44,14 @@ Result<std::map<std::string, std::string>> TakeQuery(std::string_view* rest) {
   return query;
 }
 
+Status TakeNumber(const char* name, std::map<std::string, std::string>* query, int* number) {
+  auto given = query->find(name);
+  if (given == query->end()) return Status();
+  if (!absl::SimpleAtoi(given->second, number)) return Wrong(absl::StrCat("has a ", name, " that is no number"));
+  query->erase(given);
+  return Status();
+}
+
 Status TakeUser(std::string_view* rest, RedisOptions* options) {
   const std::size_t at = rest->rfind('@');
   if (at == std::string_view::npos) return Status();
@@ -86,10 +94,8 @@ Result<RedisOptions> RedisOptions::Parse(std::string_view address) {
   RedisOptions options;
   TUNEONCE_ASSIGN_OR_RETURN(auto query, TakeQuery(&rest));
   TUNEONCE_RETURN_IF_ERROR(TakeUser(&rest, &options));
-  if (auto database = query.find("db"); database != query.end()) {
-    if (!absl::SimpleAtoi(database->second, &options.database)) return Wrong("has a db that is no number");
-    query.erase(database);
-  }
+  TUNEONCE_RETURN_IF_ERROR(TakeNumber("db", &query, &options.database));
+  TUNEONCE_RETURN_IF_ERROR(TakeNumber("timeout_ms", &query, &options.timeout_ms));
   if (is_unix) {
     options.unix_socket = std::string(rest);
     options.name = std::exchange(query["name"], "");
