@@ -52,8 +52,8 @@ Fingerprint DigestOf(const ResidentKernel& kernel) {
 bool RankedKeys::IsInterrupted() const {
   return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
     const SearchOptions& search = entry.key.impl->policy.search;
-    if (search.cancelled != nullptr && search.cancelled->load()) return true;
-    return v0::IsInterrupted(entry.key.limits ? entry.key.limits().is_over : search.interrupted);
+    const bool is_cancelled = search.cancelled != nullptr && search.cancelled->load();
+    return is_cancelled || v0::IsInterrupted(search.interrupted) || v0::IsInterrupted(entry.key.interrupted);
   });
 }
 

@@ -33,8 +33,10 @@ class RankedKeys {
     std::function<Result<TuningCall>(std::size_t index)> call;
     /// Runs `tune` on the call that the key is tuned on.
     std::function<Status(const std::function<Status(TuningCall&)>& tune)> on_inputs;
-    /// What a search may take; null: no limit.
+    /// What this rank's work may take; null: no limit. That of others is waited for all the same.
     std::function<TuneLimits()> limits;
+    /// As SearchOptions::interrupted: ends a wait for others, too. May be null.
+    std::function<bool()> interrupted;
     /// Waits, since a launch met it: not agreed on while other ranks have not met it, which is no error.
     bool is_waiting = false;
   };

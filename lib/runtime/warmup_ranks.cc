@@ -152,6 +152,7 @@ RankedKeys::Key WarmupRun::RankedKeyOf(Entry& entry) {
                                                   StreamView(impl.api, stream_), WarmupInputs::Use::kSearch));
     return tune(call);
   };
+  key.interrupted = [this] { return (options_.cancelled != nullptr && options_.cancelled->load()) || !fatal_.ok(); };
   key.limits = [this, &impl] {
     const auto left = std::count_if(entries_.begin(), entries_.end(), [](const Entry& each) { return !each.is_done; });
     TuneLimits limits{end_, std::nullopt, [this, &impl] { return IsOverFor(impl); }};

@@ -1,0 +1,188 @@
+// What ranks that agree meet in the rest of the library: captures, eviction, warm-ups on arguments and under a deadline,
+// kept inputs, pins and imports in a store, kinds, an interrupt.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cuda/graph.h"
+#include "testing/expect_status.h"
+#include "testing/rank_threads.h"
+#include "tuneonce/tuning_record.h"
+
+namespace tuneonce::testing {
+namespace {
+
+TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheStandInAndOneAfterItTheChoice) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    auto capture = [&] {
+      return GraphExec::Capture(rank.stream->view(), [&](CUstream into) {
+        return rank.kernel->Launch(into, View(x), View(y), 2.0f);
+      });
+    };
+    EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
+    EXPECT_OK(rank.Launch(kScaleN));
+    const std::int64_t stand_ins = rank.kernel->counters().stand_ins;
+    EXPECT_OK(capture());
+    EXPECT_EQ(rank.kernel->counters().stand_ins, stand_ins + 1);
+    EXPECT_EQ(rank.kernel->counters().tunes, 0);
+    EXPECT_OK(rank.kernel->AtSafePoint(rank.cu_stream()));
+    EXPECT_OK(capture());
+    EXPECT_EQ(rank.kernel->counters().stand_ins, stand_ins + 1) << "this one runs the choice";
+  });
+}
+
+TEST(AgreedCrossingTest, WhatWasAgreedOnIsNotDropped) {
+  RankThreads ranks(2);
+  for (AutotunePolicy& policy : ranks.policies) policy.max_resident_keys = 1;
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.kernel->Warmup(rank.cu_stream(), {{{"N", 100}}, {{"N", 200}}, {{"N", 300}}}));
+    for (std::int64_t n : {100, 200, 300}) EXPECT_EQ(rank.ChoiceOf(n).because, Choice::Because::kResident) << n;
+  });
+}
+
+TEST(AgreedCrossingTest, ATryThatMustNotWaitMissesOnceAndTheLaunchQueuesTheKey) {
+  RankThreads ranks(1);
+  ranks.Run([&](RankThread& rank) {
+    DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    const TensorView in = View(x), out = View(y);
+    const float factor = 2;
+    const std::array<Argument, 3> arguments = {in, out, factor};
+    bool missed = false;
+    EXPECT_OK(rank.kernel->LaunchIfResident(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_TRUE(missed);
+    EXPECT_OK(rank.kernel->LaunchArguments(rank.cu_stream(), arguments.data(), arguments.size()));
+    EXPECT_OK(rank.kernel->LaunchIfResident(rank.cu_stream(), arguments.data(), arguments.size(), &missed));
+    EXPECT_FALSE(missed) << "the stand-in is known";
+    EXPECT_EQ(rank.kernel->counters().waiting_keys, 1);
+  });
+}
+
+TEST(AgreedCrossingTest, AWarmUpOnArgumentsAgreesAndAWaitingKeyIsTunedOnWhatItsLaunchRead) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
+    EXPECT_OK(rank.Launch(2 * kScaleN));
+    EXPECT_OK(rank.kernel->Warmup(rank.cu_stream(), View(x), View(y), 2.0f));
+    for (std::int64_t n : {kScaleN, 2 * kScaleN}) {  // A warm-up is a safe point.
+      const Choice choice = rank.ChoiceOf(n);
+      EXPECT_EQ(choice.because, Choice::Because::kResident);
+      EXPECT_EQ(choice.record == nullptr ? TunedInputs::kUnknown : choice.record->inputs, TunedInputs::kCaller) << n;
+    }
+  });
+}
+
+TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheStandInsRun) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Launch(kScaleN));  // So that the stand-in's code is there.
+    WarmupAllOptions options;
+    options.deadline_ms = 0;
+    Result<std::vector<WarmedKey>> warmed =
+        WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
+    ASSERT_OK(warmed);
+    EXPECT_OK(warmed->front().status);
+    EXPECT_EQ(warmed->front().state, WarmedKey::State::kStandIn);
+    EXPECT_EQ(rank.kernel->counters().tunes, 0);
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_EQ(rank.ChoiceOf(kScaleN).because, Choice::Because::kResident);
+  });
+}
+
+TEST(AgreedCrossingTest, APinInOneRanksStoreDecidesForAll) {
+  RankThreads ranks(3);
+  RankThreads alone(1);
+  alone.policies[0].ranks = RankPolicy();
+  alone.policies[0].store = ranks.policies[2].store;
+  alone.Run([&](RankThread& only) {
+    EXPECT_OK(only.kernel->Pin({{"N", kScaleN}}, {{"TILE", 64}, {"WORK", 1}}, TunedKernel::PinFor::kStore));
+  });
+  RankThreads tuned(1);  // The lowest rank has a record, which a person's word goes before.
+  tuned.policies[0].ranks = RankPolicy();
+  tuned.policies[0].store = ranks.policies[0].store;
+  tuned.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kScaleN));
+    EXPECT_EQ(rank.Runs(kScaleN), "TILE=64, WORK=1");
+  });
+}
+
+TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
+  RankThreads tuned(1);
+  tuned.policies[0].ranks = RankPolicy();
+  tuned.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
+  TuningRecord imported = tuned.policies[0].store->List()->front();
+  imported.reason = ChoiceReason::kImported;
+  imported.key.driver_version = 0;  // It did not run here yet.
+  imported.artifact = Fingerprint();
+  RankThreads ranks(2);
+  for (AutotunePolicy& policy : ranks.policies) EXPECT_OK(policy.store->Put(imported));
+  std::atomic<std::int64_t> searches{0};
+  std::vector<std::string> runs(2);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kScaleN));
+    runs[static_cast<std::size_t>(rank.rank)] = rank.Runs(kScaleN);
+    searches += rank.kernel->counters().tunes;
+  });
+  EXPECT_EQ(runs[0], imported.config.ToString());
+  EXPECT_EQ(runs[1], runs[0]);
+  EXPECT_EQ(searches, 0);
+}
+
+TEST(AgreedCrossingTest, AnInterruptEndsAWaitAndTheOthersHearOfIt) {
+  RankThreads ranks(2);
+  std::atomic<bool> is_waiting{false};
+  ranks.policies[1].search.interrupted = [&] { return is_waiting.load(); };
+  ranks.policies[0].search.on_progress = [&](const SearchProgress&) { is_waiting = true; };
+  ranks.Run([&](RankThread& rank) {
+    const Status warmed = rank.Warmup(kScaleN);
+    EXPECT_FALSE(warmed.ok());
+    EXPECT_NE(warmed.message().find("interrupted"), std::string::npos) << warmed.ToString();
+  });
+}
+
+TEST(AgreedCrossingTest, KernelsThatShareAChoiceShareItInAllRanks) {
+  RankThreads ranks(2);
+  std::atomic<std::int64_t> searches{0};
+  for (AutotunePolicy& policy : ranks.policies) policy.shared_choice = "both";
+  ranks.Run([&](RankThread& rank) {
+    const auto place = static_cast<std::size_t>(rank.rank);
+    Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), ranks.policies[place]);
+    ASSERT_OK(other);
+    Result<std::vector<WarmedKey>> warmed =
+        WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}, {&*other, {{{"N", kScaleN}}}}});
+    ASSERT_OK(warmed);
+    for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+    Result<Choice> choice = other->ChoiceOf(rank.cu_stream(), {{"N", kScaleN}});
+    ASSERT_OK(choice);
+    EXPECT_EQ(choice->config->ToString(), rank.Runs(kScaleN));
+    searches += rank.kernel->counters().tunes + other->counters().tunes;
+  });
+  EXPECT_EQ(searches, 1);
+}
+
+TEST(AgreedCrossingTest, ARankThatCapturesStillTakesItsTurn) {
+  RankThreads ranks(2);
+  ranks.Run([&](RankThread& rank) {
+    if (rank.rank == 0) {
+      EXPECT_ERROR(rank.Warmup(kScaleN), StatusCode::kFailedPrecondition, "rank 1 does not have it in its list");
+    } else {
+      Status warmed;
+      (void)GraphExec::Capture(rank.stream->view(), [&](CUstream) { return warmed = rank.Warmup(kScaleN); });
+      EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition, "the stream is capturing");
+    }
+    EXPECT_OK(rank.Warmup(kScaleN));
+  });
+}
+
+}  // namespace
+}  // namespace tuneonce::testing
