@@ -25,7 +25,7 @@ class Tree:
     def __init__(self, root):
         self.root = root
         self.texts = {}
-        for folder in ("include/tuneonce", "lib", "bindings/cli", "bindings/worker"):
+        for folder in ("include/tuneonce", "lib", "bindings/cli", "bindings/worker", "cpu_device"):
             for where, _, names in os.walk(os.path.join(root, folder)):
                 for name in names:
                     if name.endswith((".h", ".cc")):
