@@ -15,7 +15,7 @@ namespace {
 constexpr char kTokenSuffix[] = ":token";
 
 // ARGV: field, record, token, milliseconds to keep, kernel. 0: another holds the lease, or held it after this one.
-constexpr char kPut[] = R"(
+constexpr char kPutRecord[] = R"(
 local token = tonumber(ARGV[3])
 if token > 0 then
   local there = tonumber(redis.call('HGET', KEYS[1], ARGV[1] .. ':token') or 0)
@@ -103,7 +103,7 @@ Status FleetRecords::Put(TuningRecord record, std::uint64_t token) {
   const std::string kernel = KernelKey(record.key).ToString(), field = FullKey(record.key).ToString();
   const std::string hash = HashOf(kernel);
   TUNEONCE_ASSIGN_OR_RETURN(RedisReply reply,
-                            server_.Run(kPut,
+                            server_.Run(kPutRecord,
                                         {hash, fleet_keys::kIndex, fleet_keys::KernelsOf(record.key),
                                          fleet_keys::LeaseOf(record.key), fleet_keys::kPuts},
                                         {field, server_.Sign(hash + "/" + field, EncodeRecord(record)),

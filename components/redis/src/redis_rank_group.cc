@@ -29,7 +29,7 @@ redis.call('HSETNX', KEYS[1], 'rank/' .. ARGV[3], ARGV[1])
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 return redis.call('HMGET', KEYS[1], 'epoch', 'size', 'rank/' .. ARGV[3])
 )";
-constexpr char kPut[] = R"(
+constexpr char kPutBytes[] = R"(
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[2], ARGV[3])
 redis.call('EXPIRE', KEYS[1], ARGV[4])
@@ -93,7 +93,7 @@ class RedisRank final : public RankGroup {
   int size() const override { return options_.size; }
 
   Status Put(const std::string& name, const std::string& bytes) override {
-    TUNEONCE_ASSIGN_OR_RETURN(RedisReply reply, Run(kPut, {epoch_, Cell(name), bytes, Expiry()}, PatienceEnd()));
+    TUNEONCE_ASSIGN_OR_RETURN(RedisReply reply, Run(kPutBytes, {epoch_, Cell(name), bytes, Expiry()}, PatienceEnd()));
     return reply.integer == 1 ? Status() : Lost(options_.redis);
   }
 
