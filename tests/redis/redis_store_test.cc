@@ -339,6 +339,7 @@ TEST_F(RedisStoreTest, ItDoesNotCrossAFork) {
   TuningLease held = *store->Lease(FleetRecord("").key, WaitLimits());
   EXPECT_EQ(testing::InChild([&] {
               EXPECT_ERROR(store->Lookup(FleetRecord("").key), StatusCode::kFailedPrecondition, "before a fork");
+              EXPECT_ERROR(store->Put(FleetRecord("a")), StatusCode::kFailedPrecondition, "before a fork");
               held = nullptr;
               store = nullptr;
             }),

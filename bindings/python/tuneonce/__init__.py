@@ -22,7 +22,6 @@ _MODULES = {
     "search": ("Hints", "SearchSpace", "exhaustive_search"),
     "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
     "observer": ("Observer",),
-    "ranks": ("RankGroup",),
     "tracing": ("trace",),
     "reporting": ("Report", "report"),
     "choice": ("Choice",),

@@ -20,9 +20,12 @@ class RankGroup(Protocol):
     fails the agreement, in words."""
 
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """0 to `size` - 1; the same always."""
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many ranks there are."""
 
     def put(self, name: str, data: bytes) -> None:
         """Leaves `data` under `name` for all ranks, in place of what is there."""

@@ -59,6 +59,10 @@ class FleetLeases::Held {
 };
 
 FleetLeases::~FleetLeases() {
+  if (getpid() != owner_) {  // In a forked child there is no such thread, and the lock may be held for ever.
+    if (renewer_.joinable()) renewer_.detach();
+    return;
+  }
   std::thread renewer;
   {
     MutexLock lock(mutex_);
@@ -66,12 +70,7 @@ FleetLeases::~FleetLeases() {
     over_.NotifyAll();
     renewer = std::move(renewer_);
   }
-  if (!renewer.joinable()) return;
-  if (getpid() == owner_) {
-    renewer.join();
-  } else {
-    renewer.detach();  // In a forked child there is no such thread.
-  }
+  if (renewer.joinable()) renewer.join();
 }
 
 Result<TuningLease> FleetLeases::Acquire(const TuningKey& key, const WaitLimits& limits) {
@@ -107,12 +106,14 @@ Result<TuningLease> FleetLeases::Try(const std::string& lease) {
 }
 
 std::uint64_t FleetLeases::TokenOf(const TuningKey& key) const {
+  if (getpid() != owner_) return 0;
   MutexLock lock(mutex_);
   auto held = held_.find(fleet_keys::LeaseOf(key));
   return held == held_.end() ? 0 : held->second.token;
 }
 
 void FleetLeases::Release(const std::string& lease, const std::string& value) {
+  if (getpid() != owner_) return;
   {
     MutexLock lock(mutex_);
     if (auto held = held_.find(lease); held != held_.end() && held->second.value == value) held_.erase(held);

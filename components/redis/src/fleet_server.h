@@ -63,6 +63,7 @@ class FleetServer {
  private:
   template <typename Question>
   Result<RedisReply> Ask(const Question& question) {
+    TUNEONCE_RETURN_IF_ERROR(client_->CheckOwner());  // Before a lock that another thread may have held at the fork.
     // The same words each time: who warns of it says so once.
     if (!outage_.MayAsk()) {
       return UnavailableError("the store " + place() +

@@ -19,10 +19,13 @@ Result<std::unique_ptr<RedisClient>> RedisClient::Create(RedisOptions options, G
   return std::unique_ptr<RedisClient>(new RedisClient(std::move(options), std::move(addresses), std::move(greeting)));
 }
 
+Status RedisClient::CheckOwner() const {
+  if (getpid() == owner_) return Status();
+  return FailedPreconditionError(options_.ToString() + " was opened before a fork: open another one in the child");
+}
+
 Result<RedisReply> RedisClient::Call(const RedisCommand& command, Clock::time_point deadline) {
-  if (getpid() != owner_) {
-    return FailedPreconditionError(options_.ToString() + " was opened before a fork: open another one in the child");
-  }
+  TUNEONCE_RETURN_IF_ERROR(CheckOwner());
   Result<RedisReply> reply = CallOn(command, deadline);
   if (!reply.ok()) return reply.status().WithPrefix(options_.ToString());
   return reply;

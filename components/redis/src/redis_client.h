@@ -32,6 +32,9 @@ class RedisClient {
   Result<RedisReply> Run(const char* script, const std::vector<std::string>& keys,
                          const std::vector<std::string>& arguments, Clock::time_point deadline);
 
+  /// FailedPrecondition in a forked child: locks and connections are the parent's.
+  Status CheckOwner() const;
+
   const RedisOptions& options() const { return options_; }
   Clock::time_point Deadline() const { return Clock::now() + std::chrono::milliseconds(options_.timeout_ms); }
   /// "tuneonce:{name}:KEY".
