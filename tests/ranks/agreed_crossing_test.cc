@@ -1,5 +1,5 @@
-// What ranks that agree meet in the rest of the library: captures, eviction, warm-ups on arguments and under a deadline,
-// kept inputs, pins and imports in a store, kinds, an interrupt.
+// What ranks that agree meet in the rest of the library: captures, eviction, warm-ups on arguments and under a
+// deadline, kept inputs, pins and imports in a store, kinds, an interrupt.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,9 +23,8 @@ TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheStandInAndOneAfterItT
     DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
     DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
     auto capture = [&] {
-      return GraphExec::Capture(rank.stream->view(), [&](CUstream into) {
-        return rank.kernel->Launch(into, View(x), View(y), 2.0f);
-      });
+      return GraphExec::Capture(rank.stream->view(),
+                                [&](CUstream into) { return rank.kernel->Launch(into, View(x), View(y), 2.0f); });
     };
     EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
     EXPECT_OK(rank.Launch(kScaleN));
@@ -87,8 +86,7 @@ TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheStandInsRun
     EXPECT_OK(rank.Launch(kScaleN));  // So that the stand-in's code is there.
     WarmupAllOptions options;
     options.deadline_ms = 0;
-    Result<std::vector<WarmedKey>> warmed =
-        WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
     ASSERT_OK(warmed);
     EXPECT_OK(warmed->front().status);
     EXPECT_EQ(warmed->front().state, WarmedKey::State::kStandIn);
