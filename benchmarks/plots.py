@@ -11,80 +11,10 @@ import pathlib
 import sys
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+import peers_plots
+from plot import COLOURS, LEFT, ROW, TOP, Plot
+
 _HERE = pathlib.Path(__file__).resolve().parent
-_COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#8d6a9f", "#7f7f7f"]  # Told apart in grey, too, by their order.
-_WIDTH, _LEFT, _RIGHT, _TOP, _ROW = 760, 230, 24, 64, 26
-
-
-def escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-class Plot:
-    """An SVG with one horizontal scale, above which everything stands in rows. Lengths in pixels."""
-
-    def __init__(
-        self, title: str, subtitle: str, inner_height: float, largest: float, smallest: float = 0, log: bool = False
-    ):
-        self.bottom = _TOP + inner_height
-        self.height = self.bottom + 74
-        self._log, self._smallest, self._largest = log, smallest, largest
-        self._parts: List[str] = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {self.height}" font-family="sans-serif" '
-            f'font-size="12" role="img" aria-label="{escape(title)}">',
-            f'<rect width="{_WIDTH}" height="{self.height}" fill="#ffffff"/>',
-        ]
-        self.text(12, 22, title, size=15, weight="bold")
-        self.text(12, 42, subtitle, colour="#555555")
-
-    def x(self, value: float) -> float:
-        low, high = self._smallest, self._largest
-        share = math.log(value / low) / math.log(high / low) if self._log else (value - low) / (high - low)
-        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
-
-    def text(
-        self,
-        x: float,
-        y: float,
-        text: str,
-        size: int = 12,
-        colour: str = "#222222",
-        anchor: str = "start",
-        weight: str = "normal",
-    ) -> None:
-        self._parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" text-anchor="{anchor}" '
-            f'font-weight="{weight}">{escape(text)}</text>'
-        )
-
-    def line(self, x1: float, y1: float, x2: float, y2: float, colour: str = "#dddddd", dashes: str = "") -> None:
-        dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-        self._parts.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"{dashed}/>')
-
-    def dot(self, value: float, y: float, colour: str) -> None:
-        self._parts.append(f'<circle cx="{self.x(value):.1f}" cy="{y:.1f}" r="4" fill="{colour}" fill-opacity="0.6"/>')
-
-    def bar(self, value: float, y: float, colour: str, height: float = 14) -> None:
-        width = self.x(value) - _LEFT
-        self._parts.append(
-            f'<rect x="{_LEFT}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height}" fill="{colour}"/>'
-        )
-
-    def scale(self, ticks: Sequence[float], unit: str) -> None:
-        for tick in ticks:
-            self.line(self.x(tick), _TOP - 6, self.x(tick), self.bottom)
-            self.text(self.x(tick), self.bottom + 16, f"{tick:g}", anchor="middle")
-        self.text((_LEFT + _WIDTH - _RIGHT) / 2, self.bottom + 34, unit, anchor="middle", colour="#555555")
-
-    def legend(self, names: Sequence[str]) -> None:
-        x = 12.0
-        for name, colour in zip(names, _COLOURS):
-            self._parts.append(f'<rect x="{x:.1f}" y="{self.height - 22}" width="12" height="12" fill="{colour}"/>')
-            self.text(x + 17, self.height - 12, name)
-            x += 34 + 6.6 * len(name)
-
-    def svg(self) -> str:
-        return "\n".join([*self._parts, "</svg>", ""])
 
 
 def read(name: str) -> Dict[str, Any]:
@@ -111,16 +41,16 @@ def hit_cost() -> str:
     plot = Plot(
         "What a hit adds to a raw launch, on the host",
         f"H200 hosts, {dates}; a dot per process, a line at the median",
-        (len(names) * (len(runs) + 1) - 1) * _ROW,
+        (len(names) * (len(runs) + 1) - 1) * ROW,
         largest=120,
     )
     plot.scale([0, 20, 40, 60, 80, 100], "ns, driver call taken out")
     row = 0
     for name in names:
-        plot.text(12, _TOP + row * _ROW + 10, name, weight="bold")
-        for run, colour in zip(runs, _COLOURS):
-            y = _TOP + row * _ROW + 10
-            plot.text(_LEFT - 10, y + 4, run["commit"], anchor="end", colour=colour)
+        plot.text(12, TOP + row * ROW + 10, name, weight="bold")
+        for run, colour in zip(runs, COLOURS):
+            y = TOP + row * ROW + 10
+            plot.text(LEFT - 10, y + 4, run["commit"], anchor="end", colour=colour)
             for value in run[name]:
                 plot.dot(value, y, colour)
             if run[name]:
@@ -136,15 +66,15 @@ def python_call() -> str:
     plot = Plot(
         "A call from Python with three torch tensors",
         f"host time; a dot per run, {where(results)}",
-        len(results["calls"]) * _ROW,
+        len(results["calls"]) * ROW,
         smallest=3,
         largest=40,
         log=True,
     )
     plot.scale([3, 5, 10, 20, 40], "us, logarithmic")
-    for row, ((name, values), colour) in enumerate(zip(results["calls"].items(), _COLOURS)):
-        y = _TOP + row * _ROW + 10
-        plot.text(_LEFT - 10, y + 4, name, anchor="end", colour=colour)
+    for row, ((name, values), colour) in enumerate(zip(results["calls"].items(), COLOURS)):
+        y = TOP + row * ROW + 10
+        plot.text(LEFT - 10, y + 4, name, anchor="end", colour=colour)
         for value in values:
             plot.dot(value, y, colour)
         at = plot.x(median(values))
@@ -158,16 +88,16 @@ def compile_cost() -> str:
     plot = Plot(
         "Compiling 16 candidates on several cores",
         f"a dot per run, dashed: one per worker; {where(results)}",
-        len(workers) * _ROW,
+        len(workers) * ROW,
         largest=16,
     )
     plot.scale([0, 2, 4, 6, 8, 10, 12, 14, 16], results["unit"])
     for row, count in enumerate(workers):
-        y = _TOP + row * _ROW + 10
-        plot.text(_LEFT - 10, y + 4, f"{count} worker{'s' if count > 1 else ''}", anchor="end")
+        y = TOP + row * ROW + 10
+        plot.text(LEFT - 10, y + 4, f"{count} worker{'s' if count > 1 else ''}", anchor="end")
         plot.line(plot.x(count), y - 11, plot.x(count), y + 11, colour="#222222", dashes="3,3")
         for run in results["runs"]:
-            plot.dot(run["times_faster"][row], y, _COLOURS[0 if run["host"] == "first" else 1])
+            plot.dot(run["times_faster"][row], y, COLOURS[0 if run["host"] == "first" else 1])
     plot.legend(["first host", "second host"])
     return plot.svg()
 
@@ -186,10 +116,10 @@ def grouped_bars(
     bars = sum(not math.isnan(value) for _, values in groups for value in values)
     plot = Plot(title, subtitle, bars * pitch + (len(groups) - 1) * gap, largest=ticks[-1])
     plot.scale(ticks, unit)
-    y = _TOP + pitch / 2
+    y = TOP + pitch / 2
     for group, values in groups:
-        plot.text(_LEFT - 10, y + 4, group, anchor="end")
-        for value, colour in zip(values, _COLOURS):
+        plot.text(LEFT - 10, y + 4, group, anchor="end")
+        for value, colour in zip(values, COLOURS):
             if math.isnan(value):
                 continue
             plot.bar(value, y, colour)
@@ -234,19 +164,19 @@ def bundles() -> str:
         log=True,
     )
     plot.scale([0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10], "times as long as ours, logarithmic")
-    colours = dict(zip(["cuTile", "Triton", "torch"], _COLOURS))
-    y = _TOP + pitch / 2
+    colours = dict(zip(["cuTile", "Triton", "torch"], COLOURS))
+    y = TOP + pitch / 2
     for bundle, series in of.items():
         plot.text(12, y + 4, bundle, weight="bold")
         for name, values in series.items():
-            plot.text(_LEFT - 10, y + 4, name, anchor="end", colour=colours[name])
+            plot.text(LEFT - 10, y + 4, name, anchor="end", colour=colours[name])
             for value in values:
                 plot.dot(value, y, colours[name])
             at = plot.x(median(values))
             plot.line(at, y - 8, at, y + 8, colour="#222222")
             y += pitch
         y += gap
-    plot.line(plot.x(1), _TOP - 6, plot.x(1), plot.bottom, colour="#222222", dashes="3,3")
+    plot.line(plot.x(1), TOP - 6, plot.x(1), plot.bottom, colour="#222222", dashes="3,3")
     return plot.svg()
 
 
@@ -277,9 +207,13 @@ _PLOTS = {
 def main() -> int:
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else _HERE.parent / "docs" / "plots"
     out.mkdir(parents=True, exist_ok=True)
-    for name, draw in _PLOTS.items():
-        (out / f"{name}.svg").write_text(draw(), encoding="utf-8")
-    print(f"{len(_PLOTS)} plots in {out}")
+    plots = {name: draw() for name, draw in _PLOTS.items()}
+    runs = sorted((_HERE / "results").glob("peers-*.json"))  # By date.
+    if runs:
+        plots.update(peers_plots.draw(json.loads(runs[-1].read_text())))
+    for name, svg in plots.items():
+        (out / f"{name}.svg").write_text(svg, encoding="utf-8")
+    print(f"{len(plots)} plots in {out}")
     return 0
 
 

@@ -30,8 +30,10 @@ class Family:
     fits: Callable[[Dict[str, int], Dict[str, Any]], bool] = lambda shape, config: True
     has_triton: bool = False
 
-    def cases(self, device: str) -> Iterator[Tuple[Dict[str, int], Case, Operators]]:
-        for shape in self.shapes if device == "cuda" else [self.tiny]:
+    def cases(self, device: str, choose: Callable[[Sequence[Any]], Sequence[Any]],
+              first: int) -> Iterator[Tuple[Dict[str, int], Case, Operators]]:
+        """Of those that `choose` takes of its shapes, those from the `first` on; one at a time, since they fill a GPU."""
+        for shape in list(choose(list(self.shapes if device == "cuda" else [self.tiny])))[first:]:
             torch.manual_seed(1)
             case, operators = self.make(device, *shape)
             yield dict(zip(self.dims.split(), shape)), case, operators
@@ -118,6 +120,14 @@ def persistent_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operat
     return Case(arguments, ["c"], reference,
                 lambda c: (min(blocks_of(device) // c.get("num_ctas", 1) * c.get("occupancy", 1),
                                cdiv(m, c["TILE_M"]) * cdiv(n, c["TILE_N"])), 1, 1)), operators
+
+
+def split_k_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
+    arguments, reference, operators = product(device, m, n, k)
+    elements = 16 * cdiv(m, 128) * cdiv(n, 128) * 128 * 128  # Of 16 splits.
+    arguments.update(counters=torch.zeros(cdiv(m, 16) * cdiv(n, 64), dtype=torch.int32, device=device),
+                     partial=torch.empty(elements, device=device))
+    return Case(arguments, ["c"], reference, lambda c: (*by_tiles(m, n)(c)[:2], c["SPLITS"])), operators
 
 
 def dual_gemm(device: str, m: int, n: int, k: int) -> Tuple[Case, Operators]:
@@ -238,6 +248,39 @@ def varlen_attention(device: str, t: int, sequences: int, h: int, g: int, d: int
                  lambda c: (t // c["TILE_M"] + sequences, h, 1)), {"varlen_attn, each head its keys": varlen_attn})
 
 
+def paged_attention(device: str, s: int, queries: int, keys: int, h: int, g: int, d: int,
+                    page: int) -> Tuple[Case, Operators]:
+    """s sequences that are alike, causal: decoding, or a part of a prompt behind what is in the cache."""
+    table = cdiv(keys, page)
+    q, o, k, v = (values(device, *shape) for shape in ((s * queries, h, d), (s * queries, h, d), *[(s * table, page, g, d)] * 2))
+    pages = torch.randperm(s * table, device=device).to(torch.int32).reshape(s, table)
+    lengths = torch.full((s,), keys, dtype=torch.int32, device=device)
+    offsets = torch.arange(0, s * queries + 1, queries, dtype=torch.int32, device=device)
+    scale = d**-0.5
+    by_sequence = q.reshape(s, queries, h, d).transpose(1, 2)
+
+    def gathered(cache: torch.Tensor) -> torch.Tensor:
+        return cache[pages].reshape(s, table * page, g, d)[:, :keys].transpose(1, 2)
+
+    def reference() -> Dict[str, Any]:
+        seen = torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+        of_k, of_v, wanted = gathered(k), gathered(v), torch.empty(s, queries, h, d, dtype=torch.float64, device=device)
+        for i, j in itertools.product(range(s), range(h)):
+            scores = by_sequence[i, j].double() @ of_k[i, j * g // h].double().T * scale
+            wanted[i, :, j] = torch.softmax(scores.masked_fill(~seen, -float("inf")), 1) @ of_v[i, j * g // h].double()
+        return {"o": wanted.reshape(s * queries, h, d)}
+
+    def gather_and_sdpa() -> Any:
+        from torch.nn.attention.bias import causal_lower_right
+        mask = {"attn_mask": causal_lower_right(queries, keys)} if queries > 1 else {}
+        wide_k, wide_v = (gathered(cache).repeat_interleave(h // g, 1) for cache in (k, v))
+        return F.scaled_dot_product_attention(by_sequence, wide_k, wide_v, **mask)
+
+    return (Case({"q": q, "k": k, "v": v, "pages": pages, "lengths": lengths, "cu_seqlens": offsets, "o": o, "scale": scale,
+                  "causal": True, "D": d}, ["o"], reference, lambda c: (s * queries // c["TILE_M"] + s, h, 1)),
+            {"gather, sdpa": gather_and_sdpa})
+
+
 def decode_attention(device: str, b: int, h: int, g: int, c: int, d: int) -> Tuple[Case, Operators]:
     q, o, k, v = values(device, b, h, d), values(device, b, h, d), values(device, b, g, c, d), values(device, b, g, c, d)
     lengths = torch.full((b,), c, dtype=torch.int32, device=device)
@@ -267,7 +310,7 @@ OCCUPANCIES = {"occupancy": powers(1, 32), "num_ctas": [1, 2]}
 OF_ROWS = {"TILE_N": powers(128, 16384), "LOOP": [0, 1], "ONE_ROW": [0, 1], "occupancy": powers(1, 32)}
 OF_FLOAT8 = {"TILE_M": powers(16, 256), "TILE_N": [128], "TILE_K": [128], "occupancy": list(range(1, 11)),
              "num_ctas": [1, 2]}  # The kernel's scales are of 128 columns, 128 deep.
-OF_PRODUCTS = {"TILE_M": powers(32, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
+OF_PRODUCTS = {"TILE_M": powers(16, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
                "num_ctas": [1, 2]}
 
 
@@ -295,6 +338,10 @@ FAMILIES: List[Family] = [
     Family("matmul", "M N K", PRODUCTS, (20, 30, 40), matmul, OF_PRODUCTS, product_fits, has_triton=True),
     Family("persistent_matmul", "M N K", PRODUCTS, (20, 30, 40), persistent_matmul, OF_PRODUCTS, product_fits,
            has_triton=True),
+    Family("split_k_matmul", "M N K", [(1, 4096, 14336), (16, 4096, 14336), (16, 1024, 8192), (64, 4096, 4096),
+                                       (32, 777, 4096), (128, 1024, 8192)], (20, 30, 400), split_k_matmul,
+           {"TILE_M": powers(16, 128), "TILE_N": powers(64, 128), "TILE_K": powers(32, 128), "SPLITS": powers(1, 16)},
+           has_triton=True),
     Family("dual_gemm", "M N K", [(1, 14336, 4096), (16, 14336, 4096), (128, 14336, 4096), (512, 14336, 4096),
                                   (1000, 777, 1024), (4096, 14336, 4096)], (20, 30, 40), dual_gemm, OF_PRODUCTS,
            product_fits, has_triton=True),
@@ -304,20 +351,28 @@ FAMILIES: List[Family] = [
            (1, 2, 1, 20, 20, 64, 1), attention,
            {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
            attention_fits, has_triton=True),
-    Family("fp8_matmul", "M N K", PRODUCTS, (20, 30, 40), fp8_matmul, OF_FLOAT8),
+    Family("fp8_matmul", "M N K", PRODUCTS, (20, 30, 40), fp8_matmul, OF_FLOAT8,
+           has_triton=True),
     Family("fp8_block_matmul", "M N K", [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096),
                                          (4096, 4096, 4096), (8192, 8192, 8192)], (20, 30, 200), fp8_block_matmul,
-           OF_FLOAT8),
+           OF_FLOAT8, has_triton=True),
     Family("grouped_gemm", "T E K N", [(64, 8, 4096, 14336), (512, 8, 4096, 14336), (4096, 8, 4096, 14336),
                                        (256, 64, 2048, 1408), (4096, 64, 2048, 1408), (16384, 128, 4096, 1536)],
-           (40, 3, 20, 30), grouped_gemm, OF_PRODUCTS, product_fits),
+           (40, 3, 20, 30), grouped_gemm, OF_PRODUCTS, product_fits,
+           has_triton=True),
     Family("varlen_attention", "T sequences H G D causal",
            [(8192, 16, 32, 8, 128, 1), (8192, 16, 32, 8, 128, 0), (8192, 4, 16, 16, 64, 1), (2048, 64, 32, 8, 128, 1),
             (16384, 8, 32, 8, 128, 1), (1000, 7, 32, 4, 128, 1)], (50, 3, 2, 1, 64, 1), varlen_attention,
            {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
-           attention_fits),
+           attention_fits, has_triton=True),
+    Family("paged_attention", "S queries keys H G D PAGE",
+           [(16, 1, 4096, 32, 8, 128, 64), (64, 1, 2048, 32, 8, 128, 16), (1, 1, 16384, 32, 8, 128, 64),
+            (4, 512, 4096, 32, 8, 128, 64), (8, 256, 1024, 16, 16, 64, 128), (128, 1, 1000, 40, 8, 128, 16)],
+           (2, 3, 50, 2, 1, 64, 16), paged_attention,
+           {"TILE_M": powers(16, 128), "TILE_N": powers(16, 128), "occupancy": powers(1, 8), "num_ctas": [1, 2]},
+           lambda shape, config: shape["PAGE"] % config["TILE_N"] == 0, has_triton=True),
     Family("decode_attention", "B H G C D", [(1, 32, 8, 8192, 128), (8, 32, 8, 8192, 128), (64, 32, 8, 2048, 128),
                                              (16, 64, 8, 4096, 128), (1, 32, 32, 16384, 64), (128, 40, 8, 1000, 128)],
            (2, 4, 2, 100, 64), decode_attention,
-           {"TILE_N": powers(16, 256), "SPLITS": powers(1, 32), "occupancy": powers(1, 8)}),
+           {"TILE_N": powers(16, 256), "SPLITS": powers(1, 32), "occupancy": powers(1, 8)}, has_triton=True),
 ]

@@ -5,14 +5,32 @@ import importlib
 import inspect
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import tuneonce
 from cases import Case, Family, Operators
-from home import OPTIONS, CutileHome, TritonHome
+from home import OPTIONS, CutileHome, TritonHome, hints_of
 from measuring import synchronize
 
 Launch = Callable[[], Any]
+OWN_SEARCH = "cuTile's choice"
+OUR_SEARCH = "cuTile's kernel, by our search"  # In place of it, where its own search breaks the CUDA context.
+
+
+class ContextLost(Exception):
+    """No call of this process will succeed any more on the device. by: the contender that it happened to."""
+
+    def __init__(self, by: str, error: Exception):
+        super().__init__(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}")
+        self.by = by
+
+
+def context_is_lost(device: str) -> bool:
+    try:
+        synchronize(device)
+    except Exception:
+        return True
+    return False
 
 
 class Results(tuneonce.Observer):
@@ -32,9 +50,11 @@ class Results(tuneonce.Observer):
 
 
 class Contenders:
-    """Of one family, over its shapes; what is compiled for one is there for the next. One thread."""
+    """Of one family, over its shapes; what is compiled for one is there for the next. One thread. without: names of those
+    that are left out, since they cost a process its CUDA context."""
 
-    def __init__(self, family: Family, bundles: Path, device: str):
+    def __init__(self, family: Family, bundles: Path, device: str, without: Sequence[str] = ()):
+        self._without = without
         self._family, self._folder, self._device = family, bundles / family.bundle, device
         self.results = Results()
         self._ours = tuneonce.TunedKernel(self._folder, device=device, store="memory", observer=self.results,
@@ -50,8 +70,8 @@ class Contenders:
         return lambda: self._ours(*arguments)
 
     def others(self, case: Case, operators: Operators, left_out: Dict[str, str]) -> Dict[str, Launch]:
-        """By name; who cannot run is in `left_out`, with the reason. Each has run once to its end: what one breaks is blamed
-        on it, though those behind it may not run then."""
+        """By name; who cannot run is in `left_out`, with the reason. Each has run once to its end. Raises ContextLost: what
+        one breaks is blamed on it."""
         arguments = self._arguments(case)
         assert self.results.last is not None
         self.choices = {"ours": self.results.last.best.config}
@@ -60,15 +80,22 @@ class Contenders:
         if self._device == "cuda":
             if self._family.has_triton:
                 tried["Triton's choice"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
-            tried["cuTile's choice"] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
+            tried[OWN_SEARCH] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
+            if OWN_SEARCH in self._without:
+                tried[OUR_SEARCH] = lambda: self._home(SearchedByUs, "tile", self._family.bundle, case)
         found = {}
         for name, make in tried.items():
+            if name in self._without:
+                left_out[name] = "it ended a process before with the loss of the CUDA context"
+                continue
             try:
                 launch = make()
                 launch()
                 synchronize(self._device)
                 found[name] = launch
             except Exception as error:  # Of anybody's: a contender that cannot run is left out, and said.
+                if context_is_lost(self._device):
+                    raise ContextLost(name, error) from error
                 left_out[name] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
         return found
 
@@ -94,3 +121,14 @@ class Contenders:
         chosen.tune(case)
         self.choices[backend] = chosen.choice()
         return chosen.launcher(case)
+
+
+class SearchedByUs(CutileHome):
+    """cuTile's launches of its kernel, of which our search finds the fastest. cuTile's own search times launches that are
+    nodes of CUDA graphs."""
+
+    def tune(self, case: Case) -> None:
+        import torch
+        self.config = tuneonce.exhaustive_search(case.configs, torch.cuda.current_stream(), case.grid, self._kernel,
+                                                 lambda config: self.arguments(case, config), hints_of, quiet=True).best.config
+        self.launcher(case)()

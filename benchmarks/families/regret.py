@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""regret.py --bundles FOLDER [--only FAMILY ...] [--shapes N] [--json FILE] [--stop-after SECONDS]
+"""regret.py --bundles FOLDER [--only FAMILY ...] [--shapes N] [--search-seconds S] [--json FILE] [--stop-after SECONDS]
 
 What a family's space leaves on the table: the best Tile IR config that our search finds in a bundle's space, against the
 best of a superset of a hundred configs and more of the same cuTile kernel, both raced again by one timer. regret: how much
-slower, with its 95 % interval. Ends with exit code 1 where it is more than 3 % for sure. Needs a GPU, torch, cuda-tile,
-tileiras.
+slower, with its 95 % interval. Ends with exit code 1 where it is more than 3 % for sure. The superset is gone through in a
+random order, so that what a search has tried when its time is over says something of all of it. Needs a GPU, torch,
+cuda-tile, tileiras.
 """
+import random
 import sys
 from typing import Any, Callable, Dict, Tuple
 
@@ -19,7 +21,7 @@ from shapes import Shape, measure_all, parser_of, race_of
 MOST = 1.03
 
 
-def measure(family: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
+def measure(family: Family, contenders: Contenders, shape: Shape, seconds: float) -> Tuple[Dict[str, Any], bool]:
     dims, case, _ = shape
     contenders.ours(case)
     result = contenders.results.last
@@ -27,9 +29,11 @@ def measure(family: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[
     ours = next(success for success in result.successes if success.config.get("backend") == "tile")
     kernel = contenders.kernel(family.bundle)
     home = CutileHome(kernel)
-    space = tuneonce.SearchSpace(family.superset, [lambda config: family.fits(dims, config)])
+    space = list(tuneonce.SearchSpace(family.superset, [lambda config: family.fits(dims, config)]))
+    random.Random(1).shuffle(space)
     found = tuneonce.exhaustive_search(space, torch.cuda.current_stream(), case.grid, kernel,
-                                       lambda config: home.arguments(case, config), hints_of, quiet=True)
+                                       lambda config: home.arguments(case, config), hints_of, quiet=True,
+                                       wall_budget_ms=1000 * seconds)
 
     def launcher(config: Dict[str, Any]) -> Callable[[], None]:
         home.config = config
@@ -38,22 +42,25 @@ def measure(family: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[
     times = race_of({"space": launcher(ours.config), "superset": launcher(found.best.config)}, "cuda")
     over = times["superset"]
     measured = {
-        "space": len(contenders.results.configs("tile")), "superset": len(space), "failures": len(found.failures),
+        "space": len(contenders.results.configs("tile")), "superset": len(space),
+        "tried": len(space) - len(found.not_measured), "failures": len(found.failures),
         "best_of_space": ours.config, "best_of_superset": found.best.config, "space_us": times["space"]["us"],
         "superset_us": over["us"], "regret": over["ratio"] - 1, "low": over["low"] - 1, "high": over["high"] - 1}
     return measured, over["low"] > MOST
 
 
 def line(row: Dict[str, Any]) -> str:
-    return ("{space} of {superset}: {space_us:.2f} us and {superset_us:.2f}, regret {regret:+.3f} ({low:+.3f} to "
+    return ("{space}, {tried} of {superset}: {space_us:.2f} us and {superset_us:.2f}, regret {regret:+.3f} ({low:+.3f} to "
             "{high:+.3f}); {best_of_superset}".format(**row))
 
 
 def main() -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--shapes", type=int, default=3, help="of each family, the last ones (default 3)")
+    parser.add_argument("--search-seconds", type=float, default=60, metavar="S", help="of a superset, at each shape (60)")
     options = parser.parse_args()
-    return measure_all(options, "cuda", lambda shapes: shapes[-options.shapes:], measure, line)
+    return measure_all(options, "cuda", lambda shapes: shapes[-options.shapes:],
+                       lambda family, contenders, shape: measure(family, contenders, shape, options.search_seconds), line)
 
 
 if __name__ == "__main__":

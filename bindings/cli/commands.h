@@ -22,6 +22,7 @@ void AddCompare(CLI::App& app, Command* command, int* exit_code);
 void AddCompile(CLI::App& app, Command* command);
 void AddHints(CLI::App& app, Command* command);
 void AddRecords(CLI::App& app, Command* command);
+void AddReport(CLI::App& app, Command* command);
 void AddBundle(CLI::App& app, Command* command);
 void AddSpace(CLI::App& app, Command* command);
 /// Of the commands that were added before; they read the whole tree when they run.

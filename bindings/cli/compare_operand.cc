@@ -1,23 +1,11 @@
 #include "compare_operand.h"
 
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 
+#include "report_page/report_data.h"
+
 namespace tuneonce::cli {
-namespace {
-
-/// What the first 16 bytes of SQLite's files are (https://sqlite.org/fileformat.html, 1.3.1).
-constexpr char kSqliteMagic[] = "SQLite format 3";
-
-bool IsSqlite(const std::string& path) {
-  char magic[sizeof(kSqliteMagic)] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
-  return std::string(magic, sizeof(magic)) == std::string(kSqliteMagic, sizeof(kSqliteMagic));
-}
-
-}  // namespace
-
 const char* KindName(CompareOperand::Kind kind) {
   switch (kind) {
     case CompareOperand::Kind::kStore:
@@ -35,7 +23,7 @@ Result<CompareOperand> ReadOperand(const std::string& text) {
   operand.text = operand.bundle = text;
   std::error_code error;  // What cannot be looked at is none.
   if (std::filesystem::is_regular_file(text, error)) {
-    operand.kind = IsSqlite(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
+    operand.kind = report::IsSqliteFile(text) ? CompareOperand::Kind::kStore : CompareOperand::Kind::kResult;
     return operand;
   }
   const std::size_t colon = text.rfind(':');

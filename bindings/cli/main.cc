@@ -68,6 +68,7 @@ int Run(int argc, char** argv) {
   AddCompile(app, &command);
   AddHints(app, &command);
   AddRecords(app, &command);
+  AddReport(app, &command);
   AddBundle(app, &command);
   AddSpace(app, &command);
   AddCompletion(app, &command);

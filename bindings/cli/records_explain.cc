@@ -10,6 +10,7 @@
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
+#include "report_page/record_entry.h"
 #include "store/stored_enums.h"
 #include "tuneonce/bundle.h"
 
@@ -121,30 +122,6 @@ Json RecordJson(const TuningRecord& record) {
   return json;
 }
 
-std::string WhyText(const TuningRecord& record) {
-  if (record.is_pinned) return "it was pinned";
-  if (record.is_imported()) {
-    return record.measurement.num_samples > 0 ? "imported, and compared with the baseline"
-                                              : "imported; it is compared with the baseline before it serves";
-  }
-  switch (record.reason) {
-    case ChoiceReason::kFastest:
-      return "the fastest";
-    case ChoiceReason::kTieStoredWinner:
-      return "as fast as the fastest, and chosen before";
-    case ChoiceReason::kTieBaseline:
-      return "as fast as the fastest, and the baseline";
-    case ChoiceReason::kTieSmallerWorkspace:
-      return "as fast as the fastest, with less memory";
-    case ChoiceReason::kTieEarliest:
-      return "as fast as the fastest, and the first of these in the space";
-    case ChoiceReason::kBaselineByMargin:
-      return "the baseline: something was faster, but not by the margin";
-    default:
-      return "not known";
-  }
-}
-
 std::string SureText(const TuningRecord& record) {
   const Measurement& measured = record.measurement;
   if (measured.num_samples == 0) return "it was not measured";
@@ -187,7 +164,7 @@ void PrintExplained(const TuningRecord& record) {
   PrintLine("  on %s, %s: %s", record.key.device_name.c_str(), driver.c_str(),
             record.nearest_dim.empty() ? ("{" + record.config.ToString() + "}").c_str() : "a table");
   if (!record.nearest_dim.empty()) PrintRows(record);
-  PrintLine("    why: %s", WhyText(record).c_str());
+  PrintLine("    why: %s", report::WhyText(record).c_str());
   PrintLine("    how sure: %s", SureText(record).c_str());
   PrintLine("    from: %s on %s%s%s", Origin(record).c_str(), DateOf(record.unix_seconds).c_str(),
             record.host.empty() ? "" : (", " + record.host).c_str(),

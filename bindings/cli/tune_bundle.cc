@@ -23,6 +23,7 @@ Result<BundleReport> TuneBundle(const Bundle& bundle, const Device& device, cons
   TUNEONCE_ASSIGN_OR_RETURN(WarmupInputs inputs, WarmupInputs::Create(definition, job.inputs, stream.view()));
   BundleReport report;
   report.device_name = identity.name;
+  report.driver_version = identity.driver_version;
   report.shape = job.text;
   TUNEONCE_ASSIGN_OR_RETURN(
       report.run, RunTuned(definition, device, stream.view(), job.shape, inputs.arguments(), std::move(policy)));

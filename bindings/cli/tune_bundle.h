@@ -14,7 +14,8 @@ namespace tuneonce::cli {
 struct BundleReport {
   TunedRun run;
   std::string device_name;
-  std::string shape;  ///< "M=64, N=32"
+  int driver_version = 0;  ///< 13000 for 13.0.
+  std::string shape;       ///< "M=64, N=32"
 };
 
 /// Tunes a bundle as a warm-up does, on what it declares for that (WarmupInputs), and launches it: on its example's

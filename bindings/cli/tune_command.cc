@@ -10,6 +10,8 @@
 #include "numbers.h"
 #include "output.h"
 #include "records_store.h"
+#include "runtime/recorded_result.h"
+#include "search_timeline.h"
 #include "store/memory_store.h"
 #include "tune_bundle.h"
 #include "tune_estimate.h"
@@ -40,6 +42,9 @@ struct TuneArguments : MeasuringArguments {
   bool dry_run = false;
   std::string budget;
   std::string trace;
+  bool samples = false;
+
+  bool is_traced() const { return samples || !trace.empty(); }
 };
 
 void PrintStored(const std::string& name, const BundleReport& report, bool json) {
@@ -67,11 +72,19 @@ void PrintStored(const std::string& name, const BundleReport& report, bool json)
   PrintLine("a launch now costs %.2f us of host time", report.run.hit_host_us);
 }
 
-void Print(const std::string& name, const BundleReport& report, bool json) {
+/// `trace`: what the search did when; empty: not asked for.
+void Print(const std::string& name, const BundleReport& report, bool json, const std::string& trace) {
   if (report.run.record != nullptr) return PrintStored(name, report, json);
   if (json) {
     Json all = Json::parse(ResultJson(report.run.result, report.device_name, report.shape));
     all["from"] = "search";
+    all["key"] = report.run.key;
+    TuningRecord here;
+    SayWhereAndWhen(&here);
+    all["driver_version"] = report.driver_version;
+    all["host"] = here.host;
+    all["unix_seconds"] = here.unix_seconds;
+    if (!trace.empty()) AddTimeline(report.run.result, trace, &all);
     return PrintJson(all);
   }
   PrintLine("%s on %s, %s", name.c_str(), report.device_name.c_str(), report.shape.c_str());
@@ -109,18 +122,24 @@ Result<WantedShapes> WantedOf(const TuneArguments& arguments, const Device& devi
 }
 
 void BeginTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
-  if (!arguments.trace.empty()) policy.search.runtime->BeginTrace();
+  if (arguments.is_traced()) policy.search.runtime->BeginTrace();
 }
 
-Status EndTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
-  if (arguments.trace.empty()) return Status();
-  return WriteFile(arguments.trace, policy.search.runtime->EndTrace());
+/// The trace, written to where it was asked for; empty if none was made.
+Result<std::string> EndTrace(const TuneArguments& arguments, const AutotunePolicy& policy) {
+  if (!arguments.is_traced()) return std::string();
+  std::string trace = policy.search.runtime->EndTrace();
+  if (!arguments.trace.empty()) TUNEONCE_RETURN_IF_ERROR(WriteFile(arguments.trace, trace));
+  return trace;
 }
 
 Status Tune(const TuneArguments& arguments) {
   if (arguments.bundle.empty() && arguments.shapes.empty()) {
     return Remedied(InvalidArgumentError("nothing to tune is named"),
                     "tuneonce tune matmul, or tuneonce tune --shapes FILE; tuneonce tune --help");
+  }
+  if (arguments.samples && (!arguments.json || !arguments.shapes.empty() || arguments.dry_run)) {
+    return InvalidArgumentError("--samples is for the JSON of one search: with --json, without --shapes and --dry-run");
   }
   std::optional<std::int64_t> budget_ms;
   if (!arguments.budget.empty()) {
@@ -140,7 +159,7 @@ Status Tune(const TuneArguments& arguments) {
     if (arguments.store.empty()) PrintNote("nothing is kept: --store FILE keeps what is tuned");
     BeginTrace(arguments, policy);
     Status tuned = TuneMany(wanted, device, {policy, budget_ms, &interrupted, arguments.json, arguments.quiet});
-    Status traced = EndTrace(arguments, policy);  // Also of a tune that failed: it shows why.
+    Status traced = EndTrace(arguments, policy).status();  // Also of a tune that failed: it shows why.
     TUNEONCE_RETURN_IF_ERROR(tuned);
     TUNEONCE_RETURN_IF_ERROR(traced);
     return kept == nullptr ? Status() : kept->failure();
@@ -149,10 +168,10 @@ Status Tune(const TuneArguments& arguments) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(arguments.bundle));
   BeginTrace(arguments, policy);
   Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
-  Status traced = EndTrace(arguments, policy);
+  Result<std::string> traced = EndTrace(arguments, policy);
   TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, std::move(tuned));
-  TUNEONCE_RETURN_IF_ERROR(traced);
-  Print(bundle.definition().name(), report, arguments.json);
+  TUNEONCE_ASSIGN_OR_RETURN(std::string trace, std::move(traced));
+  Print(bundle.definition().name(), report, arguments.json, arguments.samples ? trace : "");
   return kept == nullptr ? Status() : kept->failure();
 }
 
@@ -181,6 +200,8 @@ void AddTune(CLI::App& app, Command* command) {
                    "End after this time, as 90s, 10m, 1h30m, with what is known by then (default: no limit)");
   tune->add_flag("--dry-run", arguments->dry_run,
                  "Only say what would be searched, and about how much time and memory that takes");
+  tune->add_flag("--samples", arguments->samples,
+                 "With --json: each sample of each config, and what was done when, for tuneonce report");
   tune->add_option("--trace", arguments->trace, "Write what was done when to this file, for ui.perfetto.dev");
   tune->callback([=] { *command = [=] { return Tune(*arguments); }; });
 }

@@ -28,8 +28,9 @@ IS_SPLIT = add(1, product(-1, floor_div(1, "SPLITS")))
 PARTIAL_ROWS = product(IS_SPLIT, "SPLITS", GROUPS, HEADS, "B")
 
 
-def config(backend, tile_n, splits, occupancy=1):
-    return {"backend": backend, "TILE_N": tile_n, "SPLITS": splits, "occupancy": occupancy}
+def config(backend, tile_n, splits, occupancy=1, num_warps=0, num_stages=0):
+    return {"backend": backend, "TILE_N": tile_n, "SPLITS": splits, "occupancy": occupancy,
+            "num_warps": num_warps, "num_stages": num_stages}
 
 
 decode_attention_bundle = Declaration(
@@ -42,13 +43,16 @@ decode_attention_bundle = Declaration(
     key=[{"dim": "B", "bucket": "next_pow2"}, {"dim": "C", "bucket": "next_pow2"}, {"dim": "H"}, {"dim": "G"},
          {"dim": "D"}],
     constants={"D": ConstantOf("D", HEAD_DIMS)},
-    configs=[*(config("tile", tile_n, splits, occupancy) for tile_n, occupancy in ((64, 2), (64, 4), (128, 1), (128, 2))
+    configs=[*(config("tile", tile_n, splits, occupancy) for tile_n, occupancy in ((64, 2), (64, 4), (128, 2))
                for splits in SPLITS),
+             *(config("tile", 128, splits) for splits in SPLITS[:4]),
+             *(config("triton", 64, splits, num_warps=4, num_stages=3) for splits in (4, 16)),
              *(config("cuda", 64, splits) for splits in SPLITS)],
     baseline=config("tile", 64, 1, 2),
     guards=[{"dim": "H", "divisible_by": "G"},
             {"term": product("SPLITS", "TILE_N"), "at_most": greatest(64, add(product(2, "C"), -1))}],
-    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    target_filters=[{"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
+                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid=blocks("SPLITS", GROUPS, "B"), grids={"cpu": blocks("H", "B")},
     alignments={"lengths": 4, "counters": 4}, cpu="decode_attention.cpu.cc",
     tolerance={"absolute": 4e-3, "relative": 1e-2},

@@ -11,9 +11,9 @@ from tuneonce.export import Declaration, add, ceil_div, dim, greatest, product, 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
 
-def config(backend, rows, occupancy=1, num_ctas=1):
+def config(backend, rows, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
     return {"backend": backend, "TILE_M": rows, "TILE_N": 128, "TILE_K": 128, "occupancy": occupancy,
-            "num_ctas": num_ctas}
+            "num_ctas": num_ctas, "num_warps": num_warps, "num_stages": num_stages}
 
 
 fp8_block_matmul_bundle = Declaration(
@@ -25,12 +25,14 @@ fp8_block_matmul_bundle = Declaration(
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
     configs=[*(config("tile", rows, occupancy) for rows in (16, 32, 64, 128) for occupancy in (1, 2, 4)),
              config("tile", 256), config("tile", 128, num_ctas=2), config("tile", 256, num_ctas=2),
+             config("triton", 16, num_warps=4, num_stages=4), config("triton", 128, num_warps=8, num_stages=3),
              config("cuda", 16), config("cuda", 64)],
     baseline=[{"config": config("tile", rows)} for rows in (128, 64, 32, 16)],
     guards=[{"dim": "NB", "is": ceil_div("N", 128)}, {"dim": "KB", "is": ceil_div("K", 128)},
             {"term": "TILE_M", "at_most": greatest(16, add(product(2, "M"), -1))}],
     target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"num_ctas": 2}, "targets": {"min_capability": 100, "max_capability": 110}},
+                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     targets_of={name: {"min_capability": 89} for name in (
         "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K")},

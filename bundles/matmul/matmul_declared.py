@@ -1,5 +1,5 @@
 """What the kernels of matmul.py and matmul_triton.py have in common: one bundle, in which their code races."""
-from tuneonce.export import Declaration, dim, tensor
+from tuneonce.export import Declaration, dim, floor_div, product, tensor
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -19,11 +19,14 @@ matmul_bundle = Declaration(
           for occupancy in (1, 2)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
+        *(config("tile", tiles) for tiles in ((16, 64, 64), (16, 64, 128), (16, 128, 128), (32, 128, 64))),
         config("triton", (64, 64, 64), num_warps=4, num_stages=4),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),
         config("triton", (128, 256, 64), num_warps=8, num_stages=3),
         config("cuda", (64, 64, 32)), config("cuda", (128, 128, 32))],
     baseline=config("tile", (128, 128, 64)),
+    # Tiles of 16 and of 32 rows are for 256 and 768 rows at most.
+    guards=[{"term": product(floor_div(63, "TILE_M"), "M"), "at_most": 768}],
     target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],

@@ -12,15 +12,16 @@ TILE_M + i (rounded down), which leaves room for all of its tiles, since floor((
 
 It is tuned where sequence i has a share of 1 / (i + 1) of the rows: few long ones and many short ones. What it computes
 depends on the lengths, so that only its bytes are declared. The configs are from the family's (tuneonce/families.h),
-and two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
+two of Triton's, and two of CUDA C++. Tolerance: see ../attention/attention_declared.py."""
 from tuneonce.export import (ConstantOf, Declaration, add, blocks, dim, floor_div, greatest, product, scalar, tensor,
                              tensors)
 
 HEAD_DIMS = [64, 128]
 
 
-def config(backend, tiles, occupancy=1):
-    return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "occupancy": occupancy}
+def config(backend, tiles, occupancy=1, num_warps=0, num_stages=0):
+    return {"backend": backend, "TILE_M": tiles[0], "TILE_N": tiles[1], "occupancy": occupancy,
+            "num_warps": num_warps, "num_stages": num_stages}
 
 
 varlen_attention_bundle = Declaration(
@@ -37,6 +38,7 @@ varlen_attention_bundle = Declaration(
         config("tile", (64, 64), 2), config("tile", (64, 128), 2),
         *(config("tile", tiles, occupancy) for tiles in ((128, 64), (128, 128)) for occupancy in (1, 2)),
         config("tile", (256, 64)), config("tile", (256, 128)), config("tile", (256, 128), 2),
+        config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),
         config("cuda", (32, 32)), config("cuda", (64, 32))],
     baseline=[{"config": config("tile", (128, 128)), "targets": {"min_capability": 90, "max_capability": 110}},
               {"config": config("tile", (64, 64), 2)}],
@@ -45,6 +47,7 @@ varlen_attention_bundle = Declaration(
     target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 100, "max_capability": 110}},
                     {"config": {"backend": "tile", "TILE_N": 128}, "targets": {"min_capability": 90,
                                                                                "max_capability": 110}},
+                    {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid=blocks(add(floor_div("T", "TILE_M"), "OFFSETS", -1), "H"),
     alignments={"cu_seqlens": 4}, cpu="varlen_attention.cpu.cc",

@@ -12,8 +12,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-constexpr std::string_view kOccupancy = "occupancy";
-constexpr std::string_view kNumCtas = "num_cta_in_cga";
+constexpr std::string_view kOccupancyHint = "occupancy";
+constexpr std::string_view kNumCtasHint = "num_cta_in_cga";
 constexpr std::string_view kNumWorkerWarps = "num_worker_warps_per_cta";
 
 bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
@@ -28,9 +28,9 @@ Status CheckValue(std::string_view hint, std::int64_t value, std::int64_t max_ct
   auto outside = [&](std::string_view range) {
     return InvalidArgumentError(absl::StrCat("hint ", std::string(hint), "=", value, " is not ", std::string(range)));
   };
-  if (hint == kOccupancy && (value < 1 || value > 32)) return outside("within 1 to 32");
+  if (hint == kOccupancyHint && (value < 1 || value > 32)) return outside("within 1 to 32");
   if (hint == kNumWorkerWarps && (!IsPowerOfTwo(value) || value > 32)) return outside("a power of two up to 32");
-  if (hint == kNumCtas) {
+  if (hint == kNumCtasHint) {
     if (!IsPowerOfTwo(value) || value > 16) return outside("a power of two up to 8");
     if (value > max_ctas)
       return outside("a portable cluster size (up to 8): allow non-portable clusters if it is meant");
@@ -41,8 +41,8 @@ Status CheckValue(std::string_view hint, std::int64_t value, std::int64_t max_ct
 }  // namespace
 
 std::string_view BytecodeHintName(std::string_view name) {
-  if (name == kOccupancy) return kOccupancy;
-  if (name == "num_ctas" || name == kNumCtas) return kNumCtas;
+  if (name == kOccupancyHint) return kOccupancyHint;
+  if (name == "num_ctas" || name == kNumCtasHint) return kNumCtasHint;
   if (name == "num_worker_warps" || name == kNumWorkerWarps) return kNumWorkerWarps;
   return "";
 }
@@ -110,7 +110,7 @@ Status Hints::CheckFor(const Target& target) const {
   // Clusters came with sm_90; the 12.x family, though newer, has none beyond one block (TILE IR and cuTile agree).
   bool has_clusters = target.capability_major >= 9 && target.capability_major != 12;
   for (const auto& [name, value] : For(target)) {
-    if (BytecodeHintName(name) == kNumCtas && value > 1 && !has_clusters) {
+    if (BytecodeHintName(name) == kNumCtasHint && value > 1 && !has_clusters) {
       return InvalidArgumentError(absl::StrCat("hint ", name, "=", std::int64_t{value}, ": ", target.name(),
                                                " has no clusters of more than one block"));
     }

@@ -3,6 +3,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "report/doctor.h"
+#include "runtime/recorded_result.h"
+#include "store/stored_enums.h"
 #include "tuneonce/report.h"
 #include "tuneonce/tuning_result.h"
 
@@ -98,6 +100,7 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
                                      {"reason", substitution.instead_of.reason}});
   }
   json["speedup_over_baseline"] = result.speedup_over_baseline ? Json(*result.speedup_over_baseline) : Json(nullptr);
+  json["reason"] = std::string(FindStored(ReasonOf(result))->word);
   json["is_certain"] = result.is_certain;
   json["is_isolated"] = result.is_isolated;
   json["timer"] = result.timer;

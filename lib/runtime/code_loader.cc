@@ -64,7 +64,8 @@ Result<Candidate> CodeLoader::Built(const Config& config, const BoundCall& call,
   const Runtime& runtime = *policy_.search.runtime;
   const ToolchainSet cached = may_compile ? ToolchainSet({}) : CachedOnly(runtime.toolchains());
   CompileOptions options = policy_.search.compile;
-  options.interrupted = interrupted;
+  // What is there is loaded, however late it is: only a compile takes time.
+  if (may_compile) options.interrupted = interrupted;
   CompilePool pool(runtime.compile_slots(), may_compile ? runtime.toolchains() : cached, call.problem.target,
                    {CompileJobOf(planned)}, options, CompilePool::Order::kByCost, &runtime.trace());
   CompiledJob compiled = *pool.Next();

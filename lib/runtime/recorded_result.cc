@@ -77,7 +77,10 @@ std::vector<CandidateOutcome> OutcomesOf(const TuningResult& result) {
   return outcomes;
 }
 
+}  // namespace
+
 ChoiceReason ReasonOf(const TuningResult& result) {
+  if (result.successes.empty()) return ChoiceReason::kUnknown;
   double limit_us = result.successes.front().measurement.mean_us * (1 + RaceOptions().tie);
   bool is_baseline = result.baseline && result.baseline->config == result.best.config;
   if (result.best.measurement.mean_us > limit_us) {
@@ -90,8 +93,6 @@ ChoiceReason ReasonOf(const TuningResult& result) {
   return is_baseline ? ChoiceReason::kTieBaseline : ChoiceReason::kTieEarliest;
 }
 
-}  // namespace
-
 void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->config = result.best.config;
   record->variant = result.best.variant;
@@ -101,7 +102,7 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   if (result.baseline) {
     record->baseline = RecordedBaseline{result.baseline->config, result.baseline->variant, result.baseline->artifact};
   }
-  if (!result.successes.empty()) record->reason = ReasonOf(result);
+  record->reason = ReasonOf(result);
   record->candidates = OutcomesOf(result);
   for (const Failure& failure : result.failures) {
     if (EndsItsProcess(failure.kind)) record->lethal.push_back(LethalCandidate{failure.config, failure.message});

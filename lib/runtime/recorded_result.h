@@ -10,6 +10,8 @@ inline namespace v0 {
 /// Puts all that a search found out into a record: choice and reason, baseline, every candidate. Left to the caller:
 /// the key, what was measured on (dims and inputs), where and when.
 void RecordResult(const TuningResult& result, TuningRecord* record);
+/// What decided for the search's choice; kUnknown if nothing was measured.
+TUNEONCE_API ChoiceReason ReasonOf(const TuningResult& result);
 /// This machine, and now.
 TUNEONCE_API void SayWhereAndWhen(TuningRecord* record);
 

@@ -34,6 +34,10 @@ class TUNEONCE_API CandidateRunner {
  public:
   virtual ~CandidateRunner() = default;
 
+  /// Waits for what trials need, which may take a while: once before the first Prepare, without the lock under which
+  /// is measured. Errors: no trial is possible.
+  virtual Status Open() { return Status(); }
+
   /// True as long as outputs are to be compared with the baseline's, and these are not there: it goes first.
   virtual bool wants_baseline_first() const { return false; }
 

@@ -51,7 +51,7 @@ Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Conf
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
                             SearchRunner::Create(planned, trial_stream.view(), options, memory, baseline.has_value()));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(subject.kernel, subject.key, target, baseline, options, runner->get(),
+  SearchEngine engine(subject.kernel, subject.key, target, baseline, options, *runner,
                       stream.api().measuring_lock(device.handle()));
   engine.LeaveOut(subject.lethal);
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.

@@ -36,7 +36,7 @@ std::vector<const Parameter*> PassedBy(const KernelDefinition& definition) {
 }
 
 /// "'y' (out tensor, float32 [M, N])".
-std::string Described(const Parameter& parameter) {
+std::string InWords(const Parameter& parameter) {
   std::string text = absl::StrCat("'", parameter.name, "' (");
   if (parameter.kind == ParameterKind::kScalar) {
     return absl::StrCat(text, std::string(DTypeName(parameter.dtype)), " scalar)");
@@ -178,16 +178,16 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
                             SearchRunner::Create(planned, trial_stream.view(), options, memory, /*has_baseline=*/true));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  PairedRace race(runner->get(), stream.api().measuring_lock(device.handle()), options);
+  PairedRace race(*runner, stream.api().measuring_lock(device.handle()), options);
   Result<PairedRace::Outcome> raced =
       CallForeign("the comparison", StatusCode::kInternal, [&] { return race.Run(a, b); });
   (void)trial_stream.view().Synchronize();  // As in a search: an error was the race's before.
   Result<SearchOutcome> finished = runner->Finish(raced.ok() ? Result<SearchOutcome>(SearchOutcome()) : raced.status());
   TUNEONCE_RETURN_IF_ERROR(finished.status());
-  comparison->timer = runner->get().timer_name();
-  comparison->is_isolated = runner->get().is_isolated();
+  comparison->timer = runner->timer_name();
+  comparison->is_isolated = runner->is_isolated();
   AddNotes(finished->result.notes, &comparison->notes);
-  AddNotes(runner->get().notes(), &comparison->notes);
+  AddNotes(runner->notes(), &comparison->notes);
   comparison->largest_difference = std::move(raced->largest_difference);
   comparison->failure = raced->failure.value_or("");
   comparison->num_pairs = static_cast<int>(raced->a_us.size());
@@ -216,7 +216,7 @@ Status CheckSameSignature(const KernelDefinition& a, const KernelDefinition& b) 
     const bool is_same = i < of_a.size() && i < of_b.size() && IsSame(*of_a[i], *of_b[i]);
     if (is_same) continue;
     auto described = [i](const std::vector<const Parameter*>& all) {
-      return i < all.size() ? Described(*all[i]) : std::string("missing");
+      return i < all.size() ? InWords(*all[i]) : std::string("missing");
     };
     return InvalidArgumentError(absl::StrCat("A and B do not take the same arguments: number ", i + 1, " is ",
                                              described(of_a), " in A, and ", described(of_b), " in B"));

@@ -33,6 +33,7 @@ Status PairedRace::CheckCancelled() const {
 
 Result<PreparedTrial> PairedRace::Prepare(const Candidate& candidate, bool is_reference) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+  if (is_reference) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
   MutexLock lock(measuring_lock_);
   PreparedTrial prepared = runner_.Prepare(candidate, is_reference);
   TUNEONCE_RETURN_IF_ERROR(prepared.fatal);

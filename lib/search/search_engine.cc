@@ -277,6 +277,8 @@ Status SearchEngine::PrepareFirst(Group& group) {
 
 Status SearchEngine::Prepare(Group& group) {
   TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+  if (!is_open_) TUNEONCE_RETURN_IF_ERROR(runner_.Open());
+  is_open_ = true;
   {
     Span span(&runtime_.trace(), "load", "prepare {" + group.candidate.config.ToString() + "}");
     std::optional<Span> wait(std::in_place, &runtime_.trace(), "wait", "wait for the device");

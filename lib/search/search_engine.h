@@ -131,6 +131,7 @@ class SearchEngine {
   std::vector<PlannedConfig> planned_;  // In the space's order.
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
+  bool is_open_ = false;                // The runner is.
   Group* winner_ = nullptr;
   Clock::time_point stage_began_;  // Compiling.
   Clock::time_point preparing_began_;

@@ -47,9 +47,9 @@ std::optional<TrialTiming> TimingOf(const Timer* timer) {
 }
 
 /// OK if the trials can run in another process, before one is asked for.
-Status CheckIsolated(const std::vector<PlannedConfig>& planned, const SearchOptions& options,
-                     const TrialMemory& memory) {
-  if (!TimingOf(options.timer)) return FailedPreconditionError("the timer is an object of this process");
+Status CheckIsolated(const std::vector<PlannedConfig>& planned, const std::optional<TrialTiming>& timing,
+                     const SearchOptions& options, const TrialMemory& memory) {
+  if (!timing) return FailedPreconditionError("the timer is an object of this process");
   for (const PlannedConfig& config : planned) {
     for (const Candidate& candidate : config.alternatives) {
       std::string why_not = WhyNotIsolated(candidate);
@@ -65,49 +65,77 @@ Status CheckIsolated(const std::vector<PlannedConfig>& planned, const SearchOpti
 
 }  // namespace
 
-SearchRunner::SearchRunner(const SearchOptions& options) : options_(options) {
+SearchRunner::SearchRunner(StreamView stream, const Device& device, const SearchOptions& options, TrialMemory& memory,
+                           bool has_baseline)
+    : stream_(stream),
+      device_(device),
+      options_(options),
+      timing_(TimingOf(options.timer)),
+      memory_(memory),
+      has_baseline_(has_baseline),
+      wants_baseline_(options.verify == Verify::kAgainstBaseline && options.reference.empty() && has_baseline) {
   if (options.timer != nullptr) options_.timer = &timer_.emplace(*options.timer);
 }
 
 Result<std::unique_ptr<SearchRunner>> SearchRunner::Create(const std::vector<PlannedConfig>& planned, StreamView stream,
                                                            const SearchOptions& options, TrialMemory& memory,
                                                            bool has_baseline) {
-  std::unique_ptr<SearchRunner> made(new SearchRunner(options));
-  if (options.isolation != Isolation::kOff) {
-    const std::shared_ptr<Runtime>& runtime = Runtime::OrDefault(options.runtime);
-    TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-    Status possible = CheckIsolated(planned, options, memory);
-    if (possible.ok() && options.isolation == Isolation::kPreferred && !runtime->environment().profiler.empty()) {
-      possible = FailedPreconditionError("a profiler watches it");
-    }
-    const bool is_by_mps = !device.api().is_cpu_device() && IsServedByMps(runtime->environment());
-    if (possible.ok() && is_by_mps && options.isolation == Isolation::kRequired) possible = UnavailableError(kMps);
-    if (possible.ok()) {
-      Result<std::unique_ptr<TrialWorker>> worker = TrialWorker::Take(runtime, device, options);
-      if (worker.ok()) {
-        auto runner = std::make_unique<IsolatedRunner>(*std::move(worker), runtime, device, stream, made->options_,
-                                                       memory, has_baseline, *TimingOf(options.timer));
-        made->isolated_ = runner.get();
-        if (is_by_mps) made->note_ = kMps;
-        made->runner_ = std::move(runner);
-        return made;
-      }
-      if (worker.status().code() == StatusCode::kCancelled) return worker.status();
-      possible = worker.status();
-    }
-    if (options.isolation == Isolation::kRequired) {
-      return possible.WithPrefix("candidates must be isolated (SearchOptions::isolation), and cannot be");
-    }
-    made->note_ = "candidates ran in this process: " + possible.message();
+  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
+  std::unique_ptr<SearchRunner> made(new SearchRunner(stream, device, options, memory, has_baseline));
+  if (options.isolation == Isolation::kOff) {
+    made->RunHere();
+    return made;
   }
-  auto runner = std::make_unique<InProcessRunner>(stream, made->options_, memory, has_baseline);
-  made->in_process_ = runner.get();
-  made->runner_ = std::move(runner);
+  Status reserved = made->ReserveWorker(planned);
+  if (!reserved.ok()) TUNEONCE_RETURN_IF_ERROR(made->StayHere(reserved));
   return made;
 }
 
+Status SearchRunner::ReserveWorker(const std::vector<PlannedConfig>& planned) {
+  const std::shared_ptr<Runtime>& runtime = Runtime::OrDefault(options_.runtime);
+  TUNEONCE_RETURN_IF_ERROR(CheckIsolated(planned, timing_, options_, memory_));
+  if (options_.isolation == Isolation::kPreferred && !runtime->environment().profiler.empty()) {
+    return FailedPreconditionError("a profiler watches it");
+  }
+  const bool is_by_mps = !device_.api().is_cpu_device() && IsServedByMps(runtime->environment());
+  if (is_by_mps && options_.isolation == Isolation::kRequired) return UnavailableError(kMps);
+  TUNEONCE_ASSIGN_OR_RETURN(reserved_, TrialWorker::Reserve(runtime, device_));
+  if (is_by_mps) note_ = kMps;
+  return Status();
+}
+
+Status SearchRunner::StayHere(const Status& why) {
+  if (options_.isolation == Isolation::kRequired) {
+    return why.WithPrefix("candidates must be isolated (SearchOptions::isolation), and cannot be");
+  }
+  note_ = "candidates ran in this process: " + why.message();
+  RunHere();
+  return Status();
+}
+
+void SearchRunner::RunHere() {
+  auto runner = std::make_unique<InProcessRunner>(stream_, options_, memory_, has_baseline_);
+  in_process_ = runner.get();
+  runner_ = std::move(runner);
+}
+
+Status SearchRunner::Open() {
+  if (runner_ != nullptr) return Status();
+  Status ready = reserved_->AwaitReady(device_, options_);
+  if (ready.code() == StatusCode::kCancelled) return ready;
+  if (!ready.ok()) return StayHere(ready);
+  auto runner = std::make_unique<IsolatedRunner>(std::move(reserved_), Runtime::OrDefault(options_.runtime), device_,
+                                                 stream_, options_, memory_, has_baseline_, *timing_);
+  isolated_ = runner.get();
+  runner_ = std::move(runner);
+  return Status();
+}
+
+std::vector<std::string> SearchRunner::notes() const { return runner_ ? runner_->notes() : std::vector<std::string>(); }
+
 Result<SearchOutcome> SearchRunner::Finish(Result<SearchOutcome> outcome) {
   if (isolated_ != nullptr) isolated_->Finish();
+  if (reserved_ != nullptr) reserved_->GiveBack();  // It was not needed: nothing compiled.
   // A result has it in its notes.
   if (!outcome.ok() && in_process_ != nullptr && !in_process_->damage().empty()) {
     return outcome.status().WithPrefix(in_process_->damage());

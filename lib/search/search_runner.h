@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/guarded_timer.h"
@@ -15,9 +16,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// The runner of one search: in a worker or in this process, by SearchOptions::isolation and what is possible. Neither
-/// copyable nor movable. Thread rule: one thread.
-class SearchRunner {
+/// The runner of one search: in a worker or in this process, by SearchOptions::isolation and what is possible. The
+/// worker starts with this object, and is waited for in Open: candidates compile meanwhile. Neither copyable nor
+/// movable. Thread rule: one thread.
+class SearchRunner final : public CandidateRunner {
  public:
   /// REQUIRES: `options`, `memory` and what `planned` points to outlive it; `stream` is private to the search. Errors:
   /// FailedPrecondition, ResourceExhausted or Unavailable, why it cannot be isolated if that is required.
@@ -27,15 +29,51 @@ class SearchRunner {
   SearchRunner(const SearchRunner&) = delete;
   SearchRunner& operator=(const SearchRunner&) = delete;
 
-  CandidateRunner& get() { return *runner_; }
+  /// Errors: that the worker cannot use the device, if isolation is required; Cancelled.
+  Status Open() override;
+  bool wants_baseline_first() const override { return runner_ ? runner_->wants_baseline_first() : wants_baseline_; }
+  PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
+    return runner_->Prepare(candidate, is_baseline);
+  }
+  PreparedTrial CheckAgain(PreparedTrial prepared) override { return runner_->CheckAgain(std::move(prepared)); }
+  void Release(std::size_t trial) override { runner_->Release(trial); }
+  Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
+    return runner_->Sample(trials);
+  }
+  bool TimeInAnotherWay() override { return runner_->TimeInAnotherWay(); }
+  Result<std::shared_ptr<const LoadedKernel>> CodeOf(const PreparedTrial& prepared,
+                                                     const Candidate& candidate) override {
+    return runner_->CodeOf(prepared, candidate);
+  }
+  FailureKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
+  bool is_isolated() const override { return isolated_ != nullptr; }
+  int workers_replaced() const override { return runner_ ? runner_->workers_replaced() : 0; }
+  std::string timer_name() const override { return runner_ ? runner_->timer_name() : ""; }
+  std::vector<std::string> notes() const override;
+  std::int64_t num_launches() const override { return runner_ ? runner_->num_launches() : 0; }
+  std::size_t peak_bytes() const override { return runner_ ? runner_->peak_bytes() : 0; }
+
   /// After the search. An error says, too, which of the caller's tensors were damaged.
   Result<SearchOutcome> Finish(Result<SearchOutcome> outcome);
 
  private:
-  explicit SearchRunner(const SearchOptions& options);
+  SearchRunner(StreamView stream, const Device& device, const SearchOptions& options, TrialMemory& memory,
+               bool has_baseline);
+  /// Reserves a worker, if one is wanted and possible. Errors: it is required, and is not.
+  Status ReserveWorker(const std::vector<PlannedConfig>& planned);
+  /// Trials run here, because of `why`; or, where they must not, that is the error.
+  Status StayHere(const Status& why);
+  void RunHere();
 
-  SearchOptions options_;  // With a timer that is guarded.
+  const StreamView stream_;
+  const Device device_;
+  SearchOptions options_;                    // With a timer that is guarded.
+  const std::optional<TrialTiming> timing_;  // Empty: by an object of this process.
   std::optional<GuardedTimer> timer_;
+  TrialMemory& memory_;
+  const bool has_baseline_;
+  const bool wants_baseline_;              // Of the runner that there is not yet.
+  std::unique_ptr<TrialWorker> reserved_;  // Until it is open.
   std::unique_ptr<CandidateRunner> runner_;
   InProcessRunner* in_process_ = nullptr;  // What `runner_` is: one of them.
   IsolatedRunner* isolated_ = nullptr;

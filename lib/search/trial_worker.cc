@@ -24,6 +24,9 @@ constexpr milliseconds kMostToSend{10000};
 constexpr milliseconds kMostToEnd{1000};
 /// How often a user is asked whether to go on.
 constexpr milliseconds kSlice{20};
+/// As long as a round takes as a rule: its answer is waited for as the driver waits for a kernel, without sleeping,
+/// since a thread wakes in a tenth of a millisecond. Not where kernels compute on the cores that would spin.
+constexpr std::chrono::microseconds kSpinForAnswer{2000};
 constexpr int kLaunchTimeout = 702;  // CUDA_ERROR_LAUNCH_TIMEOUT
 
 /// What the worker's Runtime must have as this one does, so that both mean the same device and timer.
@@ -84,22 +87,40 @@ void TrialWorker::Announce(const std::shared_ptr<Runtime>& runtime, const Device
   if (process.ok()) runtime->idle_workers().Put(PlaceOf(device), {*std::move(process), /*is_open=*/false});
 }
 
+Result<std::unique_ptr<TrialWorker>> TrialWorker::Reserve(const std::shared_ptr<Runtime>& runtime,
+                                                          const Device& device) {
+  std::unique_ptr<TrialWorker> worker(new TrialWorker(runtime, PlaceOf(device)));
+  if (worker->TakeIdle()) return worker;
+  TUNEONCE_ASSIGN_OR_RETURN(worker->process_, Start(*runtime, device));
+  return worker;
+}
+
+bool TrialWorker::TakeIdle() {
+  std::optional<IdleWorkers::Worker> idle = runtime_->idle_workers().Take(device_);
+  process_ = idle ? std::move(idle->process) : nullptr;
+  is_open_ = idle && idle->is_open;
+  return idle.has_value();
+}
+
+Status TrialWorker::AwaitReady(const Device& device, const SearchOptions& options) {
+  Span span(&runtime_->trace(), "wait", "wait for a worker");
+  while (is_open_) {
+    Status lives = Ask(TrialMessage::kEnd, "", kMostToEnd, options).status();
+    if (lives.ok() || lives.code() == StatusCode::kCancelled) return lives;
+    TakeIdle();
+  }
+  Status opened = Open(device, options);
+  // Others may have ended it; the worker itself answers.
+  if (loss_ && loss_->may_be_by_others) opened = Open(device, options);
+  is_open_ = opened.ok();
+  if (is_open_ && !device.api().is_cpu_device()) process_->channel().SpinFor(kSpinForAnswer);
+  return opened;
+}
+
 Result<std::unique_ptr<TrialWorker>> TrialWorker::Take(const std::shared_ptr<Runtime>& runtime, const Device& device,
                                                        const SearchOptions& options) {
-  Span span(&runtime->trace(), "wait", "wait for a worker");
-  std::unique_ptr<TrialWorker> worker(new TrialWorker(runtime, PlaceOf(device)));
-  std::optional<IdleWorkers::Worker> idle = runtime->idle_workers().Take(worker->device_);
-  while (idle && idle->is_open) {
-    worker->process_ = std::move(idle->process);
-    if (worker->Ask(TrialMessage::kEnd, "", kMostToEnd, options).ok()) return worker;  // It lives.
-    worker->loss_.reset();
-    idle = runtime->idle_workers().Take(worker->device_);
-  }
-  if (idle) worker->process_ = std::move(idle->process);
-  Status opened = worker->Open(device, options);
-  // Others may have ended it; the worker itself answers.
-  if (worker->loss_ && worker->loss_->may_be_by_others) opened = worker->Open(device, options);
-  TUNEONCE_RETURN_IF_ERROR(opened);
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TrialWorker> worker, Reserve(runtime, device));
+  TUNEONCE_RETURN_IF_ERROR(worker->AwaitReady(device, options));
   return worker;
 }
 
@@ -179,8 +200,8 @@ void TrialWorker::Tell(TrialMessage kind, const std::string& body) {
 
 void TrialWorker::GiveBack() {
   const SearchOptions none;
-  if (process_ == nullptr || !Ask(TrialMessage::kEnd, "", kMostToEnd, none).ok()) return;
-  runtime_->idle_workers().Put(device_, {std::move(process_), /*is_open=*/true});
+  if (process_ == nullptr || (is_open_ && !Ask(TrialMessage::kEnd, "", kMostToEnd, none).ok())) return;
+  runtime_->idle_workers().Put(device_, {std::move(process_), is_open_});
 }
 
 }  // namespace v0

@@ -27,12 +27,16 @@ class TrialWorker {
     bool may_be_by_others = false;
   };
 
-  /// An idle worker of the Runtime's, or a new one. Waits until it has its context. Errors: FailedPrecondition or
-  /// Unavailable, why there can be none: no executable, a device for one process, no memory for its context;
-  /// Cancelled, when `options` say so.
+  /// An idle worker of the Runtime's, or a new one, which starts meanwhile: AwaitReady comes before all else. Errors:
+  /// FailedPrecondition or Unavailable, why none can be started: there is no executable.
+  static Result<std::unique_ptr<TrialWorker>> Reserve(const std::shared_ptr<Runtime>& runtime, const Device& device);
+  /// Waits until it has its context; starts another one where an idle one has died. Errors: Unavailable, why it cannot
+  /// have one: a device for one process, no memory; Cancelled, when `options` say so.
+  Status AwaitReady(const Device& device, const SearchOptions& options);
+  /// Reserve and AwaitReady.
   static Result<std::unique_ptr<TrialWorker>> Take(const std::shared_ptr<Runtime>& runtime, const Device& device,
                                                    const SearchOptions& options);
-  /// Starts a worker that the next Take will find, unless there is one; does not wait. Errors are Take's to tell.
+  /// Starts a worker that the next Reserve will find, unless there is one; does not wait. Errors are Take's to tell.
   static void Announce(const std::shared_ptr<Runtime>& runtime, const Device& device);
   TrialWorker(const TrialWorker&) = delete;
   TrialWorker& operator=(const TrialWorker&) = delete;
@@ -48,12 +52,14 @@ class TrialWorker {
   const std::optional<Loss>& loss() const { return loss_; }
   bool is_alive() const { return process_ != nullptr; }
 
-  /// Ends the search in it and leaves it to the next one. Waits a second at most.
+  /// Ends the search in it, if it was ready for one, and leaves it to the next one. Waits a second at most.
   void GiveBack();
 
  private:
   TrialWorker(std::shared_ptr<Runtime> runtime, std::string device) : runtime_(std::move(runtime)), device_(device) {}
   static Result<std::unique_ptr<WorkerProcess>> Start(const Runtime& runtime, const Device& device);
+  /// Makes an idle worker of the Runtime's its own. False: there is none.
+  bool TakeIdle();
   /// Waits until it has its context; starts it before, where there is none.
   Status Open(const Device& device, const SearchOptions& options);
   /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
@@ -65,6 +71,7 @@ class TrialWorker {
   const std::shared_ptr<Runtime> runtime_;
   const std::string device_;  ///< Under which idle ones are kept.
   std::unique_ptr<WorkerProcess> process_;
+  bool is_open_ = false;  ///< It has answered that it has its context.
   std::optional<Loss> loss_;
 };
 

@@ -9,6 +9,7 @@
 #include <climits>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "base/message.h"
@@ -153,6 +154,11 @@ Status Channel::Fill(Incoming* incoming, std::size_t count, Deadline deadline) {
 
 Status Channel::WaitUntilReady(short events, Deadline deadline) const {
   pollfd ready{socket_.get(), events, 0};
+  const Deadline spun = std::min<Deadline>(deadline, std::chrono::steady_clock::now() + longest_spin_);
+  while (events == POLLIN && std::chrono::steady_clock::now() < spun) {
+    if (poll(&ready, 1, 0) > 0) return Status();
+    std::this_thread::yield();
+  }
   for (;;) {
     int count = poll(&ready, 1, RemainingMs(deadline));
     if (count > 0) return Status();

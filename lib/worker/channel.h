@@ -71,6 +71,9 @@ class Channel {
   /// The next message. After a timeout it may be called again: what has arrived so far is kept.
   Result<Frame> Receive(Deadline deadline);
 
+  /// From now on Receive looks for so long without sleeping: for who waits a moment, and on a core that is to spare.
+  void SpinFor(std::chrono::microseconds longest) { longest_spin_ = longest; }
+
   /// Whether messages go through it, as far as is known.
   bool is_open() const { return socket_.is_open() && !is_broken_; }
   /// Whether the other end was found to be closed.
@@ -95,6 +98,7 @@ class Channel {
 
   FileDescriptor socket_;
   std::size_t most_received_bytes_;
+  std::chrono::microseconds longest_spin_{0};
   bool is_broken_ = false;
   bool other_end_is_closed_ = false;
   Incoming header_;

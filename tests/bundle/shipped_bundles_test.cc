@@ -40,10 +40,20 @@ const std::vector<std::string> kByThree = {"tile",
                                            "triton_sm90_unaligned_K",
                                            "triton_sm90_any",
                                            "cpu"};
-/// Products whose rows may begin anywhere, along N, along K, or both.
-const std::vector<std::string> kProducts = {
-    "tile", "tile_any", "tile_unaligned_N", "tile_unaligned_K", "tile_unaligned_N_K", "cuda", "cuda_behind_tile",
-    "cpu"};
+/// Behind the code for aligned rows, rows may begin anywhere along N, along K, or both.
+const std::vector<std::string> kGrouped = {"tile",
+                                           "tile_any",
+                                           "tile_unaligned_N",
+                                           "tile_unaligned_K",
+                                           "tile_unaligned_N_K",
+                                           "cuda",
+                                           "cuda_behind_tile",
+                                           "triton_sm90",
+                                           "triton_sm90_unaligned_N",
+                                           "triton_sm90_unaligned_K",
+                                           "triton_sm90_unaligned_N_K",
+                                           "triton_sm90_any",
+                                           "cpu"};
 const std::vector<std::string> kGated = {"tile", "tile_any", "tile_unaligned_N_N2", "cuda", "cuda_behind_tile", "cpu"};
 /// A size of head is a constant of the code that has tensor cores.
 const std::vector<std::string> kByHead = {"tile_D64",
@@ -58,23 +68,44 @@ const std::vector<std::string> kByHead = {"tile_D64",
                                           "cuda",
                                           "cuda_behind_tile",
                                           "cpu"};
-const std::vector<std::string> kHeads = {"tile_D64", "tile_D128", "tile_D256", "cuda", "cuda_behind_tile", "cpu"};
-const std::vector<std::string> kSequences = {"tile_D64", "tile_D128", "cuda", "cuda_behind_tile", "cpu"};
+const std::vector<std::string> kSplitKeys = {"tile_D64",
+                                             "tile_D128",
+                                             "tile_D256",
+                                             "cuda",
+                                             "cuda_behind_tile",
+                                             "triton_sm90_D64",
+                                             "triton_sm90_D64_any",
+                                             "triton_sm90_D128",
+                                             "triton_sm90_D128_any",
+                                             "triton_sm90_D256",
+                                             "triton_sm90_D256_any",
+                                             "cpu"};
+const std::vector<std::string> kSequences = {"tile_D64",
+                                             "tile_D128",
+                                             "cuda",
+                                             "cuda_behind_tile",
+                                             "triton_sm90_D64",
+                                             "triton_sm90_D64_any",
+                                             "triton_sm90_D128",
+                                             "triton_sm90_D128_any",
+                                             "cpu"};
 const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
-                                       {"decode_attention", kHeads, {"tile", "cuda"}, kNever, 2},
+                                       {"decode_attention", kSplitKeys, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"elementwise", kVectors, {"tile", "cuda"}},
-                                       {"fp8_block_matmul", kProducts, {"tile", "cuda"}, 100},
-                                       {"fp8_matmul", kProducts, {"tile", "cuda"}, 100},
-                                       {"grouped_gemm", kProducts, {"tile", "cuda"}, 100},
+                                       {"fp8_block_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
+                                       {"fp8_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
+                                       {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, 100},
                                        {"layer_norm", kByTwo, {"tile", "cuda"}},
                                        {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
+                                       {"paged_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
                                        {"rms_norm", kByTwo, {"tile", "cuda"}},
                                        {"rope", kByTwo, {"tile", "cuda"}},
                                        {"silu_and_mul", kGated, {"tile", "cuda"}},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
-                                       {"varlen_attention", kSequences, {"tile", "cuda"}, kNever, 2},
+                                       {"split_k_matmul", kByThree, {"tile", "triton", "cuda"}},
+                                       {"varlen_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
                                        {"vector_add", kVectors, {"tile", "cuda"}}};
 
 class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
@@ -157,6 +188,7 @@ std::int64_t ExtentOf(const std::string& dim, std::int64_t extent) {
   if (dim == "N2") return 2 * extent;
   if (dim == "OFFSETS") return extent + 1;
   if (dim == "NB" || dim == "KB") return (extent + 127) / 128;
+  if (dim == "PAGE") return 16;
   return dim == "ONE" ? 1 : dim == "R" ? 64 : dim == "D" ? 128 : extent;
 }
 

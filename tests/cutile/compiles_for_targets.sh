@@ -35,8 +35,8 @@ of_tile_ir() { # OLDEST_TARGET FILE...
 }
 
 of_tile_ir sm_80 attention.64x64.D64 decode_attention.64.D64 dual_gemm.64x64x32 elementwise.1024 \
-  grouped_gemm.64x128x64 layer_norm.1024x0x1 matmul.64x64x32 persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 \
-  silu_and_mul.512 softmax.1024x0x1 varlen_attention.64x64.D64 vector_add.1024
+  grouped_gemm.64x128x64 layer_norm.1024x0x1 matmul.64x64x32 paged_attention.64x64.D64 persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 \
+  silu_and_mul.512 softmax.1024x0x1 split_k_matmul.64x64x64 varlen_attention.64x64.D64 vector_add.1024
 of_tile_ir sm_89 fp8_block_matmul.64x128x128 fp8_matmul.64x128x128
 of_cuda attention TILE_M=64
 of_cuda decode_attention TILE_N=64
@@ -46,6 +46,8 @@ for name in fp8_block_matmul fp8_matmul; do of_cuda "$name" TILE_M=64 TILE_N=128
 of_cuda grouped_gemm TILE_M=64 TILE_N=128 TILE_K=64 occupancy=1
 for name in layer_norm rms_norm softmax; do of_cuda "$name" TILE_N=1024 occupancy=1; done
 for name in matmul persistent_matmul; do of_cuda "$name" TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1; done
+of_cuda paged_attention TILE_M=64
+of_cuda split_k_matmul TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1
 of_cuda rope TILE_H=4 HALF=64 occupancy=1
 of_cuda silu_and_mul TILE_N=512 occupancy=1
 of_cuda varlen_attention TILE_M=64

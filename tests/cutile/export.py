@@ -21,7 +21,8 @@ from tuneonce.export.cutile_kernel import CutileKernel  # noqa: E402
 
 NAMES = ("rms_norm", "softmax", "silu_and_mul", "rope", "matmul", "persistent_matmul", "vector_add", "layer_norm",
          "elementwise", "dual_gemm", "attention", "fp8_matmul", "fp8_block_matmul",
-         "grouped_gemm", "varlen_attention", "decode_attention")
+         "grouped_gemm", "varlen_attention", "decode_attention", "paged_attention",
+         "split_k_matmul")
 
 
 def constraint(declaration, parameter):

@@ -31,7 +31,7 @@ count=0
 for name in rms_norm.1024x0x1 softmax.1024x0x0 matmul.64x64x64 silu_and_mul.512 rope.4x64 persistent_matmul.64x64x64 \
             vector_add.1024 layer_norm.1024x1x1 elementwise.1024 dual_gemm.64x64x32 attention.64x32x64 \
             fp8_matmul.16x128x128 fp8_block_matmul.16x128x128 grouped_gemm.64x128x64 varlen_attention.64x64x64 \
-            decode_attention.64x64; do
+            decode_attention.64x64 paged_attention.64x64x64 split_k_matmul.64x64x64; do
   plain=$work/$name.tileir
   for hints in "${hint_sets[@]}"; do
     exported=${plain%.tileir}@$hints.tileir

@@ -59,7 +59,8 @@ step "ranks, a thread for each of two GPUs" "$bin/tuneonce_ranks_threads" cuda 2
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
-              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention decode_attention; do
+              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention decode_attention \
+              split_k_matmul paged_attention; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
 done
@@ -101,6 +102,10 @@ tune_at decode_attention B=1 C=1000 H=8 G=8 D=64
 tune_at decode_attention B=1 C=65536 H=32 G=8
 tune_at decode_attention B=3 C=4000 H=40 G=2 D=80
 tune_at decode_attention B=2 C=4096 H=16 G=8 D=256
+tune_at split_k_matmul M=1 N=4096 K=14336 COUNTERS=64
+tune_at split_k_matmul M=37 N=777 K=1001 COUNTERS=39
+tune_at paged_attention T=16 S=16 OFFSETS=17 PAGE=16 PAGES=8192 TABLE=256
+tune_at paged_attention T=1000 S=12 OFFSETS=13 H=8 G=2 D=80 PAGE=16 PAGES=1000 TABLE=70 causal=0
 tune_at vector_add N=1000003
 tune_at elementwise N=1000003
 step "bundles by Tile IR and by CUDA C++" "$bin/bundle_gpu_test" --gtest_brief=1

@@ -187,6 +187,15 @@ def test_a_kernel_is_exported_for_a_named_space():
         Bundle(pathlib.Path(out))
 
 
+def test_what_another_exporters_kernel_takes_beside_a_workspace_stays():
+    from tuneonce.export.__main__ import with_parts
+    declaration = Declaration(dims=["N"], grid=blocks("N"), parameters=[*ONE["parameters"], workspace("sums", "N", "float32")])
+    known = [*declaration.parameters, derived("sums_extent", "N"), derived("unused", "N")]
+    for takers, expected in (["x", "y", "sums", "sums_extent"], ["sums_extent"]), (["x", "y", "sums"], []):
+        more = with_parts(declaration, known, [{"name": "tile", "parameters": takers}]).more_parameters
+        assert [p["name"] for p in more] == expected, more
+
+
 @needs_cutile
 def test_constants_may_stand_anywhere():
     with tempfile.TemporaryDirectory() as out:

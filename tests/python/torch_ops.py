@@ -73,6 +73,12 @@ def varlen_attention(q, k, v, cu_seqlens, scale, causal):
                       for begin, end in zip(ends, ends[1:])])
 
 
+def paged_attention(q, k, v, pages, lengths, cu_seqlens, scale, causal):
+    """Of as many queries as keys."""
+    flat = [torch.cat([cache[table].flatten(0, 1)[:length] for table, length in zip(pages, lengths.tolist())]) for cache in (k, v)]
+    return varlen_attention(q, *flat, cu_seqlens, scale, causal)
+
+
 def halves(device, *shapes):
     return tuple(torch.randn(*shape, dtype=HALF, device=device) for shape in shapes)
 
@@ -114,6 +120,10 @@ CASES = {
     "varlen_attention": Case(varlen_attention, lambda d: (
         *halves(d, (40, 4, 64), (40, 2, 64), (40, 2, 64)),
         torch.tensor([0, 17, 18, 40], dtype=torch.int32, device=d), 0.125, True), 5e-3),
+    "paged_attention": Case(paged_attention, lambda d: (
+        *halves(d, (40, 4, 64), (6, 16, 2, 64), (6, 16, 2, 64)),
+        *(torch.tensor(numbers, dtype=torch.int32, device=d)
+          for numbers in ([[4, 1], [3, 3], [0, 5]], [17, 1, 22], [0, 17, 18, 40])), 0.125, True), 5e-3),
 }
 _ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
 

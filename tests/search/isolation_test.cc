@@ -1,6 +1,7 @@
 // Candidates that end the process in which they are tried, or never end: the search goes on, and its host does not
 // notice.
 #include <dirent.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -14,14 +15,20 @@
 #include <thread>
 #include <vector>
 
+#include "base/environment.h"
+#include "compile/host_toolchain.h"
 #include "cuda/driver_api.h"
 #include "testing/kinds_test.h"
+#include "testing/runtimes.h"
 #include "testing/scale_tactics.h"
+#include "testing/tools.h"
 #include "testing/work_timer.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/context.h"
 #include "tuneonce/record_store.h"
+#include "tuneonce/toolchain.h"
 #include "tuneonce/tuned_kernel.h"
+#include "worker/find_worker.h"
 
 namespace tuneonce {
 namespace {
@@ -58,6 +65,25 @@ bool Eventually(const std::function<bool()>& condition) {
   }
   return condition();
 }
+
+/// The host's compiler, which makes a file when it is first asked.
+class TellingToolchain final : public Toolchain {
+ public:
+  explicit TellingToolchain(std::string file) : file_(std::move(file)) {}
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return host_.Version(); }
+  std::string Description() const override { return "telling"; }
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    std::ofstream(file_) << "compiling";
+    return host_.Compile(source, hints, target, limits);
+  }
+
+  const std::string file_;
+  const HostToolchain host_{testing::Tools()};
+};
 
 class IsolationTest : public testing::KindsTest {
  protected:
@@ -297,6 +323,33 @@ TEST_F(IsolationTest, WhatCannotBeIsolatedSaysWhy) {
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kUnavailable, "TUNEONCE_WORKER");
   options_.runtime = testing::RuntimeIn({{"TUNEONCE_WORKER", "/bin/true"}});
   EXPECT_ERROR(Search(Kinds("twice();", {0, 1})), StatusCode::kUnavailable, "the worker did not start");
+}
+
+TEST_F(IsolationTest, TheWorkerStartsWhileCandidatesCompile) {
+  Result<TemporaryFolder> folder = testing::MakeFolder();
+  ASSERT_OK(folder);
+  Result<std::string> program = FindWorker(Environment::Read());
+  ASSERT_OK(program);
+  // This one is ready only when something compiles: whoever waits for it first, waits for ever.
+  const std::string compiles = folder->path() + "/compiles", started = folder->path() + "/started";
+  Result<std::string> script =
+      folder->WriteFile("worker", "#!/bin/sh\ntouch " + started + "\nwhile [ ! -e " + compiles +
+                                      " ]; do sleep 0.01; done\nexec " + *program + "\n");
+  ASSERT_OK(script);
+  ASSERT_EQ(chmod(script->c_str(), 0700), 0);
+  RuntimeOptions options;
+  options.environment = {{"TUNEONCE_WORKER", *script}};
+  options.toolchains = std::make_shared<const ToolchainSet>(
+      std::vector<std::shared_ptr<const Toolchain>>{std::make_shared<TellingToolchain>(compiles)});
+  options_.runtime = testing::MakeRuntime(std::move(options));
+  Result<TuningResult> result = Search(Kinds("twice();", {0, 1}));
+  ASSERT_OK(result);
+  EXPECT_TRUE(result->is_isolated);
+  EXPECT_EQ(result->cost.workers_replaced, 0);
+
+  // Where nothing compiles it is not waited for, and left to the next search.
+  EXPECT_ERROR(Search(Kinds("this does not compile", {0, 1})), StatusCode::kInternal, "invalid use of");
+  EXPECT_EQ(NumChildren(), 1);
 }
 
 TEST_F(IsolationTest, ATunedKernelIsTunedInAWorkerAndRemembersWhatDied) {

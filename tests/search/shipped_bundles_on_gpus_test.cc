@@ -46,8 +46,8 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
 INSTANTIATE_TEST_SUITE_P(All, ShippedBundleTest,
                          ::testing::Values("attention", "decode_attention", "dual_gemm", "elementwise",
                                            "fp8_block_matmul", "fp8_matmul", "grouped_gemm", "layer_norm", "matmul",
-                                           "persistent_matmul", "rms_norm", "rope", "silu_and_mul", "softmax",
-                                           "varlen_attention", "vector_add"),
+                                           "paged_attention", "persistent_matmul", "rms_norm", "rope", "silu_and_mul",
+                                           "softmax", "split_k_matmul", "varlen_attention", "vector_add"),
                          [](const auto& bundle) { return bundle.param; });
 
 }  // namespace

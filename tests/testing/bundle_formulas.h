@@ -74,8 +74,9 @@ struct FormulaCase {
   void (*formula)(const Extents&, Tensors&);
   double tolerance;  ///< |output - formula| is at most this times (1 + |formula|).
   std::vector<std::variant<float, bool>> scalars;
-  bool is_in_place = false;         ///< Launched twice on the same tensors, by the baseline first.
-  std::vector<float> offsets = {};  ///< What its input of whole numbers holds; others, which it changes, are 0.
+  bool is_in_place = false;  ///< Launched twice on the same tensors, by the baseline first.
+  /// What its inputs of whole numbers hold, one behind the other; others, which it changes, are 0.
+  std::vector<float> whole_numbers = {};
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
 inline std::string CaseName(const FormulaCase& of) {
@@ -116,6 +117,25 @@ inline FormulaCase VarlenAttention(const std::array<std::int64_t, 3>& e, bool is
   auto* formula = is_causal ? VarlenAttentionFormula<true> : VarlenAttentionFormula<false>;
   return {"varlen_attention", dims, formula, 2e-3, {kAttentionScale, is_causal}, false, std::move(cu_seqlens)};
 }
+/// Extents of H, G, D, PAGE and TABLE; how many keys each sequence has, and where its queries begin in T rows. Of the
+/// pages, twice as many as are needed, the odd ones are in the tables, the last one first.
+inline FormulaCase PagedAttention(const std::array<std::int64_t, 5>& e, bool is_causal, std::int64_t t,
+                                  const std::vector<float>& lengths, const std::vector<float>& cu_seqlens) {
+  const auto s = static_cast<std::int64_t>(lengths.size());
+  const std::int64_t pages = 2 * s * e[4];
+  Extents dims = {{"T", t}, {"S", s}, {"OFFSETS", s + 1}, {"H", e[0]}, {"G", e[1]}, {"D", e[2]}};
+  dims.insert({{"PAGES", pages}, {"PAGE", e[3]}, {"TABLE", e[4]}});
+  std::vector<float> numbers;
+  for (std::int64_t page = pages - 1; page > 0; page -= 2) numbers.push_back(static_cast<float>(page));
+  numbers.insert(numbers.end(), lengths.begin(), lengths.end());
+  numbers.insert(numbers.end(), cu_seqlens.begin(), cu_seqlens.end());
+  auto* formula = is_causal ? PagedAttentionFormula<true> : PagedAttentionFormula<false>;
+  return {"paged_attention", dims, formula, 2e-3, {kAttentionScale, is_causal}, false, std::move(numbers)};
+}
+inline FormulaCase SplitKMatmul(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t counters) {
+  const Extents dims = {{"M", m}, {"N", n}, {"K", k}, {"COUNTERS", counters}};
+  return {"split_k_matmul", dims, MatmulFormula, 4e-3, {}};
+}
 /// Extents of H, G, C and D; how many keys each sequence has.
 inline FormulaCase DecodeAttention(const std::array<std::int64_t, 4>& e, std::vector<float> lengths) {
   const auto b = static_cast<std::int64_t>(lengths.size());
@@ -125,7 +145,9 @@ inline FormulaCase DecodeAttention(const std::array<std::int64_t, 4>& e, std::ve
 /// At which each split of the bundle's has keys of some sequence; of the others, and of a sequence that is empty, none.
 inline FormulaCase DecodeAttentionInSplits() { return DecodeAttention({6, 2, 2048, 64}, {2048, 65, 0}); }
 inline TunedKernel::NamedConfig SplitConfig(const char* backend, std::int64_t splits) {
-  return {{"backend", backend}, {"TILE_N", 64}, {"SPLITS", splits}, {"occupancy", backend[0] == 't' ? 2 : 1}};
+  return {{"backend", backend}, {"TILE_N", 64},
+          {"SPLITS", splits},   {"occupancy", std::string(backend) == "tile" ? 2 : 1},
+          {"num_warps", 0},     {"num_stages", 0}};
 }
 /// Offsets of `groups` of `size` rows each.
 inline std::vector<float> AlikeOffsets(int groups, int size) {
@@ -141,6 +163,11 @@ inline std::vector<FormulaCase> FormulaCases() {
   return {{"matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
           {"matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
           {"matmul", {{"M", 1}, {"N", 256}, {"K", 4001}}, MatmulFormula, 2 * kHalf, {}},
+          {"matmul", {{"M", 17}, {"N", 4001}, {"K", 72}}, MatmulFormula, kHalf, {}},
+          SplitKMatmul(128, 128, 2048, 16),
+          SplitKMatmul(1, 131, 4001, 3),
+          SplitKMatmul(37, 72, 531, 6),
+          SplitKMatmul(100, 131, 71, 1),  // Too few counters for some tiles, and too few numbers for most splits.
           {"persistent_matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
           {"persistent_matmul", {{"M", 100}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
           {"persistent_matmul", {{"M", 1}, {"N", 4001}, {"K", 128}}, MatmulFormula, kHalf, {}},
@@ -193,6 +220,10 @@ inline std::vector<FormulaCase> FormulaCases() {
           VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
           VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),  // Ten rows of no sequence.
           VarlenAttention({1, 1, 64}, true, 600, AlikeOffsets(300, 2)),
+          PagedAttention({4, 2, 64, 128, 2}, true, 192, {256, 192}, {0, 128, 192}),
+          PagedAttention({6, 2, 64, 16, 4}, true, 44, {37, 0, 64, 1}, {0, 37, 38, 40, 44}),  // Fewer keys than queries.
+          PagedAttention({3, 3, 128, 64, 3}, false, 5, {130, 192, 1, 64, 65}, {0, 1, 2, 3, 4, 5}),  // Decoding.
+          PagedAttention({4, 1, 80, 16, 5}, true, 70, {70, 64}, {0, 5, 60}),  // Ten rows of no sequence; no Tile IR.
           DecodeAttention({4, 2, 4096, 64}, {4096}),
           DecodeAttention({2, 2, 64, 64}, {0}),               // One sequence, without keys.
           DecodeAttention({1, 1, 100, 128}, {1}),             // The smallest; a capacity that no tile divides.
@@ -221,6 +252,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   std::vector<DeviceBuffer> buffers;
   std::vector<TensorView> views;
   std::vector<DType> dtypes;
+  auto whole_numbers = of.whole_numbers.begin();
   for (const Parameter& parameter : bundle->definition().parameters()) {
     if (parameter.kind != ParameterKind::kTensor) continue;
     std::vector<std::int64_t> extents;
@@ -233,7 +265,12 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     for (float& value : values) value = uniform(random);
     if (parameter.dtype == DType::kInt32) {
       std::fill(values.begin(), values.end(), 0.0f);
-      if (parameter.access == Access::kIn) std::copy(of.offsets.begin(), of.offsets.end(), values.end() - count);
+      if (parameter.access == Access::kIn) {
+        const auto taken = static_cast<std::ptrdiff_t>(count);
+        ASSERT_LE(taken, of.whole_numbers.end() - whole_numbers) << parameter.name;
+        std::copy(whole_numbers, whole_numbers + taken, values.end() - taken);
+        whole_numbers += taken;
+      }
     }
     const std::vector<float> memory = Packed(values, parameter.dtype);
     values = Unpacked(memory, parameter.dtype);  // What the kernel is given.

@@ -231,6 +231,36 @@ void VarlenAttentionFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// AttentionFormula of each sequence and head, with the keys that its pages have.
+template <bool kIsCausal>
+void PagedAttentionFormula(const Extents& dims, Tensors& tensors) {
+  const std::int64_t h = dims.at("H"), g = dims.at("G"), d = dims.at("D"), page = dims.at("PAGE");
+  const std::vector<double>&pages = tensors[3], &lengths = tensors[4], &cu_seqlens = tensors[5];
+  auto append = [d](std::vector<double>& to, const std::vector<double>& from, std::int64_t at) {
+    to.insert(to.end(), from.begin() + at, from.begin() + at + d);
+  };
+  for (std::size_t sequence = 0; sequence < lengths.size(); ++sequence) {
+    const auto begin = static_cast<std::int64_t>(cu_seqlens[sequence]);
+    const auto num_queries = static_cast<std::int64_t>(cu_seqlens[sequence + 1]) - begin;
+    const auto num_keys = static_cast<std::int64_t>(lengths[sequence]);
+    const Extents of_one = {{"B", 1}, {"H", 1}, {"G", 1}, {"S", num_queries}, {"T", num_keys}, {"D", d}};
+    const double* table = pages.data() + static_cast<std::int64_t>(sequence) * dims.at("TABLE");
+    for (std::int64_t head = 0; head < h; ++head) {
+      Tensors one = {{}, {}, {}, std::vector<double>(static_cast<std::size_t>(num_queries * d))};
+      for (std::int64_t row = 0; row < num_queries; ++row) append(one[0], tensors[0], ((begin + row) * h + head) * d);
+      for (std::int64_t key = 0; key < num_keys; ++key) {
+        const std::int64_t row = static_cast<std::int64_t>(table[key / page]) * page + key % page;
+        for (std::size_t of : {1, 2}) append(one[of], tensors[of], (row * g + head / (h / g)) * d);
+      }
+      AttentionFormula<kIsCausal>(of_one, one);
+      for (std::int64_t i = 0; i < num_queries * d; ++i) {
+        tensors[6][static_cast<std::size_t>(((begin + i / d) * h + head) * d + i % d)] =
+            one[3][static_cast<std::size_t>(i)];
+      }
+    }
+  }
+}
+
 }  // namespace tuneonce::testing
 
 #endif  // TUNEONCE_TESTS_TESTING_FORMULAS_H_

@@ -75,11 +75,13 @@ TEST(TileIrEvidenceTest, EveryFileOfTheBundlesIsClassifiedAsWhatItIs) {
       {"grouped_gemm", "grouped_gemm"},
       {"layer_norm", "norm_like"},
       {"matmul", "dense_matmul"},
+      {"paged_attention", "varlen_attention"},
       {"persistent_matmul", "persistent_matmul"},
       {"rms_norm", "norm_like"},
       {"rope", "in_place"},
       {"silu_and_mul", "elementwise"},
       {"softmax", "norm_like"},
+      {"split_k_matmul", "dense_matmul"},
       {"varlen_attention", "varlen_attention"},
       {"vector_add", "elementwise"}};
   for (const auto& folder : std::filesystem::directory_iterator(TUNEONCE_BUNDLE_FOLDER)) {

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
-#include "testing/expect_status.h"
 #include "base/message.h"
+#include "testing/expect_status.h"
 
 namespace tuneonce {
 namespace {
@@ -55,6 +55,22 @@ TEST_F(ChannelTest, MessagesComeInTheOrderInWhichTheyWereSent) {
   }
   EXPECT_OK(ends_.second.Send(4, "back", DeadlineIn(kLong)));
   EXPECT_EQ(ends_.first.Receive(DeadlineIn(kLong))->body, "back");
+}
+
+TEST_F(ChannelTest, WhoSpinsGetsWhatComesInThatTimeAndAfterItAndNoMoreThanTheDeadline) {
+  ends_.second.SpinFor(milliseconds(5));
+  for (milliseconds pause : {milliseconds(0), milliseconds(1), milliseconds(20)}) {
+    std::thread sender([&] {
+      std::this_thread::sleep_for(pause);
+      EXPECT_OK(ends_.first.Send(1, "late", DeadlineIn(kLong)));
+    });
+    EXPECT_EQ(Receive()->body, "late");
+    sender.join();
+  }
+  ends_.second.SpinFor(kLong);
+  EXPECT_EQ(Receive(milliseconds(3)).status().code(), StatusCode::kDeadlineExceeded);
+  ends_.first.Close();
+  EXPECT_EQ(ChannelErrorOf(Receive().status()), ChannelError::kClosed);
 }
 
 TEST_F(ChannelTest, AMessageLongerThanTheSocketHoldsArrivesWhole) {

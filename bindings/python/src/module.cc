@@ -19,6 +19,7 @@
 #include "report/doctor.h"
 #include "report/records_json.h"
 #include "report/shown_family.h"
+#include "report_text.h"
 #include "store/default_store.h"
 #include "strict_value.h"
 #include "tile_ir_compile.h"
@@ -95,6 +96,7 @@ PYBIND11_MODULE(_tuneonce, module) {
   AddWarmupAll(module);
   AddCallableSearch(module);
   AddTileIrCompile(module);
+  AddReportText(module);
   module.def("_doctor_json", [] {
     py::gil_scoped_release release;
     return DoctorJson(RunDoctor(*Runtime::Default()));

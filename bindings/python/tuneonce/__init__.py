@@ -23,6 +23,7 @@ _MODULES = {
     "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
     "observer": ("Observer",),
     "tracing": ("trace",),
+    "reporting": ("Report", "report"),
     "choice": ("Choice",),
     "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
 }

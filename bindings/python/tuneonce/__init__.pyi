@@ -5,6 +5,8 @@ from tuneonce import families as families
 from tuneonce.choice import Choice as Choice
 from tuneonce.observer import Observer as Observer
 from tuneonce.ranks import RankGroup as RankGroup
+from tuneonce.reporting import Report as Report
+from tuneonce.reporting import report as report
 from tuneonce.result import Duplicate as Duplicate
 from tuneonce.result import Failure as Failure
 from tuneonce.result import Success as Success
@@ -26,7 +28,7 @@ __all__ = [
     "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "Hints", "SearchSpace",
-    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Choice",
+    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "Choice",
     "Counters", "Doctor", "Record", "WarmedKey",
 ]
 

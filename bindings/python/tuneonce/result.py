@@ -1,6 +1,7 @@
 """What a search found: plain data, whole."""
 import dataclasses
-from typing import Generic, Literal, Optional, Tuple, TypeVar
+import html
+from typing import Any, Dict, Generic, List, Literal, Optional, Tuple, TypeVar
 
 C = TypeVar("C")
 
@@ -73,7 +74,7 @@ class TuningCost:
 class TuningResult(Generic[C]):
     """The result of a search: successes, failures, duplicates and not_measured together are the whole space.
 
-    best: the choice. successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
+    best: the choice; reason: what decided for it, as records have it ("fastest", "tie_baseline", ...). successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
     left out. baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline.
     is_certain: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
     second half of its rounds than in the first. notes: what one should know about how was measured."""
@@ -91,6 +92,7 @@ class TuningResult(Generic[C]):
     drift: float
     notes: Tuple[str, ...]
     cost: TuningCost
+    reason: str = "unknown"
 
     def __repr__(self) -> str:
         counts = [f"{len(each)} {name}" for each, name in (
@@ -109,3 +111,41 @@ class TuningResult(Generic[C]):
         lines += [f"   {each}" for each in (*self.failures, *self.duplicates)]
         lines += [f"   {config}: not measured" for config in self.not_measured]
         return "\n".join(lines + [f"   note: {note}" for note in self.notes])
+
+    def _rows(self) -> List[Dict[str, Any]]:
+        """A row per config: what became of it, and its axes (a config that is no dict is one column)."""
+        def axes(config: Any) -> Dict[str, Any]:
+            return dict(config) if isinstance(config, dict) else {"config": config}
+
+        rows = [{**axes(each.config), "outcome": "measured", "mean_us": each.mean_us, "error_margin_us": each.error_margin_us,
+                 "num_samples": each.num_samples, "variant": each.variant, "is_choice": each.config == self.best.config,
+                 "is_baseline": self.baseline is not None and each.config == self.baseline.config, "message": ""}
+                for each in self.successes]
+        nothing = {"mean_us": None, "error_margin_us": None, "num_samples": 0, "variant": "", "is_choice": False,
+                   "is_baseline": False}
+        rows += [{**axes(each.config), "outcome": each.kind, **nothing, "message": each.message} for each in self.failures]
+        rows += [{**axes(each.config), "outcome": "duplicate", **nothing, "message": f"the same as {each.same_as}"}
+                 for each in self.duplicates]
+        return rows + [{**axes(config), "outcome": "not measured", **nothing, "message": ""} for config in self.not_measured]
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame with a row per config of the space: its axes, outcome, mean_us, error_margin_us, num_samples,
+        variant, is_choice, is_baseline, message. ImportError where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("TuningResult.to_pandas needs pandas: pip install pandas") from error
+        return pandas.DataFrame(self._rows())
+
+    def _repr_html_(self) -> str:
+        """A table, for notebooks; tuneonce.report(result) has more."""
+        def cell(value: Any) -> str:
+            return "" if value is None else f"{value:.4g}" if isinstance(value, float) else html.escape(str(value))
+
+        rows = self._rows()
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        head = "".join(f"<th>{cell(name)}</th>" for name in columns)
+        body = "".join("<tr" + (' style="font-weight:bold"' if row["is_choice"] else "") + ">"
+                       + "".join(f"<td>{cell(row.get(name))}</td>" for name in columns) + "</tr>" for row in rows)
+        return (f"<p>{html.escape(repr(self))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+                + "".join(f"<p>{html.escape(note)}</p>" for note in self.notes))

@@ -1,5 +1,6 @@
 """python -m tuneonce.export: see the package's docstring."""
 import argparse
+import dataclasses
 import importlib.util
 import json
 import pathlib
@@ -28,6 +29,7 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         again = {(v["source"], json.dumps(v.get("targets"))) for v in exported}  # Whatever extents it was exported for before.
         variants = [v for v in known["variants"] if v["name"] not in replaced and
                     (v["source"], json.dumps(v.get("targets"))) not in again] + variants
+        declaration = with_parts(declaration, known["parameters"], variants)
         variants.sort(key=lambda v: {"tile_ir": 0, "ptx": 1}.get(v["source"], 2))
     if declaration.cpu is not None:
         source = file.parent / declaration.cpu
@@ -43,6 +45,14 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         else:
             manifest_path.write_text(before)
         raise SystemExit(f"'{name}' was not exported: {error}")
+
+
+def with_parts(declaration: Declaration, known: List[Dict[str, Any]], variants: List[Dict[str, Any]]) -> Declaration:
+    """The declaration with what another exporter's kernels take beside a workspace's address, of those that stay."""
+    taken = {name for variant in variants for name in variant.get("parameters", ())}
+    own = {p.get("name") for p in (*declaration.parameters, *declaration.more_parameters)}
+    parts = [p for p in known if p["kind"] == "derived" and p["name"] in taken and p["name"] not in own]
+    return dataclasses.replace(declaration, more_parameters=[*declaration.more_parameters, *parts])
 
 
 def to_json(fields: Dict[str, Any], indent: str = "") -> str:

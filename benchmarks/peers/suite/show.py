@@ -1,0 +1,174 @@
+"""The suite's result as a Markdown table, and what its figures are made of (benchmarks/plots.py).
+
+show.py RESULT: the table. show.py RESULT --into PAGE: puts it between the page's two "<!-- results -->" lines.
+"""
+
+import json
+import pathlib
+import sys
+from typing import Any, Dict, List, Optional
+
+MARK = "<!-- results -->\n"
+COLUMNS = (
+    "cold tune, s",
+    "restart, s",
+    "GPU busy, s",
+    "memory, MiB",
+    "regret, %",
+    "crash",
+    "hang",
+    "wrong",
+    "neighbour, %",
+    "full disk",
+    "two processes",
+)
+
+
+def works_of(cell: Optional[Dict[str, Any]]) -> Dict[str, Any]:
+    return (cell or {}).get("works", {})
+
+
+def regret(cell: Optional[Dict[str, Any]], work: str, config: Optional[str] = None) -> Optional[float]:
+    """By how much `config` (the cell's own choice if None) is slower than the fastest candidate, both by the one timer;
+    None where the candidates are the peer's own."""
+    found = works_of(cell).get(work, {})
+    times = found.get("space_us") or {}
+    if not times:
+        return None
+    chosen = times.get(config or found["config"])
+    return None if chosen is None else chosen / min(times.values()) - 1
+
+
+def by_work(cell: Optional[Dict[str, Any]], works: List[str], field: str, shown: str) -> str:
+    """A number per work, in the works' order; a dash where there is none. Why there are none at all, in words."""
+    if cell is None or "cannot" in cell:
+        return "not run"
+    found = works_of(cell)
+    numbers = [found.get(work, {}).get(field) for work in works]
+    if all(n is None for n in numbers):
+        return "failed" if "failed" in cell or any("failed" in each for each in found.values()) else "not run"
+    return " / ".join("–" if n is None else format(n, shown) for n in numbers)
+
+
+def percents(values: List[Optional[float]]) -> str:
+    if all(v is None for v in values):
+        return "n/a"
+    return " / ".join("–" if v is None else f"{100 * v:.1f}" for v in values)
+
+
+def fault(peer: Dict[str, Any], kind: str, cell: Optional[Dict[str, Any]]) -> str:
+    if peer["faults"].get(kind) is not None:
+        return "n/a"
+    if cell is None or "cannot" in cell:
+        return "not run"
+    if "failed" in cell:
+        return cell["failed"].split(":")[0] if cell["failed"].startswith("the process") else cell["failed"]
+    outcome = {"chose a sound one": "sound", "chose the faulty one": "**the faulty one**"}.get(
+        cell["outcome"], cell["outcome"]
+    )
+    return f"{outcome}, {cell['seconds']:.0f} s"
+
+
+def full_disk(cell: Optional[Dict[str, Any]]) -> str:
+    if cell is None or "cannot" in cell:
+        return "not run"
+    tuned = works_of(cell).get("vector_add", {})
+    return "failed" if "failed" in cell or "seconds" not in tuned else "tuned"
+
+
+def two_processes(cell: Optional[Dict[str, Any]]) -> str:
+    """How many of the two searched, as far as the peer says it, and whether they chose the same."""
+    if cell is None or "cannot" in cell:
+        return "not run"
+    tuned = [works_of(each).get("vector_add", {}) for each in cell["processes"]]
+    if any("seconds" not in each for each in tuned):
+        return "failed"
+    searched = [each.get("searched") for each in tuned]
+    said = "?" if None in searched else str(sum(searched))
+    return f"{said} searched, {'one choice' if len({each['config'] for each in tuned}) == 1 else 'two choices'}"
+
+
+def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> List[str]:
+    tuned, beside = cells.get("tune"), cells.get("neighbour")
+    noisy = [regret(tuned, work, works_of(beside).get(work, {}).get("config", "nothing")) for work in works]
+    return [
+        f"{peer['name']} ({peer['language']})",
+        by_work(tuned, works, "seconds", ".1f"),
+        by_work(cells.get("restart"), works, "seconds", ".2f"),
+        by_work(tuned, works, "gpu_busy_s", ".1f"),
+        by_work(tuned, works, "peak_mib", ".0f"),
+        percents([regret(tuned, work) for work in works]),
+        *(fault(peer, kind, cells.get(kind)) for kind in ("crash", "hang", "wrong")),
+        "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
+        full_disk(cells.get("full_disk")),
+        two_processes(cells.get("two_processes")),
+    ]
+
+
+def reasons(result: Dict[str, Any]) -> List[str]:
+    """Why what was not run was not, and what failed, each once."""
+    found: Dict[str, List[str]] = {}
+    for peer, cells in result["cells"].items():
+        for name, cell in cells.items():
+            said = [cell.get("cannot"), cell.get("failed"), cell.get("error")]
+            said += [
+                f"{work}: {each.get('cannot') or each.get('failed')}"
+                for work, each in works_of(cell).items()
+                if "cannot" in each or "failed" in each
+            ]
+            for why in filter(None, said):
+                found.setdefault(f"{peer}: {why}", []).append(name)
+    return [f"- {why} ({', '.join(names)})" for why, names in found.items()]
+
+
+def markdown(result: Dict[str, Any]) -> str:
+    machine, works = result["machine"], result["works"]
+    lines = []
+    if result["is_cpu_device"]:
+        lines += ["**These are figures of the CPU device, for trying the programs: none is a GPU's.**", ""]
+    where = machine["device"] or "no GPU"
+    lines += [
+        f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
+        f"{result['date']}, commit {result['commit'] or '–'}. Several numbers: {' / '.join(works)}.",
+        "",
+        "| | " + " | ".join(COLUMNS) + " |",
+        "|---" * (len(COLUMNS) + 1) + "|",
+    ]
+    for peer in result["peers"]:
+        cells = result["cells"].get(f"{peer['name']}, {peer['language']}", {})
+        lines.append("| " + " | ".join(line(peer, cells, works)) + " |")
+    lines += ["", "Settings:", ""]
+    for peer in result["peers"]:
+        versions = {
+            cell["version"]
+            for cell in result["cells"].get(f"{peer['name']}, {peer['language']}", {}).values()
+            if cell.get("version")
+        }
+        docs = f"[docs]({peer['docs']})" if peer["docs"].startswith("http") else peer["docs"]
+        said = "; ".join(
+            filter(None, [peer["settings"], f"remembers {peer['remembers']}" if peer["remembers"] else ""])
+        )
+        lines.append(f"- {peer['name']} ({peer['language']}) {', '.join(sorted(versions))}: {said or 'none'} ({docs})")
+    why = reasons(result)
+    return "\n".join(lines + (["", "Not run, or failed:", "", *why] if why else [])) + "\n"
+
+
+def main() -> int:
+    if len(sys.argv) not in (2, 4) or (len(sys.argv) == 4 and sys.argv[2] != "--into"):
+        print("usage: show.py RESULT [--into PAGE]", file=sys.stderr)
+        return 2
+    text = markdown(json.loads(pathlib.Path(sys.argv[1]).read_text()))
+    if len(sys.argv) == 2:
+        print(text, end="")
+        return 0
+    page = pathlib.Path(sys.argv[3])
+    parts = page.read_text().split(MARK)
+    if len(parts) != 3:
+        print(f"{page} must have two lines {MARK.strip()}", file=sys.stderr)
+        return 1
+    page.write_text(MARK.join([parts[0], f"\n{text}\n", parts[2]]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#ifndef TUNEONCE_BINDINGS_REPORT_PAGE_RECORD_ENTRY_H_
+#define TUNEONCE_BINDINGS_REPORT_PAGE_RECORD_ENTRY_H_
+
+#include <string>
+
+#include "report_data.h"
+
+namespace tuneonce::report {
+
+/// What a record says, as a report shows it; its configs become `data`'s.
+ReportEntry RecordEntry(const TuningRecord& record, ReportData* data);
+
+/// Why a record's config is the choice: "the fastest", "it was pinned".
+std::string WhyText(const TuningRecord& record);
+/// The same of a search.
+std::string WhyText(ChoiceReason reason);
+
+}  // namespace tuneonce::report
+
+#endif  // TUNEONCE_BINDINGS_REPORT_PAGE_RECORD_ENTRY_H_
