@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/callback.h"
 #include "cuda/graph.h"
+#include "ranks/rank_turn.h"
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "tuneonce/tuning_record.h"
@@ -179,6 +181,19 @@ TEST(AgreedCrossingTest, ARankThatCapturesStillTakesItsTurn) {
       EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition, "the stream is capturing");
     }
     EXPECT_OK(rank.Warmup(kScaleN));
+  });
+}
+
+TEST(AgreedCrossingTest, ALauncherThatASearchForAllRanksTriesTakesNoTurn) {
+  RankThreads ranks(1);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kScaleN));
+    const RankTurn turn(*ranks.groups[0]);  // As while this thread searches for all.
+    const TrialScope trial;
+    const char* const words = "used by a launcher that a search tries";
+    EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, words);
+    EXPECT_ERROR(rank.kernel->AtSafePoint(rank.cu_stream()), StatusCode::kFailedPrecondition, words);
+    EXPECT_OK(rank.Launch(kScaleN));
   });
 }
 
