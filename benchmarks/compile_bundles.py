@@ -2,7 +2,8 @@
 """compile_bundles.py --tuneonce PROGRAM [--bundles FOLDER] [--only BUNDLE ...] [--all-configs] [--json FILE]
 
 That the shipped bundles compile for GPUs that are not here: `tuneonce bundle compile` of each for sm_80, sm_90, sm_100 and
-sm_120, by all of its variants that are for the target: all configs, or the baselines and the first config of each back end.
+sm_120: all configs by all variants that are for the target, or the baselines and the first config of each back end, by the
+first variant of each compiler and back end.
 Nothing is run. A target for which a compiler refuses something is a failure: exit code 1. Rows of other bundles that the file
 has stay, and those of all configs where now fewer were asked for. Needs tileiras and NVRTC; no GPU.
 """
@@ -17,11 +18,12 @@ from pathlib import Path
 from typing import Any, Dict, List
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
-ALL, FEW = "all", "baselines and one of each back end"
+ALL, FEW = "all", "few"
 
 
 def with_few_configs(bundle: Path, folder: Path) -> Path:
-    """A copy of the bundle whose space has its baselines and the first config of each back end."""
+    """A copy of the bundle whose space has its baselines and the first config of each back end, and of its variants the first
+    of each compiler for each back end."""
     copy = folder / bundle.name
     shutil.copytree(bundle, copy)
     manifest = json.loads((copy / "manifest.json").read_text())
@@ -32,6 +34,10 @@ def with_few_configs(bundle: Path, folder: Path) -> Path:
             kept.append(config)
     if "configs" in manifest:
         manifest["configs"] = [config for config in manifest["configs"] if config in kept]
+    first: Dict[Any, Any] = {}
+    for variant in manifest["variants"]:
+        first.setdefault((variant["source"], variant.get("backend", variant["name"])), variant)
+    manifest["variants"] = list(first.values())
     (copy / "manifest.json").write_text(json.dumps(manifest))
     return copy
 

@@ -35,6 +35,8 @@ class Family:
         """Of those that `choose` takes of its shapes, those from the `first` on; one at a time, since they fill a GPU."""
         for shape in list(choose(list(self.shapes if device == "cuda" else [self.tiny])))[first:]:
             torch.manual_seed(1)
+            if device == "cuda":
+                torch.cuda.empty_cache()  # What PyTorch keeps no search can have for its copies.
             case, operators = self.make(device, *shape)
             yield dict(zip(self.dims.split(), shape)), case, operators
 
@@ -194,8 +196,8 @@ def fp8_block_matmul(device: str, m: int, n: int, k: int) -> Tuple[Case, Operato
 
     # Torch takes the scales of rows column by column.
     by_columns = of_a.T.contiguous().T
-    return (Case({"a": a, "b": b, "scale_a": of_a, "scale_b": of_b, "y": y, "M": m, "N": n, "K": k}, ["y"], reference,
-                 by_tiles(m, n)),
+    return (Case({"a": a, "b": b, "scale_a": of_a, "scale_b": of_b, "y": y, "M": m, "N": n, "K": k,
+                  "KB": cdiv(k, 128)}, ["y"], reference, by_tiles(m, n)),
             {"_scaled_mm": lambda: torch._scaled_mm(a, b.T, by_columns, of_b.T, out_dtype=BFLOAT)})
 
 
@@ -277,7 +279,8 @@ def paged_attention(device: str, s: int, queries: int, keys: int, h: int, g: int
         return F.scaled_dot_product_attention(by_sequence, wide_k, wide_v, **mask)
 
     return (Case({"q": q, "k": k, "v": v, "pages": pages, "lengths": lengths, "cu_seqlens": offsets, "o": o, "scale": scale,
-                  "causal": True, "D": d}, ["o"], reference, lambda c: (s * queries // c["TILE_M"] + s, h, 1)),
+                  "causal": True, "S": s, "H": h, "G": g, "D": d, "PAGE": page, "TABLE": table}, ["o"], reference,
+                 lambda c: (s * queries // c["TILE_M"] + s, h, 1)),
             {"gather, sdpa": gather_and_sdpa})
 
 

@@ -13,6 +13,7 @@
 #include "output.h"
 #include "records_arguments.h"
 #include "records_store.h"
+#include "store/default_store.h"
 #include "store/record_keys.h"
 #include "store/record_preference.h"
 #include "tuneonce/fingerprint.h"

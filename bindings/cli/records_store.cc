@@ -41,10 +41,6 @@ Result<std::shared_ptr<AnyStore>> OpenFleet(const std::string& address, bool) {
 
 }  // namespace
 
-bool IsFleetAddress(const std::string& path) {
-  return path.compare(0, 5, "redis") == 0 && path.find("://") != path.npos;
-}
-
 Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_reading) {
   if (IsFleetAddress(path)) return OpenFleet(path, for_reading);
   SqliteStoreOptions where;

@@ -14,9 +14,6 @@ namespace tuneonce::cli {
 /// The store in the file `path`, or at that address; empty: the user's. It waits for others longer than a launch would.
 Result<std::shared_ptr<AnyStore>> OpenStore(const std::string& path, bool for_reading);
 
-/// Whether the name of a store is a fleet's address.
-bool IsFleetAddress(const std::string& path);
-
 /// The store's records; of `kernel`, unless that is empty. Errors: NotFound, with the kernels that there are.
 Result<std::vector<TuningRecord>> Records(const AnyStore& store, const std::string& kernel);
 

@@ -155,9 +155,12 @@ Json Overview(const ReportData& data) {
 
 }  // namespace
 
-std::string PageData(const ReportData& data, std::size_t most_bytes) {
-  std::string page =
-      absl::StrCat("<script type=\"application/json\" id=\"overview\">", ScriptText(Overview(data)), "</script>\n");
+std::string PageOverview(const ReportData& data) {
+  return absl::StrCat("<script type=\"application/json\" id=\"overview\">", ScriptText(Overview(data)), "</script>\n");
+}
+
+std::string PageDetails(const ReportData& data, std::size_t most_bytes) {
+  std::string page;
   const std::vector<ReportEntry>& entries = data.entries();
   for (std::size_t first = 0; first < entries.size(); first += kEntriesPerBlock) {
     std::string block =

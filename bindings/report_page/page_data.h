@@ -8,11 +8,14 @@
 
 namespace tuneonce::report {
 
-/// What page/data.js reads, as script elements of JSON: one with the inputs, texts, configs and a row for each entry,
-/// and after it one for each `kEntriesPerBlock` entries with their candidates, which the page reads when they are
-/// looked at. Whatever names hold, it ends no element. `most_bytes`: blocks of candidates that would go beyond are left
-/// out, and the page says so; the rows are never.
-std::string PageData(const ReportData& data, std::size_t most_bytes);
+// What page/data.js reads, as script elements of JSON. Whatever names hold, it ends no element.
+
+/// The inputs, texts, configs and a row for each entry.
+std::string PageOverview(const ReportData& data);
+
+/// An element for each `kEntriesPerBlock` entries with their candidates, which the page reads when they are looked at.
+/// `most_bytes`: blocks that would go beyond are left out, and the page says so.
+std::string PageDetails(const ReportData& data, std::size_t most_bytes);
 
 inline constexpr std::size_t kEntriesPerBlock = 64;
 

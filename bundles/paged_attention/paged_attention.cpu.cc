@@ -1,5 +1,5 @@
-// o = softmax(scale q k^T) v within each sequence, whose keys lie in pages, as paged_attention_declared.py says it, with
-// the softmax online, in float: block (TILE_M queries of a sequence, head), one query at a time.
+// o = softmax(scale q k^T) v within each sequence, whose keys lie in pages, as paged_attention_declared.py says it,
+// with the softmax online, in float: block (TILE_M queries of a sequence, head), one query at a time.
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 /// The last sequence that begins with this block or before.

@@ -1,9 +1,9 @@
 // o = softmax(scale q k^T) v of half-precision numbers within each sequence, whose keys lie in pages, as
 // paged_attention_declared.py says it, in float, for heads of any size whose tiles shared memory holds: block (TILE_M
-// queries of a sequence, head), kQueries of them at a time, against 32 keys at a time, one per lane. A warp has kOfWarp queries; its lanes share their maxima
-// and sums so far, and each has every 32nd column of their output. Without tensor cores: for head sizes, strides and
-// alignments that the Tile IR is not for, and where there is no tileiras. Without cuda_fp16.h, which is not everywhere
-// that NVRTC is: a half is its bits.
+// queries of a sequence, head), kQueries of them at a time, against 32 keys at a time, one per lane. A warp has kOfWarp
+// queries; its lanes share their maxima and sums so far, and each has every 32nd column of their output. Without tensor
+// cores: for head sizes, strides and alignments that the Tile IR is not for, and where there is no tileiras. Without
+// cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
 __device__ inline float ToFloat(Half half) {

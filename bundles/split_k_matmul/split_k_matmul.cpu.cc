@@ -3,7 +3,8 @@
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 /// Part of a row of c: of `cols` columns, over the numbers of k from `k_begin` on.
-static void add_products(const _Float16* a_row, const _Float16* b, float* sums, int k_begin, int k_end, int cols, int n) {
+static void add_products(const _Float16* a_row, const _Float16* b, float* sums, int k_begin, int k_end, int cols,
+                         int n) {
   for (int p = k_begin; p < k_end; ++p) {
     const float factor = static_cast<float>(a_row[p]);
     const _Float16* b_row = b + static_cast<long>(p) * n;
@@ -11,8 +12,8 @@ static void add_products(const _Float16* a_row, const _Float16* b, float* sums, 
   }
 }
 
-static void split_k_matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c, int* counters,
-                           float* partial, int m, int n, int k) {
+static void split_k_matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c,
+                           int* counters, float* partial, int m, int n, int k) {
   static_cast<void>(counters);
   const int row_begin = static_cast<int>(block.x) * TILE_M, col_begin = static_cast<int>(block.y) * TILE_N;
   const int cols = smaller(TILE_N, n - col_begin);

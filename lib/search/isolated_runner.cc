@@ -88,6 +88,9 @@ PreparedTrial IsolatedRunner::PrepareOnce(const Candidate& candidate, bool is_ba
   if (!described.ok()) return Failed(FailureOf(candidate, FailureKind::kRun, described.status()));
   Status placed = tensors_.Place(
       candidate, [this](std::size_t bytes) { return Allocate(bytes); }, stream_, &*described);
+  // Memory cannot be opened, either, of a worker that has ended since it gave it.
+  const bool may_be_gone = !placed.ok() && !placed.sticky() && worker_ != nullptr;
+  if (may_be_gone && !Ask(TrialMessage::kPing, "").ok() && over_.ok()) return Failed(LossBy(candidate));
   if (!placed.ok()) {
     PreparedTrial prepared = Failed(FailureOf(candidate, FailureKind::kRun, placed));
     if (placed.sticky()) prepared.fatal = placed;  // It is this process's own context.

@@ -31,6 +31,7 @@ enum class TrialMessage : std::uint32_t {
   kRelease,           ///< TrialRequest: as CandidateRunner::Release.
   kTimeInAnotherWay,  ///< No fields: as CandidateRunner::TimeInAnotherWay.
   kEnd,               ///< No fields: frees all of the search but the context.
+  kPing,              ///< No fields: it is still there.
 };
 
 struct OpenRequest {

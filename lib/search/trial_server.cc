@@ -128,6 +128,7 @@ Result<TrialReply> TrialServer::Answer(const Frame& question) {
     return With<BeginRequest>(question, [&](const BeginRequest& r) { return ReplyOf(Begin(r)); });
   }
   if (kind == TrialMessage::kEnd) return ReplyOf(End());
+  if (kind == TrialMessage::kPing) return TrialReply();
   if (search_ == nullptr) return OutOfOrder();
   if (kind == TrialMessage::kAllocate) {
     return With<AllocateRequest>(question, [&](const AllocateRequest& r) { return Allocate(r); });

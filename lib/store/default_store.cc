@@ -17,8 +17,12 @@ Result<std::shared_ptr<SqliteStore>> OpenFile(const Environment& environment) {
 
 }  // namespace
 
+bool IsFleetAddress(const std::string& name) {
+  return name.compare(0, 5, "redis") == 0 && name.find("://") != std::string::npos;
+}
+
 Result<std::string> DefaultStorePath(const Environment& environment) {
-  if (environment.store.compare(0, 5, "redis") == 0 && environment.store.find("://") != std::string::npos) {
+  if (IsFleetAddress(environment.store)) {
     return InvalidArgumentError(
         "TUNEONCE_STORE names a fleet's store: that is a kernel's to name (MakeFleetStore; store= in Python), over a "
         "file of the machine's own");

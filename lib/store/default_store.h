@@ -14,6 +14,9 @@ inline namespace v0 {
 /// FailedPrecondition without a home.
 TUNEONCE_API Result<std::string> DefaultStorePath(const Environment& environment);
 
+/// Whether a store's name is a fleet's address, "redis://...", and no path.
+TUNEONCE_API bool IsFleetAddress(const std::string& name);
+
 /// The store that serves where none was named.
 struct DefaultStore {
   std::shared_ptr<RecordStore> store;

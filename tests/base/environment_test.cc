@@ -54,6 +54,8 @@ const std::map<std::string, std::string> kVariables = {{"TUNEONCE_TILEIRAS", "/t
                                                        {"ENABLE_TILE", "0"},
                                                        {"TUNEONCE_BUNDLES", "/t/a:/t/b"},
                                                        {"TUNEONCE_RECORD_SHAPES", "/t/shapes"},
+                                                       {"TUNEONCE_FLEET_KEYS", "/t/keys"},
+                                                       {"TUNEONCE_REDIS_PASSWORD", "open"},
                                                        {"VIRTUAL_ENV", "/t/venv"},
                                                        {"HOME", "/t/home"},
                                                        {"TUNEONCE_COMPILE_WORKERS", "3"},
@@ -65,6 +67,8 @@ const std::map<std::string, std::string> kVariables = {{"TUNEONCE_TILEIRAS", "/t
 void ExpectAll(const Environment& environment) {
   EXPECT_EQ(environment.tileiras, "/t/tileiras");
   EXPECT_EQ(environment.record_shapes, "/t/shapes");
+  EXPECT_EQ(environment.fleet_keys, "/t/keys");
+  EXPECT_EQ(environment.redis_password, "open");
   EXPECT_EQ(environment.ptxas, "/t/ptxas");
   EXPECT_EQ(environment.worker, "/t/worker");
   EXPECT_EQ(environment.cupti, "/t/cupti.so");

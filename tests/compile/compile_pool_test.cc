@@ -142,7 +142,7 @@ TEST_F(CompilePoolTest, ThePreferredSourceIsUsedElseTheNextThatCompiles) {
 }
 
 TEST_F(CompilePoolTest, ACandidateAndASearchHaveDeadlines) {
-  options_.timeout_ms = 20;
+  options_.timeout_ms = 200;  // On a busy machine "a" takes its time, too.
   std::vector<CompiledJob> results = All({Job({"wait"}), Job({"a"})});
   EXPECT_EQ(results[0].artifact.status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_OK(results[1].artifact);

@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   tuneonce::report::ReportData data;
   if (!data.AddResult("fuzz", std::string(reinterpret_cast<const char*>(bytes), size)).ok()) return 0;
   // Of each form nothing is ended by what a name holds: two elements, and as many ends.
-  const std::string page = PageData(data, 1 << 20);
+  const std::string page = PageOverview(data) + PageDetails(data, 1 << 20);
   std::size_t ends = 0;
   for (std::size_t at = page.find('<'); at != page.npos; at = page.find('<', at + 1)) ++ends;
   if (ends != 4) std::abort();

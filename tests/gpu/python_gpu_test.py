@@ -197,6 +197,10 @@ def test_every_bundle_is_an_op_eager_compiled_and_captured():
     torch_ops.check_captured()
 
 
+def test_pages_hold_anything_behind_the_keys():
+    torch_ops.check_pages("cuda")
+
+
 def test_every_op_runs_in_the_graphs_that_torch_compile_makes():
     torch_ops.check_compiled("cuda", mode="reduce-overhead")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """check_exports.py ROOT OBJECT...: what these object files take from the library is exported by a shared one.
 
-Of each function that they leave undefined, the declaration in include/ or lib/ must carry TUNEONCE_API, or its class.
+Of each function that they leave undefined, the declaration in include/, lib/ or components/ must carry TUNEONCE_API, or its class.
 A static build links without, so that only who builds a shared library would meet the mistake.
 """
 import pathlib
@@ -16,7 +16,7 @@ NAMESPACE = "tuneonce::v0::"
 def exported(root: pathlib.Path) -> Set[str]:
     """Names of functions and classes that are marked."""
     names = set()
-    for folder in ("include", "lib"):
+    for folder in ("include", "lib", "components"):
         for header in sorted((root / folder).rglob("*.h")):
             for declaration in re.split(r"[;{}]", header.read_text()):
                 if match := re.search(r"\b(?:class|struct) (?:\[\[nodiscard\]\] )?TUNEONCE_API (?:\[\[nodiscard\]\] )?(\w+)", declaration):

@@ -26,3 +26,19 @@ expect lib/search/candidate.cc 'auto x = UnguardedTable(api);' 'round the captur
 expect lib/report/doctor.cc '#include <filesystem>' 'use base/file.h'
 expect lib/definition/config.cc 'auto x = getenv("X");' 'only base/environment reads'
 expect lib/search/candidate.cc 'auto x = Environment::Read();' 'takes the environment from its Runtime'
+
+without() {  # FILE INCLUDE MESSAGE: the same of check_includes, of an include that is taken away
+  rm -rf "$work/tree"
+  mkdir -p "$work/tree"
+  cp -r "$root/include" "$root/lib" "$work/tree/"
+  grep -qF "#include \"$2\"" "$work/tree/$1" || { echo "$1 does not include $2: this tests nothing"; exit 1; }
+  grep -vF "#include \"$2\"" "$root/$1" > "$work/tree/$1"
+  if python3 "$root/tests/layers/check_includes.py" "$work/tree" > "$work/log"; then
+    echo "not found: $1 without $2"; exit 1
+  fi
+  grep -q "$3" "$work/log" || { echo "wrong message for $1:"; cat "$work/log"; exit 1; }
+}
+
+without lib/search/exhaustive_search.cc search/search_engine.h 'names SearchEngine'
+without lib/search/search_runner.cc worker/mps.h 'calls IsServedByMps'
+without lib/search/trial_worker.cc absl/strings/str_cat.h 'uses absl::StrCat'

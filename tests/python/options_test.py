@@ -26,7 +26,7 @@ def arguments(m=8):
 
 def test_options_of_another_type_are_refused_in_one_line():
     wrong = [
-        (TypeError, "store is a file's path, 'memory', None (the user's store), or a list", dict(store=3)),
+        (TypeError, "store is a file's path, 'memory', None (the user's store), 'redis://HOST:PORT/NAME'", dict(store=3)),
         (TypeError, "not b'memory'", dict(store=b"memory")),
         (ValueError, "store is a file's path, not ''", dict(store="")),
         (ValueError, "a list of no stores", dict(store=[])),

@@ -152,6 +152,20 @@ def check_eager(device):
             torch.library.opcheck(op._op._opoverload, args)
 
 
+def check_pages(device):
+    """What pages hold behind a sequence's keys may be no number."""
+    name = "paged_attention"
+    q, k, v, pages, lengths, *others = CASES[name].arguments(device)
+    is_key = torch.zeros(k.shape[:2], dtype=torch.bool, device=device)
+    for table, length in zip(pages.tolist(), lengths.tolist()):
+        for key in range(length):
+            is_key[table[key // k.shape[1]], key % k.shape[1]] = True
+    for cache in (k, v):
+        cache[~is_key] = float("nan")
+    args = (q, k, v, pages, lengths, *others)
+    close(op_of(name, device)(*args), CASES[name].reference(*args), CASES[name].tolerance)
+
+
 def check_compiled(device, **options):
     """Each op within torch.compile(fullgraph=True), between PyTorch's own."""
     for name, case in CASES.items():

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, List
+from typing import Any, Dict, List
 
 import made_records
 from browser import Browser, find_browser
@@ -260,6 +260,29 @@ class PageTest(unittest.TestCase):
         self.assertIn("rows 1 to 100 of 128", self.open(page))
         self.assertIn("What failed, and why", self.open(page, "search/0"))
         self.assertIn("The candidates of this search were left out", self.open(page, "search/127"))
+
+    def test_a_result_of_any_form_has_a_page(self) -> None:
+        best = {"config": {"T": 1}, "mean_us": 2.0, "error_margin_us": 0.1, "num_samples": 9}
+        other = {**best, "config": {"T": 2}}
+        strange: List[Dict[str, Any]] = [
+            {"timeline": {"spans": [1, None, {"track": 7}]}},
+            {"timeline": {"spans": "x", "tracks": 3}},
+            {"notes": "text", "cost": "much", "drift": "x"},
+            {"substitutions": [None, 1]},
+            {"successes": [{**best, "samples": {"us": [1, 2]}}, {**other, "samples": {"us": "ab", "at_ms": [1]}}]},
+            {"successes": [{**best, "roofline": "x"}, {**other, "roofline": {"intensity": -1, "tflop_per_s": "y"}}]},
+            {"successes": [{**best, "latency": [1]}], "baseline": best},
+            {"cost": {"wall_s": "x", "peak_bytes": None}},
+        ]
+        files = []
+        for i, changed in enumerate(strange):
+            files.append(folder / f"strange_{i}.json")
+            files[-1].write_text(json.dumps({"kernel": f"k{i}", "best": best, "successes": [best, other], **changed}))
+        page = page_of("strange", *files)
+        for i in range(len(strange)):
+            self.assertIn("{T=1} runs, in 2.000 ± 0.10 µs", self.open(page, f"search/{i}"))
+            self.assertIn("The configs that ran", browser.text())
+            self.assertEqual(browser.console, [], strange[i])
 
     def test_two_files_stand_side_by_side(self) -> None:
         now = made_records.telling()[:1]

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compile/keyed_lock.h"
+#include "store/default_store.h"
 #include "store/sqlite_store_fixture.h"
 #include "testing/busy_store.h"
 
@@ -207,6 +208,18 @@ TEST_F(FleetStoreTest, ALookupSaysWhatTheFleetRefused) {
   RecordLookup found = *MakeFleetStore(machine_, std::make_shared<Refusing>())->Lookup(Record(1).key);
   EXPECT_EQ(found.Miss(), RecordMiss::kRefused);
   EXPECT_EQ(found.detail, "its signature does not fit");
+}
+
+TEST(DefaultStoreTest, AFleetsAddressIsNoDefaultStoreAndMakesNoFile) {
+  Environment environment;
+  for (const char* address : {"redis://host/fleet", "redis+unix:///run/redis?name=fleet", "rediss://host/fleet"}) {
+    environment.store = address;
+    EXPECT_ERROR(DefaultStorePath(environment), StatusCode::kInvalidArgument, "names a fleet's store");
+  }
+  for (const char* path : {"redis", "redis.db", "/redis://x", "./redis:/x"}) {
+    environment.store = path;
+    EXPECT_EQ(*DefaultStorePath(environment), path);
+  }
 }
 
 }  // namespace

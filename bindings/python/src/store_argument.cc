@@ -6,6 +6,7 @@
 
 #include "base/environment.h"
 #include "python_status.h"
+#include "store/default_store.h"
 #include "strict_value.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/sqlite_store.h"
@@ -32,10 +33,8 @@ std::shared_ptr<RecordStore> OpenFile(py::handle path, bool read_only) {
   return ValueOrThrow(SqliteStore::Open(std::move(options)));
 }
 
-bool IsFleetAddress(py::handle given) {
-  if (!py::isinstance<py::str>(given)) return false;
-  const auto text = given.cast<std::string>();
-  return text.compare(0, 5, "redis") == 0 && text.find("://") != std::string::npos;
+bool IsAddress(py::handle given) {
+  return py::isinstance<py::str>(given) && tuneonce::IsFleetAddress(given.cast<std::string>());
 }
 
 #ifdef TUNEONCE_WITH_REDIS
@@ -65,7 +64,7 @@ std::shared_ptr<RecordStore> OverFleet(std::shared_ptr<RecordStore> machine, py:
 std::shared_ptr<RecordStore> OneStoreOf(py::handle given) {
   if (given.is_none()) return nullptr;
   if (!IsPath(given)) ThrowWrongType("store", kExpected, given);
-  if (IsFleetAddress(given)) return OverFleet(nullptr, given);
+  if (IsAddress(given)) return OverFleet(nullptr, given);
   if (py::isinstance<py::str>(given) && given.cast<std::string>() == "memory") return MakeMemoryStore();
   return OpenFile(given, false);
 }
@@ -80,7 +79,7 @@ std::shared_ptr<RecordStore> StoreOf(py::handle given) {
   if (layers.size() == 1) return written;
   std::vector<std::shared_ptr<RecordStore>> shipped;
   py::object last = layers[layers.size() - 1];
-  const bool has_fleet = IsFleetAddress(last);
+  const bool has_fleet = IsAddress(last);
   for (std::size_t i = 1; i < layers.size() - (has_fleet ? 1 : 0); ++i) {
     py::object layer = layers[i];
     if (!IsPath(layer)) ThrowWrongType("a shipped store", "a file's path", layer);

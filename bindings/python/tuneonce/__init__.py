@@ -22,6 +22,7 @@ _MODULES = {
     "search": ("Hints", "SearchSpace", "exhaustive_search"),
     "result": ("Duplicate", "Failure", "Success", "TuningCost", "TuningResult"),
     "observer": ("Observer",),
+    "ranks": ("RankGroup",),
     "tracing": ("trace",),
     "reporting": ("Report", "report"),
     "choice": ("Choice",),

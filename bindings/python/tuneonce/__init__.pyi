@@ -4,9 +4,9 @@ from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Option
 from tuneonce import families as families
 from tuneonce.choice import Choice as Choice
 from tuneonce.observer import Observer as Observer
-from tuneonce.ranks import RankGroup as RankGroup
 from tuneonce.reporting import Report as Report
 from tuneonce.reporting import report as report
+from tuneonce.ranks import RankGroup as RankGroup
 from tuneonce.result import Duplicate as Duplicate
 from tuneonce.result import Failure as Failure
 from tuneonce.result import Success as Success

@@ -10,10 +10,25 @@ function searchView(entry) {
     element(
         "div", {class: "why"}, element("strong", {}, "Why this one"),
         element("ul", {}, whySentences(entry, details).map((each) => element("li", {}, each)))),
-    provenance(entry, details),
+    shownOrSaid(() => provenance(entry, details)),
     ...parts,
     historySection(entry),
   ].filter((each) => each !== null);
+}
+
+/**
+ * What `make` makes. Results are others' files: where a part of one is not as we write it, that is said in its place.
+ */
+function shownOrSaid(make) {
+  try {
+    return make();
+  } catch (error) {
+    return cannotBeShown(error);
+  }
+}
+
+function cannotBeShown(error) {
+  return element("p", {class: "problems"}, `A part of this file cannot be shown: ${error.message}`);
 }
 
 function leftOut() {
@@ -92,33 +107,33 @@ function costText(cost) {
 
 function candidateSections(entry, details) {
   const {measured, failed, duplicates, notMeasured} = sorted(details.candidates);
-  const common = details.candidates.length > 1 ? commonText(details.candidates, details.axes) : "";
-  const extra = [tableOfRows(details), lethalSection(details)];
+  const sections = [() => tableOfRows(details), () => lethalSection(details)];
   if (details.candidates.length === 0) {
-    return [...extra, section("Candidates", element("p", {}, "The file does not say which other configs there were."))];
+    const nothing = "The file does not say which other configs there were.";
+    sections.push(() => section("Candidates", element("p", {}, nothing)));
+  } else {
+    sections.push(
+        () => rankingSection(entry, details, measured), () => failureSection(failed),
+        () => duplicateSection(duplicates, details.axes), () => notMeasuredSection(notMeasured),
+        () => heatMapSection(details.candidates), () => parallelSection(measured),
+        () => rooflineSection(entry, measured), () => samplesSection(entry, details, measured),
+        () => timelineSection(details), () => substitutionSection(details), () => notSaid(details, measured));
   }
-  return [
-    ...extra,
-    measured.length > 0 ?
-        section(
-            "The configs that ran", common ? element("p", {class: "faint"}, `All configs have ${common}.`) : null,
-            rankingFigure(entry, measured), rankingTable(entry, measured)) :
-        null,
-    failureSection(failed),
-    duplicateSection(duplicates, details.axes),
-    notMeasured.length > 0 ?
-        section(
-            "Not measured",
-            element("ul", {}, notMeasured.map((each) => element("li", {}, element("code", {}, each.brief))))) :
-        null,
-    heatMapSection(details.candidates),
-    parallelSection(measured),
-    rooflineSection(entry, measured),
-    samplesSection(entry, details, measured),
-    timelineSection(details),
-    substitutionSection(details),
-    notSaid(details, measured),
-  ];
+  return sections.map(shownOrSaid);
+}
+
+function rankingSection(entry, details, measured) {
+  if (measured.length === 0) return null;
+  const common = details.candidates.length > 1 ? commonText(details.candidates, details.axes) : "";
+  return section(
+      "The configs that ran", common ? element("p", {class: "faint"}, `All configs have ${common}.`) : null,
+      rankingFigure(entry, measured), rankingTable(entry, measured));
+}
+
+function notMeasuredSection(notMeasured) {
+  if (notMeasured.length === 0) return null;
+  const items = notMeasured.map((each) => element("li", {}, element("code", {}, each.brief)));
+  return section("Not measured", element("ul", {}, items));
 }
 
 function rankingTable(entry, measured) {

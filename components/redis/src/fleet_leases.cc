@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "fleet_keys.h"
+#include "nonce.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -42,11 +42,6 @@ return redis.call('DEL', KEYS[1])
 constexpr int kRenewalsPerLease = 3;
 /// How often who waits for a lease asks. Many hosts may wait for one.
 constexpr milliseconds kPause(50);
-
-std::string Nonce() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random()), absl::Hex(random()), absl::Hex(random()), absl::Hex(random()));
-}
 
 }  // namespace
 

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "nonce.h"
 #include "redis_client.h"
 
 namespace tuneonce {
@@ -44,11 +44,6 @@ return redis.call('HGET', KEYS[1], ARGV[2])
 
 /// How long a rank that waits leaves the server alone: at first, and at last.
 constexpr milliseconds kFirstPause(1), kLongestPause(20);
-
-std::string Nonce() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random()), absl::Hex(random()), absl::Hex(random()), absl::Hex(random()));
-}
 
 Status Lost(const RedisOptions& redis) {
   return FailedPreconditionError(redis.ToString() +

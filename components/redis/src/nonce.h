@@ -1,0 +1,22 @@
+#ifndef TUNEONCE_COMPONENTS_REDIS_NONCE_H_
+#define TUNEONCE_COMPONENTS_REDIS_NONCE_H_
+
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A text that nobody else has: by what a server knows who holds something. No secret.
+inline std::string Nonce() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random()), "-", absl::Hex(random()), "-", absl::Hex(random()), "-",
+                      absl::Hex(random()));
+}
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_COMPONENTS_REDIS_NONCE_H_
