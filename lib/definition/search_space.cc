@@ -27,7 +27,7 @@ std::vector<AxisValue> ToValues(std::vector<T> values) {
   return std::vector<AxisValue>(std::make_move_iterator(values.begin()), std::make_move_iterator(values.end()));
 }
 
-bool IsPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+bool IsAPowerOfTwo(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 }  // namespace
 
@@ -138,7 +138,7 @@ Axis<std::string> SearchSpace::AddStringAxis(const std::string& name, std::vecto
 
 IntAxis SearchSpace::AddPowerOfTwoAxis(const std::string& name, std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> values;
-  if (!IsPowerOfTwo(first) || !IsPowerOfTwo(last) || first > last) {
+  if (!IsAPowerOfTwo(first) || !IsAPowerOfTwo(last) || first > last) {
     NoteError(InvalidArgumentError(
         absl::StrCat("axis '", name, "': ", first, " to ", last, " is no range of powers of two")));
     values.push_back(first);

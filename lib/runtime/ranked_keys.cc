@@ -114,7 +114,10 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
   });
   if (known.ok()) return vote;
   vote.keys.clear();
-  for (Entry* entry : std::exchange(voted_, {})) entry->outcome.status = known;
+  for (Entry* entry : std::exchange(voted_, {})) {
+    entry->outcome.status = known;
+    entry->is_in_vote = false;
+  }
   return vote;
 }
 

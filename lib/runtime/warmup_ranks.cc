@@ -38,11 +38,13 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
 }
 
 Status TunedKernel::TakeTurn(CUstream stream, Status why) const {
+  if (InsideTrial()) return why;  // Of a search for all ranks, it may be: this thread has its turn.
   (void)RankedKeys(stream, ranks()).Agree(nullptr);
   return why;
 }
 
 Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* arguments, std::size_t count) {
+  if (InsideTrial()) return misses.CheckSafe(stream, "warm-up", "warm up");
   BoundCall bound;
   bool is_empty = false;
   RankedKeys keys(stream, policy.ranks);
@@ -73,6 +75,7 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
 }
 
 Status TunedKernel::Impl::SafePointInRanks(CUstream stream) {
+  if (InsideTrial()) return misses.CheckSafe(stream, "safe point", "call it");
   Result<std::vector<WaitingKeys::Waiting>> due = std::vector<WaitingKeys::Waiting>();
   RankedKeys keys(stream, policy.ranks);
   Status safe = Guarded([&]() -> Status {
@@ -112,6 +115,7 @@ void WarmupRun::NoteGroup(const TunedKernel& kernel, TunedKernel::Impl* impl) {
 }
 
 void WarmupRun::TakeTurns(CUstream stream, const std::vector<KernelShapes>& kernels, const WarmupAllOptions& options) {
+  if (InsideTrial()) return;  // Of a search for all ranks, it may be: this thread has its turn.
   WarmupRun run(stream, options);
   for (const KernelShapes& each : kernels) {
     if (each.kernel != nullptr) run.NoteGroup(*each.kernel, nullptr);

@@ -1,5 +1,5 @@
-// What ranks that agree meet in the rest of the library: captures, eviction, warm-ups on arguments and under a deadline,
-// kept inputs, pins and imports in a store, kinds, an interrupt.
+// What ranks that agree meet in the rest of the library: captures, eviction, warm-ups on arguments and under a
+// deadline, kept inputs, pins and imports in a store, kinds, an interrupt.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/callback.h"
 #include "cuda/graph.h"
+#include "ranks/rank_turn.h"
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "tuneonce/tuning_record.h"
@@ -23,9 +25,8 @@ TEST(AgreedCrossingTest, ACaptureBeforeTheAgreementHoldsTheStandInAndOneAfterItT
     DeviceBuffer x = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
     DeviceBuffer y = *DeviceBuffer::Allocate(rank.stream->view(), kScaleN * sizeof(float));
     auto capture = [&] {
-      return GraphExec::Capture(rank.stream->view(), [&](CUstream into) {
-        return rank.kernel->Launch(into, View(x), View(y), 2.0f);
-      });
+      return GraphExec::Capture(rank.stream->view(),
+                                [&](CUstream into) { return rank.kernel->Launch(into, View(x), View(y), 2.0f); });
     };
     EXPECT_ERROR(capture(), StatusCode::kFailedPrecondition, "nothing is loaded for this key");
     EXPECT_OK(rank.Launch(kScaleN));
@@ -87,8 +88,7 @@ TEST(AgreedCrossingTest, AtADeadlineThatIsOverNothingIsSearchedAndTheStandInsRun
     EXPECT_OK(rank.Launch(kScaleN));  // So that the stand-in's code is there.
     WarmupAllOptions options;
     options.deadline_ms = 0;
-    Result<std::vector<WarmedKey>> warmed =
-        WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
+    Result<std::vector<WarmedKey>> warmed = WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", kScaleN}}}}}, options);
     ASSERT_OK(warmed);
     EXPECT_OK(warmed->front().status);
     EXPECT_EQ(warmed->front().state, WarmedKey::State::kStandIn);
@@ -181,6 +181,19 @@ TEST(AgreedCrossingTest, ARankThatCapturesStillTakesItsTurn) {
       EXPECT_ERROR(warmed, StatusCode::kFailedPrecondition, "the stream is capturing");
     }
     EXPECT_OK(rank.Warmup(kScaleN));
+  });
+}
+
+TEST(AgreedCrossingTest, ALauncherThatASearchForAllRanksTriesTakesNoTurn) {
+  RankThreads ranks(1);
+  ranks.Run([&](RankThread& rank) {
+    EXPECT_OK(rank.Warmup(kScaleN));
+    const RankTurn turn(*ranks.groups[0]);  // As while this thread searches for all.
+    const TrialScope trial;
+    const char* const words = "used by a launcher that a search tries";
+    EXPECT_ERROR(rank.Warmup(2 * kScaleN), StatusCode::kFailedPrecondition, words);
+    EXPECT_ERROR(rank.kernel->AtSafePoint(rank.cu_stream()), StatusCode::kFailedPrecondition, words);
+    EXPECT_OK(rank.Launch(kScaleN));
   });
 }
 

@@ -95,6 +95,17 @@ def fleet(report, programs):
             check.note(line.strip(' ,"').replace('"', ""))
 
 
+def ranks(report, programs):
+    """Agreements of ranks with seeded faults; CI has 50 of them."""
+    check = report.check("1000 schedules of ranks that agree")
+    program = programs / "ranks_test"
+    if not program.is_file():
+        return check.skip(f"there is no ranks_test in {programs}")
+    run = subprocess.run([program, "--gtest_filter=ScheduleTest.*"], env={**os.environ, "TUNEONCE_RANK_SCHEDULES": "1000"},
+                         text=True, capture_output=True, check=False)
+    check.add("ranks_test", run.stdout.strip() if run.returncode else None)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", required=True, type=pathlib.Path, help="where the program tuneonce is")
@@ -103,7 +114,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1_000_000, help="of each fuzzer (default 10^6)")
     parser.add_argument("--short", action="store_true", help="a minute in all, without fuzzers")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, fleet, fuzz")
+    parser.add_argument("--only", help="one check: limits, closed, signals, files, disk, kills, workers, ranks, fleet, fuzz")
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     become_reaper()
@@ -134,11 +145,12 @@ def main():
         "limits": lambda: limits.sweep(report, make_trial, options.short),
         "kills": lambda: kills.kill_loop(report, make_trial, 15 if options.short else options.minutes * 60, options.seed),
         "workers": lambda: kills.worker_kills(report, make_trial, 50 if options.short else 1000, options.seed),
+        "ranks": lambda: ranks(report, options.bin),
         "fleet": lambda: fleet(report, options.bin),
         "fuzz": lambda: fuzzers.fuzz(report, options.fuzzers.resolve(), scratch, options.runs, options.seed),
     }
     for name, part in parts.items():
-        if options.only not in (None, name) or (name == "fuzz" and not options.fuzzers) or (name in ("fuzz", "fleet") and options.short):
+        if options.only not in (None, name) or (name == "fuzz" and not options.fuzzers) or (name in ("fuzz", "fleet", "ranks") and options.short):
             continue
         part()
         if options.out:  # After each: what is known stays known if somebody stops it.
