@@ -73,7 +73,7 @@ def main() -> None:
         "# Gallery",
         "",
         f"{len(results)} searches of the [bundles](bundles.md) on one {first['device']}, {date}, commit",
-        f"{options.commit}, as [`tuneonce report`](cli.md#tuneonce-report-file) shows them: the top of a search's view.",
+        f"{options.commit}, as [`tuneonce report`](cli.md#tuneonce-report-file) shows them: the top of a view.",
         "`benchmarks/gallery.py` made the results, `benchmarks/gallery_shots.py` the pictures.",
         "",
     ]
