@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""gallery_page.py --results FOLDER --commit COMMIT > docs/gallery.md: the page of what gallery.py measured, with the
+pictures of gallery_shots.py. All that it says is from the results; read it before it is committed."""
+
+import argparse
+import datetime
+import json
+import pathlib
+import textwrap
+from typing import Any, Dict, List
+
+
+def time_text(us: float) -> str:
+    return f"{us / 1000:.3g} ms" if us >= 1000 else f"{us:.4g} us"
+
+
+def found(result: Dict[str, Any], brief: Any) -> str:
+    """What runs, and what became of the others."""
+    others = [f"{len(result['successes'])} ran"]
+    if result["duplicates"]:
+        others.append(f"{len(result['duplicates'])} are the code of others")
+    if result["failures"]:
+        kinds = sorted({failure["kind"] for failure in result["failures"]})
+        others.append(f"{len(result['failures'])} failed ({', '.join(kinds)})")
+    if result["not_measured"]:
+        others.append(f"{len(result['not_measured'])} were not measured")
+    best, speedup = result["best"], result["speedup_over_baseline"]
+    faster = f", {speedup:.2f} times the baseline's speed" if speedup else ""
+    return (
+        f"`{brief(best['config'])}` runs in {time_text(best['mean_us'])}{faster}; of the configs {', '.join(others)}."
+    )
+
+
+def seen(result: Dict[str, Any], brief: Any) -> str:
+    """What the picture shows of the others' times, and of the device's limits."""
+    best, fastest, slowest = result["best"], result["successes"][0], result["successes"][-1]
+    if fastest["config"] == best["config"]:
+        ties = sum(each["ties_with_fastest"] for each in result["successes"][1:])
+        text = f"The slowest takes {slowest['mean_us'] / fastest['mean_us']:.2f} times as long"
+        text += f", and {ties} cannot be told from the fastest" if ties else ", and none may be as fast"
+    else:
+        text = f"The lowest mean is that of `{brief(fastest['config'])}`, {time_text(fastest['mean_us'])}"
+        text += f", and yet it is not the choice ({result['reason'].replace('_', ' ')})"
+    roofline = best.get("roofline") or {}
+    if roofline.get("percent_of_peak"):
+        text += f"; the choice comes to {roofline['percent_of_peak']:.0f} % of the device's peak"
+    return text + ("." if result["is_certain"] else "; it is not certain: a budget ended the race.")
+
+
+def section(name: str, result: Dict[str, Any]) -> List[str]:
+    configs = [each["config"] for kind in ("successes", "failures", "duplicates") for each in result[kind]]
+    configs += result["not_measured"]
+    axes = [axis for axis in configs[0] if len({json.dumps(config.get(axis)) for config in configs}) > 1]
+
+    def brief(config: Dict[str, Any]) -> str:
+        return "{" + ", ".join(f"{axis}={config[axis]}" for axis in axes or config) + "}"
+
+    shape = ", ".join(f"{dim}={extent}" for dim, extent in result["shape"].items())
+    text = textwrap.wrap(f"{found(result, brief)} {seen(result, brief)}", 118, break_on_hyphens=False)
+    picture = f"![{result['kernel']}, {shape}](gallery/{name}.webp)"
+    return [f"## {result['kernel']}: {shape}", "", *text, "", picture, ""]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=pathlib.Path, required=True)
+    parser.add_argument("--commit", required=True)
+    options = parser.parse_args()
+    results = {file.stem: json.loads(file.read_text()) for file in sorted(options.results.glob("[0-9]*.json"))}
+    first = next(iter(results.values()))
+    date = datetime.datetime.fromtimestamp(first["unix_seconds"], datetime.timezone.utc).date()
+    lines = [
+        "# Gallery",
+        "",
+        f"{len(results)} searches of the [bundles](bundles.md) on one {first['device']}, {date}, commit",
+        f"{options.commit}, as [`tuneonce report`](cli.md#tuneonce-report-file) shows them: the top of a view.",
+        "`benchmarks/gallery.py` made the results, `benchmarks/gallery_shots.py` the pictures.",
+        "",
+    ]
+    for name, result in results.items():
+        lines += section(name, result)
+    print("\n".join(lines).rstrip())
+
+
+if __name__ == "__main__":
+    main()
