@@ -97,7 +97,7 @@ def _percents(values: List[Optional[float]]) -> List[float]:
 
 
 def faults(result: Dict[str, Any]) -> str:
-    """Words in a grid: what came of each fault, by peer."""
+    """Words in a grid: what came of each fault, by peer. Empty if none was tried."""
     columns = ("crash", "hang", "wrong", "full_disk", "two_processes")
     rows = []
     for peer in result["peers"]:
@@ -109,6 +109,8 @@ def faults(result: Dict[str, Any]) -> str:
         ]
         if any(word not in ("n/a", "not run") for word in words):
             rows.append((f"{peer['name']} ({peer['language']})", words))
+    if not rows:
+        return ""
     plot = Plot(
         "One candidate that crashes, hangs or lies; a full disk; two at once",
         f"what came of it; {_where(result)}",
@@ -133,4 +135,5 @@ def draw(result: Dict[str, Any]) -> Dict[str, str]:
     """SVGs by name; none of a result without any tune."""
     if not _peers(result):
         return {}
-    return {"peers_seconds": seconds(result), "peers_regret": regrets(result), "peers_faults": faults(result)}
+    plots = {"peers_seconds": seconds(result), "peers_regret": regrets(result), "peers_faults": faults(result)}
+    return {name: svg for name, svg in plots.items() if svg}

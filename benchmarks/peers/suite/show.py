@@ -6,6 +6,7 @@ show.py RESULT: the table. show.py RESULT --into PAGE: puts it between the page'
 import json
 import pathlib
 import sys
+import textwrap
 from typing import Any, Dict, List, Optional
 
 MARK = "<!-- results -->\n"
@@ -105,6 +106,13 @@ def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> List[
     ]
 
 
+def item(text: str) -> str:
+    """Of a list, in lines of the docs' width."""
+    return textwrap.fill(
+        text, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+
+
 def reasons(result: Dict[str, Any]) -> List[str]:
     """Why what was not run was not, and what failed, each once."""
     found: Dict[str, List[str]] = {}
@@ -118,7 +126,7 @@ def reasons(result: Dict[str, Any]) -> List[str]:
             ]
             for why in filter(None, said):
                 found.setdefault(f"{peer}: {why}", []).append(name)
-    return [f"- {why} ({', '.join(names)})" for why, names in found.items()]
+    return [item(f"{why} ({', '.join(names)})") for why, names in found.items()]
 
 
 def markdown(result: Dict[str, Any]) -> str:
@@ -129,7 +137,8 @@ def markdown(result: Dict[str, Any]) -> str:
     where = machine["device"] or "no GPU"
     lines += [
         f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
-        f"{result['date']}, commit {result['commit'] or '–'}. Several numbers: {' / '.join(works)}.",
+        f"{result['date']}, commit {result['commit'] or '–'}.",
+        f"Several numbers: {' / '.join(works)}.",
         "",
         "| | " + " | ".join(COLUMNS) + " |",
         "|---" * (len(COLUMNS) + 1) + "|",
@@ -148,7 +157,8 @@ def markdown(result: Dict[str, Any]) -> str:
         said = "; ".join(
             filter(None, [peer["settings"], f"remembers {peer['remembers']}" if peer["remembers"] else ""])
         )
-        lines.append(f"- {peer['name']} ({peer['language']}) {', '.join(sorted(versions))}: {said or 'none'} ({docs})")
+        named = " ".join(filter(None, [f"{peer['name']} ({peer['language']})", ", ".join(sorted(versions))]))
+        lines.append(item(f"{named}: {said or 'none'} ({docs})"))
     why = reasons(result)
     return "\n".join(lines + (["", "Not run, or failed:", "", *why] if why else [])) + "\n"
 
