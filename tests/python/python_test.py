@@ -309,7 +309,7 @@ def interrupt_child(program, times):
         compiler.chmod(0o755)
         (pathlib.Path(temporary) / "slow").touch()
         child = subprocess.Popen([sys.executable, "-c", program, temporary, str(folder / "softmax")], text=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "CXX": str(compiler)})
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TUNEONCE_CXX": str(compiler)})
         try:
             for _ in range(times):
                 while not started.exists() and child.poll() is None:

@@ -144,6 +144,7 @@ TEST_F(TunedStoreTest, AStoreAloneServesWhereNoCompilerIs) {
 /// Ends the compiles once the first of them is done.
 struct CutShort {
   explicit CutShort(AutotunePolicy* policy) {
+    policy->search.runtime = testing::RuntimeIn({{"TUNEONCE_CXX", "c++"}});  // One that does not remember: it takes time.
     policy->search.compile.cache = &cache;
     policy->search.compile.num_workers = 1;
     policy->search.compile.cancelled = &cancelled;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -57,6 +58,17 @@ std::vector<pid_t> Children() {
   return all;
 }
 int NumChildren() { return static_cast<int>(Children().size()); }
+/// Children that run the worker's program by now: not compilers, and not what is just being started.
+std::vector<pid_t> Workers() {
+  std::vector<pid_t> workers = Children();
+  auto is_another = [](pid_t child) {
+    std::string name;
+    std::getline(std::ifstream("/proc/" + std::to_string(child) + "/comm"), name);
+    return name != "tuneonce_worker";
+  };
+  workers.erase(std::remove_if(workers.begin(), workers.end(), is_another), workers.end());
+  return workers;
+}
 
 /// True if it becomes so within a few seconds.
 bool Eventually(const std::function<bool()>& condition) {
@@ -245,7 +257,7 @@ TEST_F(IsolationTest, AWorkerThatOthersEndIsReplacedAndNoCandidateIsBlamed) {
   for (int point = 0; point < kPoints; ++point) {
     std::thread killer([point] {
       std::this_thread::sleep_for(std::chrono::milliseconds(4 * point));
-      for (pid_t child : Children()) kill(child, SIGKILL);
+      for (pid_t worker : Workers()) kill(worker, SIGKILL);
     });
     Result<TuningResult> result = Search(definition);
     killer.join();
