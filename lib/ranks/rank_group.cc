@@ -33,15 +33,14 @@ RankTurn::RankTurn(RankGroup& group)
     : lock_(group.state_->mutex), round_(group.state_->round++), nonce_(group.state_->nonce) {}
 
 Result<std::vector<std::string>> RankGroup::AllGather(const std::string& bytes, int silence_ms) {
-  using Clock = std::chrono::steady_clock;
   const RankTurn turn(*this);
   const std::string round = absl::StrCat("round", turn.round(), "/gather/");
   TUNEONCE_RETURN_IF_ERROR(Put(round + std::to_string(rank()), bytes));
-  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(silence_ms);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(silence_ms);
   std::vector<std::string> all;
   std::string missing;
   for (int from = 0; from < size(); ++from) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
     const int wait_ms = left.count() > 0 ? static_cast<int>(left.count()) : 0;
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> given, Get(round + std::to_string(from), wait_ms));
     if (!given) absl::StrAppend(&missing, missing.empty() ? "" : ", ", from);

@@ -41,15 +41,14 @@ void MissPolicy::Forget(const ResidentKey& key) {
 }
 
 Result<std::optional<MissPolicy::Refusal>> MissPolicy::RefusalOf(CUstream stream, const ResidentKey& key) const {
-  using Because = Choice::Because;
   TUNEONCE_RETURN_IF_ERROR(CheckContext(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(bool capturing, StreamView(to_.api, stream).IsCapturing());
-  if (capturing) return std::optional<Refusal>({Because::kCapture, ""});
-  if (sealed_) return std::optional<Refusal>({Because::kSealed, ""});
+  if (capturing) return std::optional<Refusal>({Choice::Because::kCapture, ""});
+  if (sealed_) return std::optional<Refusal>({Choice::Because::kSealed, ""});
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
-    return std::optional<Refusal>({Because::kFailedTune, failed->status.message()});
+    return std::optional<Refusal>({Choice::Because::kFailedTune, failed->status.message()});
   }
-  if (to_.policy.ranks.group != nullptr) return std::optional<Refusal>({Because::kNotAgreed, ""});
+  if (to_.policy.ranks.group != nullptr) return std::optional<Refusal>({Choice::Because::kNotAgreed, ""});
   return std::optional<Refusal>();
 }
 
