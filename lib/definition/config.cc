@@ -23,7 +23,7 @@ enum StoredKind : std::uint64_t { kStructural = 1, kHint = 2, kOption = 3 };
 StoredKind Stored(AxisKind kind) { return static_cast<StoredKind>(static_cast<int>(kind) + kStructural); }
 
 /// The fewest digits that read back as the same double.
-std::string ShortestText(double value) {
+std::string FewestDigits(double value) {
   constexpr int kMostDigits = 17;
   for (int digits = 6; digits < kMostDigits; ++digits) {
     std::string text = absl::StrFormat("%.*g", digits, value);
@@ -68,7 +68,7 @@ std::optional<AxisValue> ReadValue(Decoder* decoder) {
 
 std::string AxisValueString(const AxisValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return absl::StrCat(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return ShortestText(*real);
+  if (const auto* real = std::get_if<double>(&value)) return FewestDigits(*real);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   return std::get<std::string>(value);
 }

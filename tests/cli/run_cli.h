@@ -19,8 +19,8 @@ inline ProcessResult Run(std::vector<std::string> arguments, const std::string& 
   ProcessOptions options;
   options.arguments = std::move(arguments);
   options.environment = {"PATH=" + Environment::Read().path, extra};
-  if (const char* sanitizer = std::getenv("LSAN_OPTIONS")) {
-    options.environment.push_back(std::string("LSAN_OPTIONS=") + sanitizer);
+  for (const std::string name : {"ASAN_OPTIONS", "LSAN_OPTIONS"}) {
+    if (const char* value = std::getenv(name.c_str())) options.environment.push_back(name + "=" + value);
   }
   options.max_output_bytes = 1 << 20;
   Result<ProcessResult> result = RunProcess(options);
