@@ -59,18 +59,21 @@ class FleetLeases::Held {
 };
 
 FleetLeases::~FleetLeases() {
-  if (getpid() != owner_) {  // In a forked child there is no such thread, and the lock may be held for ever.
-    if (renewer_.joinable()) renewer_.detach();
+  if (getpid() != owner_) {
+    // In a forked child there is no such thread, and the lock may be held for ever. To destroy what the thread waits on
+    // would wait for it (pthread_cond_destroy).
+    (void)over_.release();
+    (void)renewer_.release();
     return;
   }
-  std::thread renewer;
+  std::unique_ptr<std::thread> renewer;
   {
     MutexLock lock(mutex_);
     is_over_ = true;
-    over_.NotifyAll();
+    over_->NotifyAll();
     renewer = std::move(renewer_);
   }
-  if (renewer.joinable()) renewer.join();
+  if (renewer != nullptr) renewer->join();
 }
 
 Result<TuningLease> FleetLeases::Acquire(const TuningKey& key, const WaitLimits& limits) {
@@ -97,9 +100,9 @@ Result<TuningLease> FleetLeases::Try(const std::string& lease) {
   TuningLease held = std::make_shared<Held>(shared_from_this(), lease, value);
   MutexLock lock(mutex_);
   held_[lease] = {value, static_cast<std::uint64_t>(reply.integer)};
-  if (renewer_.joinable()) return held;
+  if (renewer_ != nullptr) return held;
   try {
-    renewer_ = std::thread([this] { RenewUntilOver(); });
+    renewer_ = std::make_unique<std::thread>([this] { RenewUntilOver(); });
   } catch (const std::system_error&) {  // No thread is to be had: the lease ends when its time is over.
   }
   return held;
@@ -126,7 +129,7 @@ void FleetLeases::RenewUntilOver() {
   const milliseconds pause(std::max(1, server_->options().lease_ms / kRenewalsPerLease));
   MutexLock lock(mutex_);
   while (!is_over_) {
-    over_.WaitFor(lock, pause);
+    over_->WaitFor(lock, pause);
     const std::map<std::string, Lease> held = held_;
     lock.Unlock();
     for (const auto& [lease, about] : held) {

@@ -43,9 +43,10 @@ class FleetLeases : public std::enable_shared_from_this<FleetLeases> {
   const std::shared_ptr<FleetServer> server_;
   const pid_t owner_ = getpid();
   mutable Mutex mutex_;
-  Condition over_;
+  // By pointers, since a forked child can only leave them where they are.
+  std::unique_ptr<Condition> over_ = std::make_unique<Condition>();
   std::map<std::string, Lease> held_ TUNEONCE_GUARDED_BY(mutex_);  // By the lease's key.
-  std::thread renewer_ TUNEONCE_GUARDED_BY(mutex_);
+  std::unique_ptr<std::thread> renewer_ TUNEONCE_GUARDED_BY(mutex_);  // Null: none was needed yet.
   bool is_over_ TUNEONCE_GUARDED_BY(mutex_) = false;
 };
 
