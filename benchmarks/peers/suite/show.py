@@ -42,9 +42,9 @@ def regret(cell: Optional[Dict[str, Any]], work: str, config: Optional[str] = No
 
 def by_work(cell: Optional[Dict[str, Any]], works: List[str], field: str, shown: str) -> str:
     """A number per work, in the works' order; a dash where there is none. Why there are none at all, in words."""
-    if cell is None or "cannot" in cell:
-        return "not run"
     found = works_of(cell)
+    if cell is None or ("cannot" in cell and not found):
+        return "not run"
     numbers = [found.get(work, {}).get(field) for work in works]
     if all(n is None for n in numbers):
         return "failed" if "failed" in cell or any("failed" in each for each in found.values()) else "not run"
