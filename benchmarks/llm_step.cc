@@ -177,9 +177,10 @@ void ByGraph(benchmark::State& state) {
   Time(state, [&](Bench& on) { OrDie(graph.Launch(on.stream.get())); });
 }
 
-BENCHMARK(ByLaunches)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(ByDriver)->UseManualTime()->Unit(benchmark::kMicrosecond);
-BENCHMARK(ByGraph)->UseManualTime()->Unit(benchmark::kMicrosecond);
+// As many steps of each: a graph is launched in so little time that half a second of it would be minutes of steps.
+BENCHMARK(ByLaunches)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(512);
+BENCHMARK(ByDriver)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(512);
+BENCHMARK(ByGraph)->UseManualTime()->Unit(benchmark::kMicrosecond)->Iterations(512);
 
 }  // namespace
 }  // namespace tuneonce
