@@ -58,7 +58,7 @@ def test_a_search_goes_through_it():
     result = tuneonce.exhaustive_search(space, None, None, kernel, lambda config: (x, y), device="cpu", quiet=True,
                                         baseline=space.baseline, outputs=[1])
     assert len(result.successes) == 3 and result.best.config in list(space)
-    assert space.hints_of(space.baseline) == {"occupancy": 1}
+    assert space.hints_of(space.baseline) == {"occupancy": 1, "num_ctas": 1}
 
 
 def test_a_bundle_is_classified_by_its_code():
