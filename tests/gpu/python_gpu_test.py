@@ -71,7 +71,9 @@ def test_what_does_not_suit_is_said():
     expect(tuneonce.InvalidArgumentError, "dimension 1 of 'x' has stride 256", lambda: kernel(
         torch.randn(1024, 256, dtype=HALF, device="cuda").t(), w, y, 1e-5))
     bytes_ = torch.zeros(256 * 1024 * 2 + 2, dtype=torch.uint8, device="cuda")
-    expect(tuneonce.InvalidArgumentError, "expected a float16 tensor", lambda: kernel(x.float(), w, y, 1e-5))
+    expect(tuneonce.InvalidArgumentError, "expected a float32 tensor, as 'x' is one", lambda: kernel(x.float(), w, y, 1e-5))
+    expect(tuneonce.InvalidArgumentError, "its code is for float16, bfloat16", lambda: kernel(
+        x.float(), w.float(), y.float(), 1e-5))
     expect(TypeError, "host memory", lambda: kernel(x.cpu(), w, y, 1e-5))
     expect(TypeError, "takes 4 arguments, got 3", lambda: kernel(x, w, y))
     expect(Exception, "", lambda: kernel(torch.zeros(4, 4, dtype=torch.complex64, device="cuda"), w, y, 1e-5))
@@ -166,6 +168,10 @@ def test_every_bundle_is_an_op_eager_compiled_and_captured():
     torch_ops.check_eager("cuda")
     torch_ops.check_compiled("cuda")
     torch_ops.check_captured()
+
+
+def test_bfloat16_is_tuned_beside_halves():
+    torch_ops.check_bfloat16("cuda")
 
 
 def test_pages_hold_anything_behind_the_keys():
