@@ -88,6 +88,7 @@ function provenance(entry, details) {
     ["when and where", [dateText(field(entry, "when")), field(entry, "host")].filter(Boolean).join(", ")],
     ["kernel's source", field(entry, "source").replace(/^0+$/, "")],
     ["workspace", details?.workspace_bytes ? bytesText(details.workspace_bytes) : ""],
+    ["the device", details ? conditionsText(details).replace(/^The device(\S*)/, "").replace(/^: |\.$/g, "") : ""],
     ["cost", details?.cost ? costText(details.cost) : ""],
     ["notes", details?.notes?.length > 0 ? details.notes.join("; ") : ""],
     ["file", inputOf(entry).name],

@@ -8,6 +8,7 @@ const spanColours = {
   "warm-up": "baseline",
   verify: "choice",
   race: "bad",
+  worker: "choice",
   store: "faint",
   wait: "line"
 };
