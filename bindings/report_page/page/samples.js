@@ -15,7 +15,7 @@ function samplesSection(entry, details, measured) {
           details.drift > 0 ? "slower" : "faster"} in the second half of its rounds than in the first. ` :
       "";
   return section(
-      "Samples over time", element("p", {}, drift, conditionsText(details)),
+      "Samples over time", element("p", {}, drift, clocksText(details)),
       figure(
           `Each sample of ${
               shown.length < sampled.length ? `${shown.length} of ${sampled.length} configs` : "each config"}, ` +
@@ -32,6 +32,12 @@ function samplesSection(entry, details, measured) {
 function highestDrawn(shown) {
   const all = shown.flatMap((each) => each.more.samples.us).sort((a, b) => a - b);
   return Math.min(all[all.length - 1], 1.5 * all[Math.floor(.99 * (all.length - 1))]);
+}
+
+function clocksText(details) {
+  const conditions = conditionsText(details);
+  return conditions ? `The device${conditions.includes("→") ? " before the race → after it" : ""}: ${conditions}.` :
+                      "The device's clocks are not known.";
 }
 
 /** Looks at the device while the race went on: those that know the clock. */
@@ -53,23 +59,33 @@ function samplesOption(entry, shown, top, clocks) {
     xAxis: axis({type: "value", scale: true, name: "ms since the search began", nameLocation: "middle", nameGap: 28}),
     yAxis: [
       axis({type: "value", scale: true, name: "µs", nameLocation: "middle", nameGap: 50}),
-      axis({type: "value", scale: true, show: clocks.length > 0, name: "MHz", nameLocation: "middle", nameGap: 45,
-            splitLine: {show: false}}),
+      axis({
+        type: "value",
+        scale: true,
+        show: clocks.length > 0,
+        name: "MHz",
+        nameLocation: "middle",
+        nameGap: 45,
+        splitLine: {show: false}
+      }),
     ],
     tooltip: {
       formatter: ({seriesIndex, value}) => lines(
           shown[seriesIndex]?.brief ?? "SM clock", seriesIndex < shown.length ? timeText(value[2]) : `${value[1]} MHz`,
           `at ${significant(value[0], 5)} ms`)
     },
-    series: [...shown.map((each) => ({
-                        type: "scatter",
-                        name: name(each),
-                        symbolSize: 5,
-                        itemStyle: each.config === field(entry, "config") ? {color: colour("choice")} :
-                            each.config === field(entry, "baseline")      ? {color: colour("baseline")} :
-                                                                            undefined,
-                        data: each.more.samples.us.map((us, i) => [each.more.samples.at_ms[i], Math.min(us, top), us]),
-                      })), clockSeries(clocks)],
+    series: [
+      ...shown.map((each) => ({
+                     type: "scatter",
+                     name: name(each),
+                     symbolSize: 5,
+                     itemStyle: each.config === field(entry, "config") ? {color: colour("choice")} :
+                         each.config === field(entry, "baseline")      ? {color: colour("baseline")} :
+                                                                         undefined,
+                     data: each.more.samples.us.map((us, i) => [each.more.samples.at_ms[i], Math.min(us, top), us]),
+                   })),
+      clockSeries(clocks)
+    ],
   };
 }
 
