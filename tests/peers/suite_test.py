@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 FOLDER, HERE = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1]), str(HERE.parent / "python")]
@@ -95,17 +95,23 @@ def test_two_processes_have_one_place_to_remember() -> None:
 
 def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> None:
     text = show.markdown(result)
-    lines = {
-        line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
-        for line in text.split("\n")
-        if line.startswith("| ") and " (" in line
-    }
-    assert sorted(lines) == sorted(cells), lines
-    good = dict(zip(show.COLUMNS, lines["Good"][1:]))
+    lines: Dict[str, Dict[str, str]] = {}
+    columns: List[str] = []
+    for line in text.split("\n"):
+        if line.startswith("| ") and "---" not in line:
+            name, *found = [each.strip() for each in line[2:-1].split("|")]
+            if name:
+                lines.setdefault(name.split(" (")[0], {}).update(zip(columns, found))
+            else:
+                columns = found
+    assert sorted(lines) == sorted(cells) and max(map(len, text.split("\n"))) <= 120, lines
+    assert all(list(each) == list(show.COLUMNS) for each in lines.values()), lines
+    good = lines["Good"]
     assert good["hang"] == "n/a" and good["wrong"].startswith("**the faulty one**"), good
     assert good["cold tune, s"].endswith("/ –") and good["neighbour, %"] == "not run", good
-    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a", "not run", "n/a"] + ["not run"] * 4, lines["Missing"]
-    assert dict(zip(show.COLUMNS, lines["Hanging"][1:]))["crash"] == "did not end in 1 s"
+    missing = dict.fromkeys(show.COLUMNS, "not run")
+    assert lines["Missing"] == {**missing, "regret, %": "n/a", "hang": "n/a"}, lines["Missing"]
+    assert lines["Hanging"]["crash"] == "did not end in 1 s"
     assert "Crashing, Python: the process died: signal 6: about to crash (tune, restart)" in text
     assert text.startswith("**These are figures of the CPU device") and "no GPU" in text
 
