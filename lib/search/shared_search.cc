@@ -71,12 +71,12 @@ SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions&
   return AnswerOf(plan_, v0::RunPart(plan_, stream_, options, memory_, source));
 }
 
-SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, std::set<int>* other_holders) {
+SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
+                               std::set<int>* other_holders) {
   ClaimedCandidates source(
       board_, places, {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }});
   SearchAnswer answer;
   if (source.has_any()) {
-    SearchOptions options = OptionsNow();
     options.max_rounds = std::min(options.max_rounds, kShareRounds);
     options.final_rounds = 0;
     answer = RunPart(source, options);
@@ -91,9 +91,18 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
   return answer;
 }
 
-SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places) {
+SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, const SearchOptions& options) {
   AllOf source(places);
-  return RunPart(source, OptionsNow());
+  return RunPart(source, options);
+}
+
+bool SharedSearch::IsLate(int word) {
+  constexpr std::chrono::milliseconds kPause(50);
+  if (is_late_ || Clock::now() < next_look_) return is_late_;
+  next_look_ = Clock::now() + kPause;
+  Result<std::optional<SearchWord>> next = board_.WordOf(word + 1, /*wait_ms=*/0);
+  is_late_ = next.ok() && next->has_value();
+  return is_late_;
 }
 
 std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader) {
@@ -120,7 +129,13 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   if (!is_known) answer.status = InternalError("the leader speaks of candidates that there are not");
   if (!is_known) return answer;
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
-  return what.kind == SearchWord::kTry ? Try(word, what.places, nullptr) : Race(what.places);
+  SearchOptions options = OptionsNow();
+  options.interrupted = [this, word, interrupted = std::move(options.interrupted)] {
+    return IsInterrupted(interrupted) || IsLate(word);
+  };
+  is_late_ = false;
+  return what.kind == SearchWord::kTry ? Try(word, what.places, std::move(options), nullptr)
+                                       : Race(what.places, options);
 }
 
 Status SharedSearch::Help(const SearchOffer& offer, RankWatch& of_leader) {
@@ -132,6 +147,7 @@ Status SharedSearch::Help(const SearchOffer& offer, RankWatch& of_leader) {
     const std::optional<SearchWord> said = NextWord(&word, of_leader);
     if (!said || said->kind == SearchWord::kOver) return Status();
     const SearchAnswer answer = AnswerTo(word, *said);
+    if (is_late_) continue;
     TUNEONCE_RETURN_IF_ERROR(board_.Answer(word, EncodeAnswer(answer)));
     TUNEONCE_RETURN_IF_ERROR(answer.status);
   }

@@ -70,9 +70,12 @@ class SharedSearch {
 
   std::optional<SearchWord> NextWord(int* word, RankWatch& of_leader);
   SearchAnswer AnswerTo(int word, const SearchWord& what);
+  /// The leader has gone on without this rank: asked while it works on a word.
+  bool IsLate(int word);
 
-  SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, std::set<int>* other_holders);
-  SearchAnswer Race(const std::vector<std::uint64_t>& places);
+  SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
+                   std::set<int>* other_holders);
+  SearchAnswer Race(const std::vector<std::uint64_t>& places, const SearchOptions& options);
   SearchAnswer RunPart(CandidateSource& source, const SearchOptions& options);
   /// The policy's, with what is left of its time.
   SearchOptions OptionsNow() const;
@@ -96,6 +99,9 @@ class SharedSearch {
   std::set<int> gone_;  // Silent, gone on, or given up.
   std::string timer_;
   std::vector<std::string> notes_;
+  // Another rank's.
+  bool is_late_ = false;
+  Clock::time_point next_look_ = Clock::now();
 };
 
 }  // namespace v0

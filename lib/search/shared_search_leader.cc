@@ -17,6 +17,8 @@ namespace {
 constexpr int kMostLaps = 2;
 /// A rank is waited for at least so long: what a rank of the same speed may be late by, its turn at the cores included.
 constexpr std::chrono::milliseconds kLeastPatience(1000);
+/// In the final race so many times as long as the leader's own took: what a GPU says that is slower counts most.
+constexpr int kFinalsPatience = 4;
 /// Longest time without a beat.
 constexpr int kSliceMs = 20;
 
@@ -88,7 +90,7 @@ Status SharedSearch::TryByAll(const std::vector<std::uint64_t>& places) {
   const int word = num_words_++;
   TUNEONCE_RETURN_IF_ERROR(board_.Say(word, {SearchWord::kTry, places, baseline_code_}));
   std::set<int> holders;
-  SearchAnswer mine = Try(word, places, &holders);
+  SearchAnswer mine = Try(word, places, OptionsNow(), &holders);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.Take(board_.rank(), std::move(mine));
   for (int rank : gone_) holders.erase(rank);
@@ -113,7 +115,8 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   }
   TUNEONCE_RETURN_IF_ERROR(board_.Say(word, race));
   for (const Fingerprint& code : race.code) (void)FetchCode(board_.context().group, cache(), code);
-  SearchAnswer mine = Race(finalists);
+  const Clock::time_point began = Clock::now();
+  SearchAnswer mine = Race(finalists, OptionsNow());
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   timer_ = mine.timer;
   notes_ = mine.notes;
@@ -123,7 +126,9 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
     TUNEONCE_ASSIGN_OR_RETURN(const bool has_joined, board_.HasJoined(rank));
     if (has_joined && gone_.count(rank) == 0) racing.insert(rank);
   }
-  return Await(word, std::move(racing), Clock::time_point::max(),
+  const Clock::time_point now = Clock::now();
+  const Clock::duration patience = std::max<Clock::duration>(kFinalsPatience * (now - began), kLeastPatience);
+  return Await(word, std::move(racing), now + patience,
                [&](int rank, SearchAnswer answer) { ledger_.TakeFinals(rank, std::move(answer)); });
 }
 
@@ -146,7 +151,7 @@ Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
   }
   if (std::vector<std::uint64_t> left = ledger_.Open(); !left.empty()) {
     if (baseline_) left.insert(left.begin(), *baseline_);
-    ledger_.Take(board_.rank(), Race(left));
+    ledger_.Take(board_.rank(), Race(left, OptionsNow()));
   }
   const std::vector<std::uint64_t> finalists = ledger_.Finalists();
   if (finalists.empty()) return InternalError("no rank has a candidate that runs");

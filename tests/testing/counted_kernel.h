@@ -47,11 +47,12 @@ class CountedKernel {
     definition
         .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2),
                      DimValue("N"), Derived("candidate", candidate_of),
-                     Derived("work", [axis = candidate_, work_of = work_of_](const Config& c,
-                                                                             const Problem&) { return work_of(c[axis]); }),
-                     Derived("ledger", [ledger = ledger_](const Config&, const Problem&) {
-                       return reinterpret_cast<std::int64_t>(ledger.get());
-                     })})
+                     Derived("work", [axis = candidate_, work_of = work_of_](
+                                         const Config& c, const Problem&) { return work_of(c[axis]); }),
+                     Derived("ledger",
+                             [ledger = ledger_](const Config&, const Problem&) {
+                               return reinterpret_cast<std::int64_t>(ledger.get());
+                             })})
         .Space(space_)
         .AddVariant(Variant([axis = candidate_](const Config& c, const Problem&) {
                       return KernelSource::HostCpp(kSource, "counted").Define("CANDIDATE", c[axis]);
@@ -128,8 +129,8 @@ class LedgerTimer final : public Timer {
   WorkLedger& ledger_;
 };
 
-/// The host's compiler, which compiles a text once, whatever is defined, and counts what it is asked for: of all ranks
-/// that have it together.
+/// The host's compiler, which counts what it is asked for, and compiles a text once in this process, whatever is
+/// defined.
 class CountingCompiler final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
@@ -142,28 +143,35 @@ class CountingCompiler final : public Toolchain {
     return compiled_;
   }
   /// Called with the define, before it compiles: to be slow, or to hang. May be null.
-  std::function<void(const std::string& define)> on_compile;
+  std::function<void(const std::string& define, const WaitLimits& limits)> on_compile;
 
  private:
   Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
                              const WaitLimits& limits) const override {
     const std::string define = source.defines.empty() ? "" : source.defines.front();
-    if (on_compile) on_compile(define);
-    MutexLock lock(mutex_);
-    ++compiled_[define];
-    auto [known, is_new] = by_text_.try_emplace(source.content);
-    if (is_new) {
-      TUNEONCE_ASSIGN_OR_RETURN(known->second, host_.Compile(source, hints, target, limits));
+    if (on_compile) on_compile(define, limits);
+    {
+      MutexLock lock(mutex_);
+      ++compiled_[define];
     }
-    Artifact artifact = known->second;
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, Made(source, hints, target));
     artifact.code_fingerprint = Fingerprinter().Add(artifact.code_fingerprint).Add(define).Finish();
     return artifact;
+  }
+
+  Result<Artifact> Made(const KernelSource& source, const Hints& hints, const Target& target) const {
+    static auto* const mutex = new Mutex();
+    static auto* const made = new std::map<std::string, Artifact>();
+    MutexLock lock(*mutex);
+    auto found = made->find(source.content);
+    if (found != made->end()) return found->second;
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, host_.Compile(source, hints, target));
+    return made->emplace(source.content, std::move(artifact)).first->second;
   }
 
   HostToolchain host_{Tools()};
   mutable Mutex mutex_;
   mutable std::map<std::string, int> compiled_ TUNEONCE_GUARDED_BY(mutex_);
-  mutable std::map<std::string, Artifact> by_text_ TUNEONCE_GUARDED_BY(mutex_);
 };
 
 }  // namespace tuneonce::testing
