@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "testing/counted_kernel.h"
@@ -26,6 +28,13 @@ inline std::int64_t WorkOf(int /*rank*/, std::int64_t candidate) {
 
 inline std::string NameOf(std::int64_t candidate) { return "CANDIDATE=" + std::to_string(candidate); }
 
+/// What of a policy a rank of such kernels has that shares its searches.
+inline void ShareSearches(Timer& timer, std::shared_ptr<CountingCompiler> compiler, AutotunePolicy* policy) {
+  policy->search.runtime = RuntimeWith(std::move(compiler));
+  policy->search.timer = &timer;
+  policy->ranks.share_search = true;
+}
+
 /// Ranks that share a search, with stores, caches, compilers and devices of their own, as processes have.
 struct SharingRanks : RankThreads {
   SharingRanks(int size, int its_num_candidates,
@@ -38,11 +47,8 @@ struct SharingRanks : RankThreads {
       compilers.push_back(std::make_shared<CountingCompiler>());
       const auto index = static_cast<std::size_t>(rank);
       definitions[index] = kernels.back()->Definition();
-      AutotunePolicy& policy = policies[index];
-      policy.search.runtime = RuntimeWith(compilers.back());
-      policy.search.timer = timers.back().get();
-      policy.search.max_rounds = 300;
-      policy.ranks.share_search = true;
+      policies[index].search.max_rounds = SearchOptions().max_rounds;
+      ShareSearches(*timers.back(), compilers.back(), &policies[index]);
     }
   }
 
