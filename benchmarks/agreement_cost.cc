@@ -75,7 +75,9 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
   }
   Agreement agreement(options, std::move(vote));
   AgreementWork work;
-  work.find = [](std::size_t, bool, RankBeat&) -> Result<std::string> { return std::string(kRecordBytes, 'r'); };
+  work.find = [](std::size_t, const Agreement&, RankBeat&) -> Result<std::string> {
+    return std::string(kRecordBytes, 'r');
+  };
   work.make_ready = [](std::size_t, const Agreement&, RankBeat&) -> Result<Fingerprint> { return OfText("code"); };
   Agree(group, kLongSilenceMs, work, &agreement);
 }

@@ -18,9 +18,9 @@ inline namespace v0 {
 /// A group is of one start of a job: whoever starts a rank again gives all of them another group (a new name, for those
 /// that have one). A rank that finds that it has been here before is refused.
 ///
-/// Names have at most 100 letters, digits and slashes; bytes are a few to some ten thousands. What was put stays as
-/// long as the group. Thread rule: the library calls a group from one thread of a rank at a time. What a group throws
-/// becomes an error that says so.
+/// Names have at most 100 letters, digits and slashes; bytes are a few to some ten thousands, and of compiled code
+/// (RankPolicy::share_search) up to 4 MiB. What was put stays as long as the group. Thread rule: the library calls a
+/// group from one thread of a rank at a time. What a group throws becomes an error that says so.
 class TUNEONCE_API RankGroup {
  public:
   RankGroup();
@@ -70,6 +70,17 @@ struct RankPolicy {
   /// Ranks of other devices or drivers are an error that names them (default). True: ranks of one kind agree among
   /// each other.
   bool mixed_kinds = false;
+  /// A search is shared out over the ranks that say so: each compiles and tries a part of the candidates with its own
+  /// compilers and GPU, all race the finalists, and compiled code goes from rank to rank, so that each candidate is
+  /// compiled once. Default false: one rank does all of it. Set it where the ranks' GPUs have nothing else to do in a
+  /// warm-up, and nobody but the ranks can write into the group's engine: they run the code that is there.
+  bool share_search = false;
+  /// What a choice that all ranks raced for minimizes (`share_search`).
+  enum class Minimize {
+    kWorst,  ///< Its time on the rank where it takes longest: who meets in collectives waits for that one.
+    kMean,   ///< Its mean time over the ranks.
+  };
+  Minimize minimize = Minimize::kWorst;
 };
 
 /// Ranks that are threads of this process, for tests and for one process with several GPUs: the group of each rank.

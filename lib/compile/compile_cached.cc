@@ -1,6 +1,8 @@
 #include "compile/compile_cached.h"
 
+#include "base/callback.h"
 #include "compile/dependency_file.h"
+#include "compile/precompiled.h"
 #include "tuneonce/artifact_cache.h"
 #include "tuneonce/fingerprint.h"
 
@@ -35,6 +37,17 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
   artifact.key = key;
   (void)cache.Put(key, artifact);  // A full or read-only cache must not fail a compile.
   return artifact;
+}
+
+bool IsCompiled(const ToolchainSet& toolchains, ArtifactCache& cache, const KernelSource& source, const Hints& hints,
+                const Target& target) {
+  if (FindPrecompiled(source, hints, target).found) return true;
+  const Status there = CallForeign("the toolchain or its artifact cache", StatusCode::kInternal, [&]() -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(const Toolchain* toolchain, toolchains.For(source.kind));
+    TUNEONCE_ASSIGN_OR_RETURN(const Fingerprint key, toolchain->ArtifactKey(source, hints, target));
+    return FindCurrent(cache, key) ? Status() : UnavailableError("it is to be compiled");
+  });
+  return there.ok();
 }
 
 }  // namespace v0

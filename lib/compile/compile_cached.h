@@ -19,6 +19,10 @@ Result<Artifact> CompileCached(const Toolchain& toolchain, ArtifactCache& cache,
 /// The artifact under `key`, if the cache has it and all files that it was made of are still as they were then.
 TUNEONCE_API std::optional<Artifact> FindCurrent(ArtifactCache& cache, const Fingerprint& key);
 
+/// True if a request compiles nothing: the cache has it, or it was compiled ahead. What cannot be told counts as false.
+bool IsCompiled(const ToolchainSet& toolchains, ArtifactCache& cache, const KernelSource& source, const Hints& hints,
+                const Target& target);
+
 }  // namespace v0
 }  // namespace tuneonce
 

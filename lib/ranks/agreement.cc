@@ -248,6 +248,26 @@ bool Agreement::NeedsDecisionsOf(int rank) const {
   });
 }
 
+std::vector<int> Agreement::HelpersOf(std::size_t key) const {
+  std::vector<int> helpers;
+  if (!vote_.shares_search || stage_ != Stage::kDecision || HasRecord(key)) return helpers;
+  for (int rank : plans_[key].takers) {
+    if (votes_[static_cast<std::size_t>(rank)]->shares_search) helpers.push_back(rank);
+  }
+  return helpers;
+}
+
+bool Agreement::AwaitsSharedSearchOf(int rank) const {
+  const std::optional<Vote>& vote = votes_[static_cast<std::size_t>(rank)];
+  if (stage_ != Stage::kDecision || !vote_.shares_search || !vote || !vote->shares_search) return false;
+  for (std::size_t key = 0; key < plans_.size(); ++key) {
+    const Plan& plan = plans_[key];
+    const bool is_awaited = plan.owner == rank && plan.status.ok() && IsOneOf(plan.takers, options_.rank);
+    if (is_awaited && !VoteOf(rank, key)->has_record()) return true;
+  }
+  return false;
+}
+
 std::vector<std::size_t> Agreement::wanted() const {
   std::vector<std::size_t> keys;
   for (std::size_t key = 0; key < plans_.size(); ++key) {

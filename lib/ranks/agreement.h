@@ -76,6 +76,10 @@ class TUNEONCE_API Agreement {
   /// kFind: whether the key has a record here, which is to be given; else it is searched for.
   bool HasRecord(std::size_t key) const { return vote_.keys[key].has_record(); }
   void Found(std::size_t key, Result<std::string> record);
+  /// kFind: the other ranks that take what this one finds for the key, and take part in searches that are shared out.
+  std::vector<int> HelpersOf(std::size_t key) const;
+  /// kHear: that rank searches for this one, and shares its searches out.
+  bool AwaitsSharedSearchOf(int rank) const;
   /// kMakeReady: what was decided: a record's bytes; empty: this rank's own.
   const std::string& DecisionOf(std::size_t key) const { return plans_[key].decision; }
   /// kMakeReady: it is this rank's that the others take.

@@ -5,51 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/message.h"
+#include "ranks/sealed_message.h"
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-MessageWriter& Write(MessageWriter& writer, const Fingerprint& fingerprint) {
-  return writer.U64(fingerprint.high).U64(fingerprint.low);
-}
-Fingerprint ReadFingerprint(MessageReader& reader) {
-  Fingerprint fingerprint;
-  fingerprint.high = reader.U64();
-  fingerprint.low = reader.U64();
-  return fingerprint;
-}
-
-constexpr std::size_t kSealBytes = 16;
-
-/// The body and its checksum.
-std::string Sealed(std::string body) {
-  MessageWriter seal;
-  Write(seal, Fingerprinter().Add(body).Finish());
-  return body + seal.Take();
-}
-/// The body, if it is whole.
-Result<std::string_view> Opened(const std::string& bytes) {
-  std::string_view all = bytes;
-  if (all.size() < kSealBytes) return InternalError("a message is cut");
-  std::string_view body = all.substr(0, all.size() - kSealBytes);
-  MessageReader seal(all.substr(body.size()));
-  if (ReadFingerprint(seal) != Fingerprinter().Add(body).Finish()) return InternalError("a message is cut or changed");
-  return body;
-}
-
-void Write(MessageWriter& writer, const Status& why) { writer.Enum(why.code()).Text(why.message()); }
-Status ReadStatus(MessageReader& reader) {
-  const auto code = reader.Enum(StatusCode::kUnavailable);
-  std::string words = reader.Text();
-  return code == StatusCode::kOk ? InternalError(std::move(words)) : Status(code, std::move(words));
-}
-
-}  // namespace
-
 std::string EncodeVote(const Vote& vote) {
   MessageWriter writer;
-  writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Count(vote.keys.size());
+  writer.U32(kRanksVersion).U64(vote.nonce).Text(vote.kind).Bool(vote.shares_search).Count(vote.keys.size());
   for (const KeyVote& key : vote.keys) {
     Write(Write(writer, key.key), key.definition).U32(key.state);
     Write(writer, key.choice);
@@ -67,6 +29,7 @@ Result<Vote> DecodeVote(const std::string& bytes) {
   Vote vote;
   vote.nonce = reader.U64();
   vote.kind = reader.Text();
+  vote.shares_search = reader.Bool();
   constexpr std::size_t kLeastBytes = 3 * sizeof(Fingerprint) + 4;
   for (std::size_t i = reader.Count(kLeastBytes); i > 0; --i) {
     KeyVote key;

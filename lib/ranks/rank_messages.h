@@ -15,7 +15,7 @@ namespace tuneonce {
 inline namespace v0 {
 
 /// Of the messages below, and of what is agreed by them: ranks of another one are refused by their votes.
-inline constexpr std::uint32_t kRanksVersion = 1;
+inline constexpr std::uint32_t kRanksVersion = 2;
 
 /// What a rank brings along of a key.
 struct KeyVote {
@@ -36,8 +36,9 @@ struct KeyVote {
 };
 
 struct Vote {
-  std::uint64_t nonce = 0;  ///< Of this start of the rank.
-  std::string kind;         ///< Device and driver, in words.
+  std::uint64_t nonce = 0;     ///< Of this start of the rank.
+  std::string kind;            ///< Device and driver, in words.
+  bool shares_search = false;  ///< RankPolicy::share_search.
   std::vector<KeyVote> keys;
 };
 

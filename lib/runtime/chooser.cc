@@ -12,6 +12,8 @@
 #include "runtime/recorded_result.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
+#include "search/search_plan.h"
+#include "search/shared_search.h"
 #include "store/kernel_fingerprint.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
@@ -175,9 +177,17 @@ std::vector<KnownLethal> Chooser::LethalAt(const TuningKey& key) const {
   return lethal;
 }
 
-Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
-                                        const BoundCall& call, std::chrono::steady_clock::time_point begin,
-                                        TrialMemory memory) {
+SearchOptions Chooser::OptionsOf(const TuneRequest& request, std::chrono::steady_clock::time_point begin) const {
+  SearchOptions options = to_.policy.search;
+  if (request.limits != nullptr) Limit(*request.limits, &options);
+  // Also of a search that is made a second time, at the shape at hand.
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
+  return options;
+}
+
+Result<SearchPlan> Chooser::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                   const BoundCall& call, const SearchOptions& options) const {
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             space.Fitting(in_store.configs, call.problem.target, call.problem));
@@ -188,14 +198,28 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
                        [&](const Config& config) { return !(config == *only) && !(baseline && config == *baseline); }),
         configs.end());
   }
-  SearchOptions options = to_.policy.search;
-  if (request.limits != nullptr) Limit(*request.limits, &options);
-  // Also of a search that is made a second time, at the shape at hand.
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
-  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
-  return SearchCall(to_.definition, StreamView(to_.api, request.stream), call,
-                    SearchScope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)}, options,
-                    std::move(memory));
+  const SearchScope scope{in_store.key.key_text, configs, in_store.left_out, LethalAt(in_store.key)};
+  return PlanSearch(to_.definition, StreamView(to_.api, request.stream), call, scope, options);
+}
+
+Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                                        const BoundCall& call, std::chrono::steady_clock::time_point begin,
+                                        TrialMemory memory) {
+  const StreamView stream(to_.api, request.stream);
+  SearchOptions options = OptionsOf(request, begin);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, only, call, options));
+  Result<SearchOutcome> found = InternalError("not searched yet");
+  if (request.shared != nullptr && only == nullptr) {
+    SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, &call != &request.call.call(),
+                                 request.shared->key};
+    SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
+    found = search.Lead(request.shared->helpers);
+  } else {
+    found = RunSearch(std::move(plan), stream, options, std::move(memory));
+  }
+  TUNEONCE_RETURN_IF_ERROR(found.status());
+  TUNEONCE_RETURN_IF_ERROR(AddRooflines(*to_.definition, call.problem, to_.api, &found->result));
+  return found;
 }
 
 Result<SearchOutcome> Chooser::Search(const TuneRequest& request, const KeyInStore& in_store, const Config* only,

@@ -10,6 +10,8 @@
 
 #include "cuda/driver_api.h"
 #include "launch/call_binder.h"
+#include "ranks/rank_watch.h"
+#include "ranks/search_board.h"
 #include "runtime/announcer.h"
 #include "runtime/code_loader.h"
 #include "runtime/miss_counters.h"
@@ -18,6 +20,7 @@
 #include "runtime/tuning_call.h"
 #include "search/candidate.h"
 #include "search/search_call.h"
+#include "search/search_plan.h"
 #include "tuneonce/autotune_policy.h"
 #include "tuneonce/kernel_definition.h"
 #include "tuneonce/record_store.h"
@@ -36,11 +39,20 @@ struct TuneLimits {
   std::function<bool()> is_over;  ///< In place of SearchOptions::interrupted, which it asks too.
 };
 
+/// How a key's search is shared out over ranks.
+struct SharedOut {
+  SearchBoard& board;
+  Fingerprint key;           ///< KeyVote::key.
+  std::vector<int> helpers;  ///< Ranks that may take part, of a search that this one leads.
+};
+
 /// A call to choose for.
 struct TuneRequest {
   CUstream stream;
   TuningCall& call;                    ///< Gets the current device's target.
   const TuneLimits* limits = nullptr;  ///< None.
+  /// Other ranks, over which a search is shared out. Null: none.
+  const SharedOut* shared = nullptr;
 };
 
 /// Why the store has nothing that serves a key; `reason` kNone: it has.
@@ -86,6 +98,8 @@ class Chooser {
   /// A choice for all ranks: the stored one, else a search's, which is remembered. Makes nothing resident. Errors: as
   /// Choose's.
   Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);
+  /// This rank's part in a search that `offer` is of. Errors: as SharedSearch::Help.
+  Status HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer, RankWatch& of_leader);
   /// What ranks agreed on, loaded; and then, if all could load it, resident.
   struct Agreed {
     Config config;
@@ -176,6 +190,10 @@ class Chooser {
                                MeasuredOn* on);
   /// What ended its process when it was tried for this key before.
   std::vector<KnownLethal> LethalAt(const TuningKey& key) const;
+  /// The policy's, within the request's limits, of which this much is spent.
+  SearchOptions OptionsOf(const TuneRequest& request, std::chrono::steady_clock::time_point begin) const;
+  Result<SearchPlan> PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
+                            const BoundCall& call, const SearchOptions& options) const;
   Result<SearchOutcome> SearchAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                  const BoundCall& call, std::chrono::steady_clock::time_point begin,
                                  TrialMemory memory);

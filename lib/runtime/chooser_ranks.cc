@@ -1,7 +1,11 @@
 // A Chooser's part in an agreement of ranks: what this process has of a key, a choice for all, and what was agreed on.
+#include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "runtime/chooser.h"
+#include "search/shared_search.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/record_store.h"
 
@@ -58,6 +62,28 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Res
   }
   RememberSearched(*searched);
   return std::move(searched->record);
+}
+
+Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer,
+                           RankWatch& of_leader) {
+  const auto begin = std::chrono::steady_clock::now();
+  const StreamView stream(to_.api, request.stream);
+  TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(to_.api, to_.policy.search.memory_budget_bytes));
+  std::optional<TuningCall> at_bound;
+  if (offer.at_bound) {
+    TUNEONCE_ASSIGN_OR_RETURN(TuningCall made, request.call.AtBound(*to_.definition, to_.binder, stream, memory));
+    at_bound.emplace(std::move(made));
+  }
+  const BoundCall& call = at_bound ? at_bound->call() : request.call.call();
+  SearchOptions options = OptionsOf(request, begin);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanAt(request, in_store, /*only=*/nullptr, call, options));
+  to_.announcer.Inform(in_store.key.key_text, [&] {
+    return "this rank takes part in a search of rank " + std::to_string(request.shared->board.leader());
+  });
+  SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, offer.at_bound, request.shared->key};
+  SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
+  return search.Help(offer, of_leader);
 }
 
 Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "ranks/code_exchange.h"
 #include "ranks/rank_turn.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/tuning_record.h"
@@ -62,8 +63,9 @@ TuneLimits RankedKeys::LimitsOf(const Entry& entry, RankBeat& beat) const {
                     entry.key.impl->policy.search.interrupted};
   if (entry.key.limits) limits = entry.key.limits();
   // Asked all the time while this thread compiles, measures and waits: so long it is not silent.
-  limits.is_over = [is_over = std::move(limits.is_over), &beat] {
+  limits.is_over = [is_over = std::move(limits.is_over), shares = policy_.share_search, &beat] {
     beat.Step();
+    if (shares) beat.Listen();
     return v0::IsInterrupted(is_over);
   };
   return limits;
@@ -106,6 +108,7 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
     voted_.push_back(&entry);
     vote.keys.push_back(entry.vote);
   }
+  vote.shares_search = policy_.share_search;
   // Without a device there is no key either, and nobody compares.
   if (of_device == nullptr) return vote;
   Status known = of_device->Guarded([&]() -> Status {
@@ -121,26 +124,21 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
   return vote;
 }
 
-Result<std::string> RankedKeys::Find(Entry& entry, bool is_here, RankBeat& beat) {
-  if (is_here) return EncodeRecord(*entry.brought.record);
-  TunedKernel::Impl& impl = *entry.key.impl;
-  const TuneLimits limits = LimitsOf(entry, beat);
-  if (!burst_ && impl.policy.search.timer == nullptr)  // One claim of CUPTI for all.
-    burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);
-  Status found = impl.Guarded([&] {
-    return entry.key.on_inputs([&](TuningCall& call) -> Status {
-      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
-      const std::int64_t tunes = impl.counters.tunes;
-      TUNEONCE_ASSIGN_OR_RETURN(entry.brought.record,
-                                impl.chooser.FindForRanks({stream_, call, &limits}, entry.key.key));
-      entry.brought.decision = impl.counters.tunes > tunes
-                                   ? DecisionOf(*entry.brought.record, Choice::From::kSearch)
-                                   : DecisionOf(*entry.brought.record, RecordMatch::kExact, /*is_shipped=*/false);
-      return Status();
-    });
-  });
+Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreement, RankBeat& beat) {
+  Entry& entry = *voted_[place];
+  Status found;
+  if (!agreement.HasRecord(place)) found = Search(entry, agreement.HelpersOf(place), beat);
+  const int me = agreement.options().rank;
+  if (boards_.count(me) > 0 && agreement.wanted().back() == place) {
+    SearchOffer none;
+    none.is_last = true;
+    (void)BoardOf(me, beat).Offer(none);  // Without it they wait a little longer.
+  }
   TUNEONCE_RETURN_IF_ERROR(found);
-  return EncodeRecord(*entry.brought.record);
+  const TuningRecord& record = *entry.brought.record;
+  if (policy_.share_search)
+    (void)PublishCode(*policy_.group, *entry.key.impl->policy.search.compile.cache, record.artifact);
+  return EncodeRecord(record);
 }
 
 Status RankedKeys::LoadStandIns(Entry& entry, const TuneLimits* limits) {
@@ -180,6 +178,9 @@ Result<Fingerprint> RankedKeys::MakeReady(Entry& entry, std::size_t place, const
     if (!is_own) {
       TUNEONCE_ASSIGN_OR_RETURN(entry.brought.record, DecodeRecord(decided));
       entry.brought.decision = DecisionOf(*entry.brought.record, Choice::From::kRanks);
+      if (policy_.share_search) {
+        (void)FetchCode(*policy_.group, *impl.policy.search.compile.cache, entry.brought.record->artifact);
+      }
     }
     TUNEONCE_ASSIGN_OR_RETURN(entry.ready, impl.chooser.LoadAgreed({stream_, call, &limits}, entry.key.key,
                                                                    *entry.brought.record, entry.brought.decision));
@@ -242,10 +243,17 @@ void RankedKeys::Finish(Entry& entry, Status agreed, bool runs_stand_in) {
 
 AgreementWork RankedKeys::Work() {
   AgreementWork work;
-  work.find = [this](std::size_t place, bool is_here, RankBeat& beat) { return Find(*voted_[place], is_here, beat); };
+  work.find = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
+    return Find(place, agreement, beat);
+  };
   work.make_ready = [this](std::size_t place, const Agreement& agreement, RankBeat& beat) {
     return MakeReady(*voted_[place], place, agreement, beat);
   };
+  if (policy_.share_search) {
+    work.help = [this](int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat) {
+      return Help(leader, wait_ms, of_leader, beat);
+    };
+  }
   work.interrupted = [this] { return IsInterrupted(); };
   return work;
 }
@@ -253,7 +261,7 @@ AgreementWork RankedKeys::Work() {
 std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device) {
   const RankTurn turn(*policy_.group);
   Agreement::Options options;
-  options.round = turn.round();
+  options.round = round_ = turn.round();
   options.nonce = turn.nonce();
   options.mixed_kinds = policy_.mixed_kinds;
   const Status known = CallForeign("the rank group", StatusCode::kUnavailable, [&]() -> Status {

@@ -2,15 +2,19 @@
 #define TUNEONCE_LIB_RUNTIME_RANKED_KEYS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "measure/cupti_timer.h"
 #include "ranks/agree.h"
 #include "ranks/agreement.h"
+#include "ranks/search_board.h"
 #include "runtime/chooser.h"
 #include "runtime/tuned_kernel_impl.h"
 #include "runtime/tuning_call.h"
@@ -67,7 +71,14 @@ class RankedKeys {
   Vote MakeVote(TunedKernel::Impl* of_device);
   Status Bring(Entry& entry);
   AgreementWork Work();
-  Result<std::string> Find(Entry& entry, bool is_here, RankBeat& beat);
+  Result<std::string> Find(std::size_t place, const Agreement& agreement, RankBeat& beat);
+  /// A search, by all ranks that take part in it.
+  Status Search(Entry& entry, std::vector<int> helpers, RankBeat& beat);
+  /// Takes part in what `leader` offers next: AgreementWork::help.
+  Result<bool> Help(int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat);
+  Status HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankWatch& of_leader, RankBeat& beat);
+  SearchBoard& BoardOf(int leader, RankBeat& beat);
+  void ClaimTimer(const TunedKernel::Impl& impl);
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);
   Status LoadStandIns(Entry& entry, const TuneLimits* limits);
   void Finish(Entry& entry, Status agreed, bool runs_stand_in);
@@ -81,6 +92,9 @@ class RankedKeys {
   const RankPolicy& policy_;
   std::deque<Entry> entries_;  // Addresses stay.
   std::vector<Entry*> voted_;  // By the agreement's places.
+  std::uint64_t round_ = 0;
+  std::map<int, SearchBoard> boards_;  // Of searches that are shared out, by leader.
+  std::set<int> offered_all_;          // Leaders that have no more.
   std::optional<TimingBurst> burst_;
 };
 

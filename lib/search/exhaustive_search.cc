@@ -9,15 +9,10 @@
 #include "cuda/driver_api.h"
 #include "definition/compiler_option.h"
 #include "launch/assumption.h"
-#include "measure/roofline.h"
 #include "search/candidate.h"
-#include "search/proposed_configs.h"
 #include "search/search_call.h"
-#include "search/search_engine.h"
-#include "search/search_runner.h"
+#include "search/search_plan.h"
 #include "search/trial_stream.h"
-#include "search/trial_tensors.h"
-#include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
 #include "tuneonce/stream.h"
@@ -26,64 +21,6 @@
 namespace tuneonce {
 inline namespace v0 {
 namespace {
-
-Result<DeviceIdentity> CurrentDevice(const DriverApi& api) {
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
-  return device.Identity();
-}
-
-/// What is searched for, in words.
-struct Subject {
-  std::string kernel;
-  std::string key;
-  std::vector<KnownLethal> lethal;
-};
-
-Result<SearchOutcome> RunSearch(const Subject& subject, const std::optional<Config>& baseline, const Target& target,
-                                StreamView stream, std::vector<PlannedConfig> planned, const SearchOptions& options,
-                                TrialMemory memory) {
-  for (const PlannedConfig& config : planned) {
-    for (const Candidate& candidate : config.alternatives) {
-      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
-    }
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchRunner> runner,
-                            SearchRunner::Create(planned, trial_stream.view(), options, memory, baseline.has_value()));
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(subject.kernel, subject.key, target, baseline, options, *runner,
-                      stream.api().measuring_lock(device.handle()));
-  engine.LeaveOut(subject.lethal);
-  // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
-  Result<SearchOutcome> outcome = CallForeign("kernel '" + subject.kernel + "': the search", StatusCode::kInternal,
-                                              [&] { return engine.Run(std::move(planned)); });
-  // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
-  // the search's before.
-  (void)trial_stream.view().Synchronize();
-  return runner->Finish(std::move(outcome));
-}
-
-/// What the definition says a run must move and compute, against what the device can.
-Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
-                    TuningResult* result) {
-  double bytes = 0;
-  double operations = 0;
-  TUNEONCE_RETURN_IF_ERROR(CallUser("a function given to Work", [&] {
-    bytes = definition.WorkBytes(problem);
-    operations = definition.WorkOperations(problem);
-    return Status();
-  }));
-  if (bytes <= 0 && operations <= 0) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(api));
-  TUNEONCE_ASSIGN_OR_RETURN(DevicePeaks peaks, DevicePeaks::Of(device));
-  auto add = [&](Success& success) {
-    success.roofline = ComputeRoofline(bytes, operations, success.measurement.mean_us, peaks);
-  };
-  std::for_each(result->successes.begin(), result->successes.end(), add);
-  add(result->best);
-  if (result->baseline) add(*result->baseline);
-  return Status();
-}
 
 /// Declares one config's kernel arguments as a definition, and binds them.
 struct ArgumentList {
@@ -159,8 +96,12 @@ Result<TuningResult> SearchWithoutDefinition(const SearchSpace& space, StreamVie
   }
   TUNEONCE_RETURN_IF_ERROR(space.TakeMisuse());
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch({kernel, "", {}}, space.BaselineOn(target), target, stream,
-                                                             std::move(planned), options, std::move(memory)));
+  SearchPlan plan;
+  plan.kernel = std::move(kernel);
+  plan.target = target;
+  plan.baseline = space.BaselineOn(target);
+  plan.planned = std::move(planned);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
   return std::move(outcome.result);
 }
 
@@ -196,26 +137,8 @@ Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definit
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchScope& scope, const SearchOptions& options,
                                  TrialMemory memory) {
-  const Target& target = call.problem.target;
-  const Environment& environment = Runtime::OrDefault(options.runtime)->environment();
-  TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity device, CurrentDevice(stream.api()));
-  std::optional<Config> baseline = scope.baseline;
-  if (!baseline) {
-    TUNEONCE_ASSIGN_OR_RETURN(baseline, definition->space().BaselineFor(call.problem));
-  }
-  ProposedConfigs proposed =
-      ProposeConfigs(*definition, call.problem, device, scope.configs, baseline, options.max_proposed, environment);
-  std::vector<PlannedConfig> planned;
-  for (const Config& config : proposed.configs) {
-    planned.emplace_back();
-    TUNEONCE_ASSIGN_OR_RETURN(planned.back(),
-                              PlanConfig(definition, config, call, environment.enable_tile, scope.left_out));
-  }
-  TUNEONCE_RETURN_IF_ERROR(definition->space().TakeMisuse().WithPrefix("kernel '" + definition->name() + "'"));
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
-                            RunSearch({definition->name(), scope.key, scope.lethal}, baseline, target, stream,
-                                      std::move(planned), options, std::move(memory)));
-  if (!proposed.note.empty()) outcome.result.notes.push_back(proposed.note);
+  TUNEONCE_ASSIGN_OR_RETURN(SearchPlan plan, PlanSearch(definition, stream, call, scope, options));
+  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, RunSearch(std::move(plan), stream, options, std::move(memory)));
   TUNEONCE_RETURN_IF_ERROR(AddRooflines(*definition, call.problem, stream.api(), &outcome.result));
   return outcome;
 }

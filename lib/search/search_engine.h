@@ -4,6 +4,7 @@
 #include <chrono>
 #include <list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include "compile/compile_pool.h"
 #include "measure/race.h"
 #include "search/candidate_runner.h"
+#include "search/candidate_source.h"
 #include "search/search_call.h"
 #include "tuneonce/progress.h"
 #include "tuneonce/runtime.h"
@@ -41,6 +43,9 @@ class SearchEngine {
   void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
+  /// The same of the candidates that `source` gives, each tried as soon as it is compiled: what became of them. There
+  /// may be no best. Errors: the context was lost; Cancelled.
+  Result<TuningResult> RunPart(std::vector<PlannedConfig> planned, CandidateSource& source);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -56,12 +61,24 @@ class SearchEngine {
     bool is_finalist = false;  ///< It did not leave the race.
   };
 
+  /// Candidates that are compiled together.
+  struct Batch {
+    std::vector<std::size_t> index_of;  ///< By job, its place in `planned_`.
+    std::unique_ptr<CompilePool> pool;
+  };
+
   /// From now on SearchOptions::wall_budget_ms counts.
   void Begin();
-  Status CompileAndPrepare();
+  /// All but the choice's code.
+  Status Search(std::vector<PlannedConfig> planned, CandidateSource& source);
+  Status CompileAndPrepare(CandidateSource& source);
+  /// Begins to compile what the source gives next, if it gives anything.
+  std::optional<Batch> NextBatch(CandidateSource& source);
+  /// Takes what compiles, as it comes.
+  Status TakeAll(Batch& batch, int* done);
   std::optional<CompiledJob> NextOf(CompilePool& pool) const;
-  /// What is to be compiled, and `index_of`, by job, its place in `planned_`. Takes what is not.
-  std::vector<CompileJob> JobsToCompile(std::vector<std::size_t>* index_of);
+  /// What of `places` is to be compiled, and `index_of`, by job, its place in `planned_`. Takes what is not.
+  std::vector<CompileJob> JobsToCompile(const std::vector<std::size_t>& places, std::vector<std::size_t>* index_of);
   CompileOptions OptionsToCompile() const;
   /// Adds a compiled candidate to a group, or to the failures.
   void Take(CompiledJob compiled, std::size_t index);
@@ -108,6 +125,7 @@ class SearchEngine {
   Success SuccessOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
+  void AddCosts(Clock::time_point start);
   Status AllFailed() const;
   static double SecondsSince(Clock::time_point start);
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
@@ -136,6 +154,7 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   bool is_open_ = false;                // The runner is.
+  bool tries_at_once_ = false;          // What is compiled, also on the CPU device.
   Group* winner_ = nullptr;
   Clock::time_point stage_began_;  // Compiling.
   Clock::time_point preparing_began_;

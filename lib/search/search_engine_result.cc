@@ -77,6 +77,17 @@ void SearchEngine::Choose() {
                    [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
 }
 
+void SearchEngine::AddCosts(Clock::time_point start) {
+  result_.timer = runner_.timer_name();
+  const std::vector<std::string> notes = runner_.notes();
+  result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
+  result_.cost.num_launches = runner_.num_launches();
+  result_.cost.peak_bytes = runner_.peak_bytes();
+  result_.cost.workers_replaced = runner_.workers_replaced();
+  result_.is_isolated = runner_.is_isolated();
+  result_.cost.wall_seconds = SecondsSince(start);
+}
+
 Status SearchEngine::AllFailed() const {
   // The same reason for many configs is said once.
   std::map<std::string, std::vector<std::string>> configs_by_reason;

@@ -108,6 +108,23 @@ def kernels_of_all_ranks_run_one_choice() -> None:
     assert choices[0] == choices[1] == choices[2] and None not in choices[0], choices
 
 
+def ranks_share_a_search_out() -> None:
+    for minimize in ("worst", "mean"):
+        size, store = 3, StoreDouble()
+        choices: Dict[int, Any] = {}
+
+        def body(rank: int) -> None:
+            of_rank = kernel(StoreRanks(store, rank, size, "sharing"), ranks_share_search=True, ranks_minimize=minimize)
+            of_rank.warmup([{"N": 4096}])
+            choices[rank] = of_rank.choice_of({"N": 4096}).config
+
+        in_threads(size, body)
+        assert choices[0] == choices[1] == choices[2] and choices[0] is not None, choices
+        shared = [key for key in store._held if "/search/" in key and "/claim/" in key]
+        assert shared, "all by one rank"
+    expect(ValueError, "ranks_minimize", lambda: kernel(None, ranks_minimize="best"))
+
+
 class Broken:
     """A group whose calls raise."""
     rank, size = 0, 2
@@ -144,5 +161,6 @@ def what_a_group_raises_fails_the_warm_up_in_words() -> None:
 the_suite_passes_over_the_double()
 wrong_stores_and_ranks_are_errors()
 kernels_of_all_ranks_run_one_choice()
+ranks_share_a_search_out()
 what_a_group_raises_fails_the_warm_up_in_words()
 print("ranks: ok")

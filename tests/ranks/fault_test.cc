@@ -202,7 +202,7 @@ TEST_F(FaultTest, ARankOfAnotherVersionIsNamed) {
   const std::vector<Ended> came = Run();
   for (int rank = 0; rank < 2; ++rank) {
     EXPECT_ERROR(came[static_cast<std::size_t>(rank)].status, StatusCode::kFailedPrecondition,
-                 "rank 2: it speaks version 2 of the ranks' protocol");
+                 "rank 2: it speaks version 3 of the ranks' protocol");
   }
 }
 

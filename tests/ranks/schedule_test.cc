@@ -108,8 +108,8 @@ class Schedule {
     }
     Agreement agreement(options, vote);
     AgreementWork work;
-    work.find = [&](std::size_t key, bool is_here, RankBeat& beat) -> Result<std::string> {
-      if (is_here) return OwnOf(actor, keys[key]);
+    work.find = [&](std::size_t key, const Agreement& of, RankBeat& beat) -> Result<std::string> {
+      if (of.HasRecord(key)) return OwnOf(actor, keys[key]);
       for (int i = 0; i < actor.search_ms; ++i, beat.Step()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (actor.search_fails) return InternalError("the search failed");
       return "s" + std::to_string(group.rank()) + std::to_string(++num_searches_);

@@ -19,14 +19,19 @@ namespace tuneonce::testing {
 inline constexpr std::int64_t kScaleN = 1000;
 inline constexpr char kScaleBaseline[] = "TILE=64, WORK=100";
 
-/// What one rank has, on a thread of its own: the CPU device's context, a stream, and a kernel.
+/// What one rank has, on a thread of its own: a CPU device's context, a stream, and a kernel. Ranks share devices where
+/// there are fewer (TUNEONCE_CPU_DEVICES).
 class RankThread {
  public:
   RankThread(int its_rank, KernelDefinition definition, AutotunePolicy policy)
       : rank(its_rank), definition_(std::move(definition)), policy_(std::move(policy)) {}
 
   void Start() {
-    Result<Device> device = OpenDevice("cpu");
+    Result<Device> first = OpenDevice("cpu");
+    ASSERT_OK(first);
+    Result<int> devices = Device::Count(first->api());
+    ASSERT_OK(devices);
+    Result<Device> device = Device::Get(first->api(), rank % *devices);
     ASSERT_OK(device);
     Result<Context> context = Context::RetainPrimary(*device);
     ASSERT_OK(context);

@@ -51,6 +51,7 @@ _Shape = Union[Mapping[str, Union[int, float, bool, str]], Sequence[int]]
 _Shapes = Iterable[_Shape]
 _Mode = Literal["tune", "tune_in_background", "stored_only", "baseline_only"]
 _OnTuneError = Literal["use_baseline", "raise"]
+_Minimize = Literal["worst", "mean"]
 _Match = Literal["exact", "other_driver", "other_device"]
 _Isolation = Literal["off", "preferred", "required"]
 _Timer = Optional[Literal["cupti", "events"]]
@@ -74,7 +75,8 @@ class TunedKernel:
         cls, bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
         mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
         shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
-        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False, kept_inputs_bytes: int = 268435456,
+        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
+        ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,
@@ -109,7 +111,8 @@ def load(
     bundle: Union[Bundle, _Path], device: str = "cuda", *, store: _Store = None,
         mode: _Mode = "tune", on_tune_error: _OnTuneError = "use_baseline", weakest_match: _Match = "exact",
         shared_choice: str = "", observer: Optional[Observer] = None, ranks: Optional[RankGroup] = None,
-        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False, kept_inputs_bytes: int = 268435456,
+        ranks_silence_ms: int = 60000, ranks_may_differ: bool = False, ranks_mixed_kinds: bool = False,
+        ranks_share_search: bool = False, ranks_minimize: _Minimize = "worst", kept_inputs_bytes: int = 268435456,
         store_under_profiler: bool = False, accept_incomplete: bool = False, longest_wait_ms: int = 120000,
         retry_after_ms: int = 1000, tune_at_bucket_bound: bool = True, max_resident_keys: int = 65536,
         timer: _Timer = None, warm: bool = False, verify: bool = True, baseline_margin: float = 0.02, final_rounds: int = 0,

@@ -1,0 +1,29 @@
+#ifndef TUNEONCE_LIB_RANKS_CODE_EXCHANGE_H_
+#define TUNEONCE_LIB_RANKS_CODE_EXCHANGE_H_
+
+#include <cstddef>
+
+#include "tuneonce/artifact_cache.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/rank_group.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+// Compiled code that goes from rank to rank by the name of its content (Toolchain::ArtifactKey: source, hints, target
+// and tool), so that each is compiled once per group. What does not come through is compiled where it is needed, so
+// none of this can fail. Whoever can write into the group's engine can run code in all its ranks (docs/ranks.md).
+
+/// Of one artifact: what is larger is compiled by each rank. Engines keep what was put for as long as the group, and
+/// MPI's adapter in each rank's memory; cubins have some 10 to 200 KB.
+inline constexpr std::size_t kMostCodeBytes = std::size_t{4} << 20;
+
+/// Gives what the cache has under `key` to the other ranks. False if it has nothing, or the engine takes none.
+TUNEONCE_API bool PublishCode(RankGroup& group, ArtifactCache& cache, const Fingerprint& key);
+/// Fetches it into the cache, unless it is there. False if it is in neither.
+TUNEONCE_API bool FetchCode(RankGroup& group, ArtifactCache& cache, const Fingerprint& key);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_RANKS_CODE_EXCHANGE_H_

@@ -1,0 +1,48 @@
+#include "ranks/search_word.h"
+
+#include "ranks/sealed_message.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+std::string EncodeOffer(const SearchOffer& offer) {
+  MessageWriter writer;
+  Write(writer.Bool(offer.is_last), offer.key).Bool(offer.at_bound);
+  Write(writer, offer.candidates);
+  return Sealed(writer.Take());
+}
+
+Result<SearchOffer> DecodeOffer(const std::string& bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
+  MessageReader reader(body);
+  SearchOffer offer;
+  offer.is_last = reader.Bool();
+  offer.key = ReadFingerprint(reader);
+  offer.at_bound = reader.Bool();
+  offer.candidates = ReadFingerprint(reader);
+  TUNEONCE_RETURN_IF_ERROR(reader.Done());
+  return offer;
+}
+
+std::string EncodeWord(const SearchWord& word) {
+  MessageWriter writer;
+  writer.Enum(word.kind).Count(word.places.size());
+  for (std::uint64_t place : word.places) writer.U64(place);
+  writer.Count(word.code.size());
+  for (const Fingerprint& code : word.code) Write(writer, code);
+  return Sealed(writer.Take());
+}
+
+Result<SearchWord> DecodeWord(const std::string& bytes) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::string_view body, Opened(bytes));
+  MessageReader reader(body);
+  SearchWord word;
+  word.kind = reader.Enum(SearchWord::kOver);
+  for (std::size_t i = reader.Count(sizeof(std::uint64_t)); i > 0; --i) word.places.push_back(reader.U64());
+  for (std::size_t i = reader.Count(sizeof(Fingerprint)); i > 0; --i) word.code.push_back(ReadFingerprint(reader));
+  TUNEONCE_RETURN_IF_ERROR(reader.Done());
+  return word;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,73 @@
+// A rank's searches for its group: those that it makes, with others' help, and those that it helps with.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/ranked_keys.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+SearchBoard& RankedKeys::BoardOf(int leader, RankBeat& beat) {
+  SearchBoard::Context context{*policy_.group, std::max(1, policy_.silence_ms), round_, beat,
+                               [this] { return IsInterrupted(); }};
+  return boards_.try_emplace(leader, std::move(context), leader).first->second;
+}
+
+void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
+  if (burst_ || impl.policy.search.timer != nullptr) return;
+  burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One claim of CUPTI for all.
+}
+
+Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const TuneLimits limits = LimitsOf(entry, beat);
+  std::optional<SharedOut> shared;
+  if (!helpers.empty()) shared.emplace(SharedOut{BoardOf(policy_.group->rank(), beat), entry.vote.key, helpers});
+  ClaimTimer(impl);
+  return impl.Guarded([&] {
+    return entry.key.on_inputs([&](TuningCall& call) -> Status {
+      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
+      const std::int64_t tunes = impl.counters.tunes;
+      TUNEONCE_ASSIGN_OR_RETURN(
+          entry.brought.record,
+          impl.chooser.FindForRanks({stream_, call, &limits, shared ? &*shared : nullptr}, entry.key.key));
+      entry.brought.decision = impl.counters.tunes > tunes
+                                   ? DecisionOf(*entry.brought.record, Choice::From::kSearch)
+                                   : DecisionOf(*entry.brought.record, RecordMatch::kExact, /*is_shipped=*/false);
+      return Status();
+    });
+  });
+}
+
+Result<bool> RankedKeys::Help(int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat) {
+  if (offered_all_.count(leader) > 0) return false;
+  SearchBoard& board = BoardOf(leader, beat);
+  TUNEONCE_ASSIGN_OR_RETURN(const std::optional<SearchOffer> offer, board.NextOffer(wait_ms));
+  if (!offer) return true;
+  if (offer->is_last) offered_all_.insert(leader);
+  for (Entry* entry : voted_) {
+    if (offer->is_last || entry->vote.key != offer->key) continue;
+    TunedKernel::Impl& impl = *entry->key.impl;
+    const Status helped = impl.Guarded([&] { return HelpWith(*entry, *offer, board, of_leader, beat); });
+    // The leader does without this rank.
+    if (!helped.ok())
+      impl.announcer.Inform(entry->key.text, [&] { return "no part in a search: " + helped.message(); });
+  }
+  return true;
+}
+
+Status RankedKeys::HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankWatch& of_leader,
+                            RankBeat& beat) {
+  TunedKernel::Impl& impl = *entry.key.impl;
+  const TuneLimits limits = LimitsOf(entry, beat);
+  const SharedOut shared{board, offer.key, {}};
+  ClaimTimer(impl);
+  return entry.key.on_inputs([&](TuningCall& call) -> Status {
+    TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
+    return impl.chooser.HelpSearch({stream_, call, &limits, &shared}, entry.key.key, offer, of_leader);
+  });
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,33 @@
+#ifndef TUNEONCE_LIB_SEARCH_FINALS_CHOICE_H_
+#define TUNEONCE_LIB_SEARCH_FINALS_CHOICE_H_
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "tuneonce/api.h"
+#include "tuneonce/rank_group.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+struct FinalsOptions {
+  /// What counts of a finalist's times on all ranks.
+  RankPolicy::Minimize minimize = RankPolicy::Minimize::kWorst;
+  double tie = 0.01;        ///< As RaceOptions::tie.
+  double first_tie = 0.01;  ///< As RaceOptions::first_tie.
+};
+
+/// What of a finalist's times, in microseconds, one for each rank, counts. REQUIRES: at least one.
+TUNEONCE_API double CountingTime(const std::vector<double>& times_us, RankPolicy::Minimize minimize);
+
+/// The most preferred finalist within its tie of the best, as Race::Choice, over the times of all ranks: by finalist,
+/// the most preferred first, then by rank. A finalist without times is out: it failed somewhere. Empty: all are. A pure
+/// function.
+TUNEONCE_API std::optional<std::size_t> ChooseForAll(const std::vector<std::vector<double>>& times_us,
+                                                     const FinalsOptions& options);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_FINALS_CHOICE_H_

@@ -1,0 +1,170 @@
+// SearchEngine's compiling: from planned configs to groups of candidates with the same code.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/span.h"
+#include "compile/compile_pool.h"
+#include "search/search_engine.h"
+#include "shared/log.h"
+#include "tuneonce/search_options.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+std::string WhyPassedOver(const std::vector<PassedOver>& passed_over) {
+  return absl::StrJoin(passed_over, "; ", [](std::string* out, const PassedOver& each) {
+    absl::StrAppend(out, "variant '", each.variant, "': ", each.reason);
+  });
+}
+
+}  // namespace
+
+std::vector<CompileJob> SearchEngine::JobsToCompile(const std::vector<std::size_t>& places,
+                                                    std::vector<std::size_t>* index_of) {
+  std::vector<CompileJob> jobs;
+  for (std::size_t i : places) {
+    if (planned_[i].alternatives.empty()) {
+      Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
+      continue;
+    }
+    if (!planned_[i].needs_compiling()) {
+      Take(i, 0);
+      continue;
+    }
+    jobs.push_back(CompileJobOf(planned_[i]));
+    jobs.back().deadline = compiling_ends_;
+    // The baseline first: the others are checked against it, also where the time for compiling ends early.
+    if (IsBaseline(planned_[i].config)) jobs.back().cost = 0;
+    index_of->push_back(i);
+  }
+  // Stable as the pool's order: this one is compiled first.
+  auto first = std::min_element(jobs.begin(), jobs.end(),
+                                [](const CompileJob& a, const CompileJob& b) { return a.cost < b.cost; });
+  bool is_needed = first != jobs.end() && groups_.empty();  // What needs no compiling can be measured.
+  if (baseline_) {
+    first = std::find_if(jobs.begin(), jobs.end(), [&](const CompileJob& job) {
+      return IsBaseline(planned_[(*index_of)[static_cast<std::size_t>(&job - jobs.data())]].config);
+    });
+    is_needed = first != jobs.end();
+  }
+  if (is_needed) first->deadline = Clock::time_point::max();
+  return jobs;
+}
+
+CompileOptions SearchEngine::OptionsToCompile() const {
+  CompileOptions compile = options_.compile;
+  if (options_.cancelled != nullptr) compile.cancelled = options_.cancelled;
+  if (options_.interrupted) compile.interrupted = options_.interrupted;
+  if (compile.cache == nullptr) compile.cache = &runtime_.artifacts();
+  return compile;
+}
+
+std::optional<SearchEngine::Batch> SearchEngine::NextBatch(CandidateSource& source) {
+  const std::vector<std::size_t> places = source.Next();
+  if (places.empty()) return std::nullopt;
+  Batch batch;
+  std::vector<CompileJob> jobs = JobsToCompile(places, &batch.index_of);
+  batch.pool = std::make_unique<CompilePool>(runtime_.compile_slots(), runtime_.toolchains(), target_, std::move(jobs),
+                                             OptionsToCompile(), CompilePool::Order::kByCost, &runtime_.trace());
+  return batch;
+}
+
+Status SearchEngine::TakeAll(Batch& batch, int* done) {
+  while (std::optional<CompiledJob> compiled = NextOf(*batch.pool)) {
+    const std::size_t index = batch.index_of[compiled->job];
+    Take(*std::move(compiled), index);
+    Report(SearchProgress::Stage::kCompile, ++*done, planned_.size(), &planned_[index].config);
+    TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
+    if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
+  }
+  return tries_at_once_ ? PrepareGroups(/*all_compiled=*/false) : Status();
+}
+
+Status SearchEngine::CompileAndPrepare(CandidateSource& source) {
+  int done = 0;
+  std::optional<Batch> now = NextBatch(source);
+  while (now) {
+    std::optional<Batch> next = NextBatch(source);
+    TUNEONCE_RETURN_IF_ERROR(TakeAll(*now, &done));
+    now = std::move(next);
+  }
+  result_.cost.compile_wall_seconds = SecondsSince(stage_began_);
+  if (target_.is_cpu_device) preparing_began_ = Clock::now();
+  auto is_earlier = [](const Group& a, const Group& b) { return a.members.front() < b.members.front(); };
+  groups_.sort(is_earlier);
+  TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/true));
+  LeaveOutUnprepared();
+  return Status();
+}
+
+std::optional<CompiledJob> SearchEngine::NextOf(CompilePool& pool) const {
+  Span span(&runtime_.trace(), "wait", "wait for a compile");
+  return pool.Next();
+}
+
+void SearchEngine::Take(CompiledJob compiled, std::size_t index) {
+  PlannedConfig& planned = planned_[index];
+  SayAt(runtime_, LogLevel::kDebug, [&] {
+    std::string config = absl::StrCat(result_.kernel, " {", planned.config.ToString(), "}: ");
+    if (!compiled.artifact.ok()) return absl::StrCat(config, "not compiled: ", compiled.artifact.status().message());
+    return compiled.from_cache ? config + "its code was there"
+                               : absl::StrCat(config, "compiled in ", compiled.artifact->seconds, " s");
+  });
+  bool is_transient = IsTransient(compiled.artifact.status().code());  // Of one way to build it is enough.
+  for (std::size_t i = 0; i < compiled.passed_over.size(); ++i) {
+    planned.passed_over.push_back(
+        PassedOver{planned.alternatives[i].variant_name(), compiled.passed_over[i].message()});
+    is_transient |= IsTransient(compiled.passed_over[i].code());
+  }
+  Candidate& candidate = planned.alternatives[compiled.alternative];
+  if (compiled.was_cut_short) {
+    not_measured_.insert(index);
+    return;
+  }
+  if (!compiled.artifact.ok()) {
+    const std::string& message = compiled.artifact.status().message();
+    bool has_others = !planned.passed_over.empty() || planned.ends_with_callable();
+    if (has_others) planned.passed_over.push_back(PassedOver{candidate.variant_name(), message});
+    if (planned.ends_with_callable()) return Take(index, planned.alternatives.size() - 1);
+    Fail(index, FailureKind::kCompile, has_others ? WhyPassedOver(planned.passed_over) : message, is_transient);
+    return;
+  }
+  candidate.artifact = *std::move(compiled.artifact);
+  if (!compiled.from_cache) {
+    ++result_.cost.num_compiled;
+    result_.cost.compile_seconds += candidate.artifact.seconds;
+  }
+  Take(index, compiled.alternative);
+}
+
+void SearchEngine::Take(std::size_t index, std::size_t alternative) {
+  PlannedConfig& planned = planned_[index];
+  Candidate& candidate = planned.alternatives[alternative];
+  for (const PassedOver& passed_over : planned.passed_over) {
+    substitutions_[index].push_back(VariantSubstitution{planned.config, candidate.variant_name(), passed_over});
+  }
+  for (Group& group : groups_) {
+    const Candidate& other = group.candidate;
+    if (candidate.is_callable() || other.is_callable()) continue;  // What the host does cannot be compared.
+    // One definition for both means that they get the same arguments.
+    if (other.artifact.code_fingerprint == candidate.artifact.code_fingerprint &&
+        other.geometry == candidate.geometry && other.definition == candidate.definition &&
+        other.convention == candidate.convention) {
+      group.members.push_back(index);
+      std::sort(group.members.begin(), group.members.end());
+      return;
+    }
+  }
+  groups_.emplace_back();
+  groups_.back().candidate = std::move(candidate);
+  groups_.back().members = {index};
+}
+
+}  // namespace v0
+}  // namespace tuneonce

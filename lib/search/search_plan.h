@@ -1,0 +1,50 @@
+#ifndef TUNEONCE_LIB_SEARCH_SEARCH_PLAN_H_
+#define TUNEONCE_LIB_SEARCH_SEARCH_PLAN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "search/candidate.h"
+#include "search/candidate_source.h"
+#include "search/search_call.h"
+#include "search/trial_memory.h"
+#include "tuneonce/search_options.h"
+#include "tuneonce/stream.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// A search whose candidates are known: what is compiled, and what is launched how. Nothing ran yet. A value.
+struct SearchPlan {
+  std::string kernel;
+  std::string key;  ///< What it is for, in progress reports.
+  Target target;
+  std::optional<Config> baseline;
+  std::vector<KnownLethal> lethal;
+  std::vector<PlannedConfig> planned;  ///< In the space's order.
+  std::string note;                    ///< What the user should know of the choice of candidates; may be empty.
+
+  /// Of the list of candidates, and of what they are tried at: the same in processes that may share the search.
+  Fingerprint CandidatesFingerprint() const;
+};
+
+/// Calls the definition's functions for each config of the scope. REQUIRES: what `call` points to outlives the plan.
+/// Errors: as exhaustive_search, before anything is compiled.
+Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
+                              const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
+/// All of it.
+Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
+/// What `source` takes of it (SearchEngine::RunPart).
+Result<TuningResult> RunPart(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory,
+                             CandidateSource& source);
+/// What the definition says a run must move and compute, against what the device can.
+Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
+                    TuningResult* result);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_SEARCH_PLAN_H_

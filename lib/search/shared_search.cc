@@ -1,0 +1,157 @@
+#include "search/shared_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/callback.h"
+#include "compile/compile_cached.h"
+#include "compile/compile_pool.h"
+#include "ranks/code_exchange.h"
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Rounds of a share's race: enough to tell what is slower by a tenth (kFinalsMargin); what is near races again.
+constexpr int kShareRounds = 5;
+
+/// A list that all ranks race.
+class AllOf final : public CandidateSource {
+ public:
+  explicit AllOf(const std::vector<std::uint64_t>& places) : places_(places.begin(), places.end()) {}
+  std::vector<std::size_t> Next() override { return std::exchange(places_, {}); }
+
+ private:
+  std::vector<std::size_t> places_;
+};
+
+std::optional<std::uint64_t> PlaceOfBaseline(const SearchPlan& plan) {
+  for (std::size_t place = 0; place < plan.planned.size(); ++place) {
+    if (plan.baseline && plan.planned[place].config == *plan.baseline) return place;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SharedSearch::SharedSearch(SearchBoard& board, SearchPlan plan, StreamView stream, TrialMemory memory, Options options)
+    : board_(board),
+      plan_(std::move(plan)),
+      stream_(stream),
+      memory_(std::move(memory)),
+      options_(std::move(options)),
+      baseline_(PlaceOfBaseline(plan_)),
+      ledger_(plan_.planned.size(), baseline_) {}
+
+ArtifactCache& SharedSearch::cache() const {
+  return options_.search.compile.cache != nullptr ? *options_.search.compile.cache : runtime().artifacts();
+}
+
+std::size_t SharedSearch::CompilesAtATime() const {
+  const int wanted = options_.search.compile.num_workers;
+  const int limit = runtime().compile_slots().limit();
+  return static_cast<std::size_t>(std::max(1, wanted > 0 ? std::min(wanted, limit) : limit));
+}
+
+bool SharedSearch::IsThere(std::uint64_t place) const {
+  const PlannedConfig& planned = plan_.planned[static_cast<std::size_t>(place)];
+  if (!planned.needs_compiling()) return true;
+  const Candidate& candidate = planned.alternatives.front();
+  return IsCompiled(runtime().toolchains(), cache(), candidate.source, candidate.hints, plan_.target);
+}
+
+SearchOptions SharedSearch::OptionsNow() const {
+  SearchOptions options = options_.search;
+  const std::chrono::duration<double, std::milli> spent = Clock::now() - began_;
+  if (options.wall_budget_ms > 0) options.wall_budget_ms = std::max(1.0, options.wall_budget_ms - spent.count());
+  return options;
+}
+
+SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions& options) {
+  return AnswerOf(plan_, v0::RunPart(plan_, stream_, options, memory_, source));
+}
+
+SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
+                               std::set<int>* other_holders) {
+  ClaimedCandidates source(
+      board_, places, {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }});
+  SearchAnswer answer;
+  if (source.has_any()) {
+    options.max_rounds = std::min(options.max_rounds, kShareRounds);
+    options.final_rounds = 0;
+    answer = RunPart(source, options);
+    for (std::uint64_t place : SearchLedger::FinalistsOf(answer, baseline_)) {
+      auto is_it = [&](const TriedCandidate& tried) { return tried.place == place; };
+      const auto tried = std::find_if(answer.tried.begin(), answer.tried.end(), is_it);
+      (void)PublishCode(board_.context().group, cache(), tried->success.artifact);
+    }
+  }
+  if (answer.status.ok()) answer.status = source.status();
+  if (other_holders != nullptr) *other_holders = source.other_holders();
+  return answer;
+}
+
+SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, const SearchOptions& options) {
+  AllOf source(places);
+  return RunPart(source, options);
+}
+
+bool SharedSearch::IsLate(int word) {
+  constexpr std::chrono::milliseconds kPause(50);
+  if (is_late_ || Clock::now() < next_look_) return is_late_;
+  next_look_ = Clock::now() + kPause;
+  Result<std::optional<SearchWord>> next = board_.WordOf(word + 1, /*wait_ms=*/0);
+  is_late_ = next.ok() && next->has_value();
+  return is_late_;
+}
+
+std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader) {
+  constexpr int kSliceMs = 50;
+  for (;;) {
+    Result<std::optional<SearchWord>> said = board_.WordOf(*word, kSliceMs);
+    // Of several words that this rank missed, the last one is the one to follow.
+    for (; said.ok() && *said; ++*word) {
+      Result<std::optional<SearchWord>> next = board_.WordOf(*word + 1, /*wait_ms=*/0);
+      if (!next.ok() || !*next) return *std::move(said);
+      said = std::move(next);
+    }
+    board_.context().beat.Step();
+    const bool is_over = !said.ok() || !of_leader.Look().ok() || of_leader.IsSilent() || of_leader.HasGoneOn() ||
+                         IsInterrupted(board_.context().interrupted);
+    if (is_over) return std::nullopt;
+  }
+}
+
+SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
+  const bool is_known = std::all_of(what.places.begin(), what.places.end(),
+                                    [&](std::uint64_t place) { return place < plan_.planned.size(); });
+  SearchAnswer answer;
+  if (!is_known) answer.status = InternalError("the leader speaks of candidates that there are not");
+  if (!is_known) return answer;
+  for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
+  SearchOptions options = OptionsNow();
+  options.interrupted = [this, word, interrupted = std::move(options.interrupted)] {
+    return IsInterrupted(interrupted) || IsLate(word);
+  };
+  is_late_ = false;
+  return what.kind == SearchWord::kTry ? Try(word, what.places, std::move(options), nullptr)
+                                       : Race(what.places, options);
+}
+
+Status SharedSearch::Help(const SearchOffer& offer, RankWatch& of_leader) {
+  if (offer.candidates != plan_.CandidatesFingerprint()) {
+    return FailedPreconditionError("this rank has other candidates than the leader");
+  }
+  TUNEONCE_RETURN_IF_ERROR(board_.Join());
+  for (int word = 0;; ++word) {
+    const std::optional<SearchWord> said = NextWord(&word, of_leader);
+    if (!said || said->kind == SearchWord::kOver) return Status();
+    const SearchAnswer answer = AnswerTo(word, *said);
+    if (is_late_) continue;
+    TUNEONCE_RETURN_IF_ERROR(board_.Answer(word, EncodeAnswer(answer)));
+    TUNEONCE_RETURN_IF_ERROR(answer.status);
+  }
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,110 @@
+#ifndef TUNEONCE_LIB_SEARCH_SHARED_SEARCH_H_
+#define TUNEONCE_LIB_SEARCH_SHARED_SEARCH_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ranks/rank_watch.h"
+#include "ranks/search_board.h"
+#include "search/claimed_candidates.h"
+#include "search/search_answer.h"
+#include "search/search_ledger.h"
+#include "search/search_plan.h"
+#include "tuneonce/runtime.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// One rank's part in a search that its group shares out: the leader's, who says what is done and decides, or
+/// another's.
+///
+/// 1. All ranks claim candidates (ClaimedCandidates), each compiles and tries its own beside the baseline, and answers
+///    what became of them. What a rank holds that says nothing any more, or is waited for as long as the leader's own
+///    share took, the leader has tried again, by whoever claims it.
+/// 2. All race the same finalists, with the code that was compiled for the shares. The choice is made of all ranks'
+///    times (ChooseForAll).
+///
+/// Whatever goes wrong between the ranks, the leader ends with a search of its own, as if there were no others; and a
+/// rank that hears nothing of the leader any more ends its part. Thread rule: one thread.
+class SharedSearch {
+ public:
+  struct Options {
+    SearchOptions search;
+    RankPolicy::Minimize minimize = RankPolicy::Minimize::kWorst;
+    bool at_bound = false;  ///< SearchOffer::at_bound.
+    Fingerprint key;        ///< SearchOffer::key.
+  };
+  /// REQUIRES: `board` and what the plan points to outlive it.
+  SharedSearch(SearchBoard& board, SearchPlan plan, StreamView stream, TrialMemory memory, Options options);
+
+  /// All of the search, with the `helpers` that join it. Errors: as RunSearch.
+  Result<SearchOutcome> Lead(const std::vector<int>& helpers);
+  /// A part of a search that was offered, until it is over or `of_leader` is silent. Errors: why this rank took no
+  /// (further) part, which is nobody else's concern.
+  Status Help(const SearchOffer& offer, RankWatch& of_leader);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Result<TuningResult> LeadShared(const std::vector<int>& helpers);
+  /// Compiles the baseline, which all need before anything else, and gives it to the others.
+  std::vector<Fingerprint> ShareBaseline();
+  /// Has `places` tried by all ranks.
+  Status TryByAll(const std::vector<std::uint64_t>& places);
+  /// Has the finalists race on all ranks that joined.
+  Status RaceByAll(const std::vector<std::uint64_t>& finalists);
+  /// The answers of `ranks` to a word, until `patience_end`; those that are silent, or have gone on, are waited for no
+  /// more. Errors: Cancelled, the engine's.
+  Status Await(int word, std::set<int> ranks, Clock::time_point patience_end,
+               const std::function<void(int rank, SearchAnswer answer)>& take);
+  bool IsGone(int rank);
+  TuningResult ResultOf(std::uint64_t choice) const;
+  Success SuccessOf(std::uint64_t place, const TriedCandidate& tried) const;
+  void AddOutcome(std::uint64_t place, TuningResult* result) const;
+
+  std::optional<SearchWord> NextWord(int* word, RankWatch& of_leader);
+  SearchAnswer AnswerTo(int word, const SearchWord& what);
+  /// The leader has gone on without this rank: asked while it works on a word.
+  bool IsLate(int word);
+
+  SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
+                   std::set<int>* other_holders);
+  SearchAnswer Race(const std::vector<std::uint64_t>& places, const SearchOptions& options);
+  SearchAnswer RunPart(CandidateSource& source, const SearchOptions& options);
+  /// The policy's, with what is left of its time.
+  SearchOptions OptionsNow() const;
+  bool IsThere(std::uint64_t place) const;
+  std::size_t CompilesAtATime() const;
+  ArtifactCache& cache() const;
+  const Runtime& runtime() const { return *Runtime::OrDefault(options_.search.runtime); }
+
+  SearchBoard& board_;
+  const SearchPlan plan_;
+  const StreamView stream_;
+  const TrialMemory memory_;
+  const Options options_;
+  const std::optional<std::uint64_t> baseline_;  // Its place.
+  const Clock::time_point began_ = Clock::now();
+  // The leader's.
+  int num_words_ = 0;
+  SearchLedger ledger_;
+  std::vector<Fingerprint> baseline_code_;
+  std::map<int, RankWatch> watches_;
+  std::set<int> gone_;  // Silent, gone on, or given up.
+  std::string timer_;
+  std::vector<std::string> notes_;
+  // Another rank's.
+  bool is_late_ = false;
+  Clock::time_point next_look_ = Clock::now();
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_SEARCH_SHARED_SEARCH_H_

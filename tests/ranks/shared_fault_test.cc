@@ -1,0 +1,215 @@
+// What goes wrong with one rank of three that share a search, at each of its messages: one decision or words, in time;
+// what a helper costs is its share alone, and of a search that its leader ends, the leader has a record of all
+// candidates.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "testing/faulty_rank.h"
+#include "testing/sharing_ranks.h"
+#include "tuneonce/progress.h"
+
+namespace tuneonce::testing {
+namespace {
+
+constexpr int kSharers = 3, kSharedCandidates = 12;
+constexpr int kHelper = 1;
+/// How long a rank may be silent where the fault makes one silent, and where it must not be taken for that.
+constexpr int kSoonMs = 150, kLateMs = 20000;
+/// The promise: beyond the deadline and the work.
+constexpr int kPromiseMs = 2000;
+
+/// A warm-up of ranks of which `bad` has a fault.
+class SharedRun {
+ public:
+  SharedRun(int bad, const RankFault& fault, int silence_ms) : bad_(bad), silence_ms_(silence_ms) {
+    const bool is_read = fault.kind == RankFault::kTorn || fault.kind == RankFault::kDamaged;
+    for (int rank = 0; rank < kSharers; ++rank) {
+      RankPolicy& policy = ranks_.policies[static_cast<std::size_t>(rank)].ranks;
+      policy.silence_ms = silence_ms;
+      const bool has_it = rank == bad && !is_read;
+      policy.group =
+          std::make_shared<FaultyRank>(policy.group, has_it ? fault : RankFault(), clock_,
+                                       is_read && rank != bad ? std::make_shared<RankFault>(fault) : nullptr);
+    }
+  }
+
+  void Run() {
+    std::atomic<int> well{0};
+    ranks_.Run([&](RankThread& rank) {
+      const auto index = static_cast<std::size_t>(rank.rank);
+      statuses_[index] = rank.Warmup(kScaleN);
+      after_fault_[index] = clock_->Since();
+      if (rank.rank != bad_ && ++well == kSharers - 1) clock_->Release();
+      EXPECT_OK(rank.Launch(kScaleN));
+      runs_[index] = rank.Runs(kScaleN);
+    });
+    ExpectOneDecisionOrWords();
+  }
+
+  bool is_served(int rank) const { return statuses_[static_cast<std::size_t>(rank)].ok(); }
+  const Status& status(int rank) const { return statuses_[static_cast<std::size_t>(rank)]; }
+  const std::string& runs(int rank) const { return runs_[static_cast<std::size_t>(rank)]; }
+  SharingRanks& ranks() { return ranks_; }
+  FaultClock& clock() { return *clock_; }
+
+  void ExpectTheLeaderKnowsAll() const {
+    const std::optional<TuningRecord> record = ranks_.RecordOf(0);
+    ASSERT_TRUE(record.has_value());
+    EXPECT_EQ(record->config.ToString(), NameOf(kBest));
+    EXPECT_EQ(record->candidates.size(), static_cast<std::size_t>(kSharedCandidates));
+    EXPECT_TRUE(record->is_complete);
+  }
+
+ private:
+  void ExpectOneDecisionOrWords() const {
+    std::set<std::string> chosen;
+    for (int rank = 0; rank < kSharers; ++rank) {
+      if (is_served(rank)) chosen.insert(runs(rank));
+      if (!is_served(rank)) {
+        EXPECT_EQ(runs(rank), NameOf(0)) << rank << ": " << status(rank).ToString();
+        EXPECT_NE(status(rank).message().find("rank"), std::string::npos) << status(rank).ToString();
+      }
+      if (rank == bad_) continue;
+      EXPECT_LE(after_fault_[static_cast<std::size_t>(rank)].count(), 2 * silence_ms_ + kPromiseMs) << rank;
+    }
+    EXPECT_LE(chosen.size(), 1u);
+  }
+
+  const int bad_;
+  const int silence_ms_;
+  SharingRanks ranks_{kSharers, kSharedCandidates};
+  const std::shared_ptr<FaultClock> clock_ = std::make_shared<FaultClock>();
+  std::array<Status, kSharers> statuses_;
+  std::array<std::string, kSharers> runs_;
+  std::array<std::chrono::milliseconds, kSharers> after_fault_{};
+};
+
+/// They wait most of the time: all at once.
+template <typename Case, typename Body>
+void ForEachAtOnce(const std::vector<Case>& cases, const Body& body) {
+  std::vector<std::thread> threads;
+  for (const Case& each : cases) threads.emplace_back([&] { body(each); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+struct SharedCase {
+  const char* name;
+  RankFault::Kind kind;
+  bool is_fatal;  // The rank says nothing from then on: nobody serves.
+};
+constexpr SharedCase kSharedCases[] = {
+    {"Hang", RankFault::kHang, true},  {"Death", RankFault::kDeath, true}, {"EngineGone", RankFault::kEngineGone, true},
+    {"Lost", RankFault::kLost, false}, {"Torn", RankFault::kTorn, false},  {"Duplicate", RankFault::kDuplicate, false},
+    {"Late", RankFault::kLate, false}, {"Slow", RankFault::kSlow, false},
+};
+
+class SharedFaultTest : public ::testing::TestWithParam<SharedCase> {};
+
+constexpr int kDelayMs = 100, kSlowMs = 3;
+
+TEST_P(SharedFaultTest, OfAHelperItCostsItsShareAlone) {
+  const SharedCase& fault = GetParam();
+  const std::vector<std::string> messages = {"/joined/1", "/claim/0/", "/answer/0/1", "/answer/1/1"};
+  ForEachAtOnce(messages, [&](const std::string& at) {
+    SCOPED_TRACE(at);
+    SharedRun run(kHelper, {fault.kind, at, fault.kind == RankFault::kSlow ? kSlowMs : kDelayMs},
+                  fault.is_fatal ? kSoonMs : kLateMs);
+    run.Run();
+    for (int rank = 0; rank < kSharers; ++rank) {
+      if (rank == kHelper && fault.is_fatal) continue;
+      EXPECT_EQ(run.is_served(rank), !fault.is_fatal) << rank << ": " << run.status(rank).ToString();
+      if (!fault.is_fatal) {
+        EXPECT_EQ(run.runs(rank), NameOf(kBest));
+      }
+    }
+    run.ExpectTheLeaderKnowsAll();
+  });
+}
+
+TEST_P(SharedFaultTest, OfTheLeaderItIsOneDecisionOrWords) {
+  const SharedCase& fault = GetParam();
+  const std::vector<std::string> messages = {"/offer/0", "/word/0", "/word/1", "/word/2", "/decision/0"};
+  ForEachAtOnce(messages, [&](const std::string& at) {
+    SCOPED_TRACE(at);
+    // Without its decision nobody has one: they wait for it as long as it works, and no longer.
+    const bool is_fatal = fault.is_fatal || (fault.kind == RankFault::kLost && at == "/decision/0");
+    SharedRun run(0, {fault.kind, at, fault.kind == RankFault::kSlow ? kSlowMs : kDelayMs},
+                  is_fatal ? kSoonMs : kLateMs);
+    run.Run();
+    for (int rank = 1; rank < kSharers; ++rank) {
+      EXPECT_EQ(run.is_served(rank), !is_fatal) << rank << ": " << run.status(rank).ToString();
+      if (!is_fatal) {
+        EXPECT_EQ(run.runs(rank), NameOf(kBest));
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SharedFaultTest, ::testing::ValuesIn(kSharedCases),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+TEST(SharedFaultsTest, AHelperWhoseCompilerHangsIsNotWaitedForAndComesBackForTheRest) {
+  SharedRun run(kHelper, {}, kLateMs);
+  std::atomic<bool> was_given_up{false};
+  run.ranks().compilers[kHelper]->on_compile = [&](const std::string& define, const WaitLimits& limits) {
+    if (define == NameOf(0)) return;
+    while (!limits.cancelled->load()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    was_given_up = true;
+  };
+  run.Run();
+  EXPECT_TRUE(was_given_up);
+  for (int rank = 0; rank < kSharers; ++rank) {
+    EXPECT_OK(run.status(rank));
+    EXPECT_EQ(run.runs(rank), NameOf(kBest));
+  }
+  run.ExpectTheLeaderKnowsAll();
+}
+
+TEST(SharedFaultsTest, AHelperThatIsTenTimesSlowerHasASmallerShare) {
+  SharedRun run(kHelper, {}, kLateMs);
+  for (int rank = 0; rank < kSharers; ++rank) {
+    const int step_ms = rank == kHelper ? 100 : 10;
+    run.ranks().policies[static_cast<std::size_t>(rank)].search.on_progress =
+        [step_ms](const SearchProgress& progress) {
+          if (progress.stage != SearchProgress::Stage::kMeasure) return;
+          std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
+        };
+  }
+  run.Run();
+  for (int rank = 0; rank < kSharers; ++rank) {
+    EXPECT_OK(run.status(rank));
+    EXPECT_EQ(run.runs(rank), NameOf(kBest));
+  }
+  // The baseline and the finalists it ran as all did.
+  EXPECT_LT(run.ranks().RunBy(kHelper), run.ranks().RunBy(0));
+  EXPECT_LT(run.ranks().RunBy(kHelper), run.ranks().RunBy(2));
+  run.ExpectTheLeaderKnowsAll();
+}
+
+TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {
+  ForEachAtOnce(std::vector<SearchProgress::Stage>{SearchProgress::Stage::kCompile, SearchProgress::Stage::kMeasure,
+                                                   SearchProgress::Stage::kRace},
+                [](SearchProgress::Stage stage) {
+                  SCOPED_TRACE(static_cast<int>(stage));
+                  SharedRun run(kHelper, {}, kSoonMs);
+                  run.ranks().policies[kHelper].search.on_progress = [&](const SearchProgress& progress) {
+                    if (progress.stage == stage) run.clock().Hang();
+                  };
+                  run.Run();
+                  for (int rank : {0, 2}) {
+                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "rank 1 said nothing for");
+                  }
+                  run.ExpectTheLeaderKnowsAll();
+                });
+}
+
+}  // namespace
+}  // namespace tuneonce::testing

@@ -1,0 +1,179 @@
+#ifndef TUNEONCE_TESTS_TESTING_COUNTED_KERNEL_H_
+#define TUNEONCE_TESTS_TESTING_COUNTED_KERNEL_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "compile/host_toolchain.h"
+#include "testing/tools.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/timer.h"
+#include "tuneonce/toolchain.h"
+
+namespace tuneonce::testing {
+
+inline constexpr int kMostCounted = 128;
+
+/// What the candidates of a CountedKernel did on one rank. The kernel writes it, by its address.
+struct WorkLedger {
+  std::atomic<std::int64_t> work{0};
+  std::array<std::atomic<std::int64_t>, kMostCounted> runs{};  // By candidate.
+};
+
+/// y = x * factor over N elements, with an axis CANDIDATE of so many values, each of which is code of its own, does as
+/// much work as it is told, and says so to its rank's ledger.
+class CountedKernel {
+ public:
+  /// `work_of`: of a candidate, the same in all ranks, or as this rank's GPU is.
+  CountedKernel(int num_candidates, std::function<std::int64_t(std::int64_t candidate)> work_of)
+      : work_of_(std::move(work_of)), candidate_(space_.AddAxis("CANDIDATE", Numbers(num_candidates))) {
+    space_.AllowConfigs(kMostCounted);
+    space_.SetBaseline({{candidate_, 0}});
+  }
+
+  WorkLedger& ledger() const { return *ledger_; }
+
+  KernelDefinition Definition() const {
+    KernelDefinition definition("counted");
+    auto candidate_of = [axis = candidate_](const Config& c, const Problem&) { return c[axis]; };
+    definition
+        .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<float>("factor").ForWarmup(2),
+                     DimValue("N"), Derived("candidate", candidate_of),
+                     Derived("work", [axis = candidate_, work_of = work_of_](
+                                         const Config& c, const Problem&) { return work_of(c[axis]); }),
+                     Derived("ledger",
+                             [ledger = ledger_](const Config&, const Problem&) {
+                               return reinterpret_cast<std::int64_t>(ledger.get());
+                             })})
+        .Space(space_)
+        .AddVariant(Variant([axis = candidate_](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(kSource, "counted").Define("CANDIDATE", c[axis]);
+                    }).Grid(Grid::Fixed(1)));
+    return definition;
+  }
+
+ private:
+  static constexpr char kSource[] = R"(
+static void counted(const tuneonce_block&, const float* x, float* y, float factor, int n, long candidate, long work,
+                    long ledger) {
+  for (int i = 0; i < n; ++i) y[i] = x[i] * factor;
+  long* counts = reinterpret_cast<long*>(ledger);
+  __atomic_fetch_add(counts, work, __ATOMIC_RELAXED);
+  __atomic_fetch_add(counts + 1 + candidate, 1, __ATOMIC_RELAXED);
+}
+TUNEONCE_CPU_KERNEL(counted);)";
+
+  static std::vector<std::int64_t> Numbers(int count) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::int64_t>(i);
+    return numbers;
+  }
+
+  const std::function<std::int64_t(std::int64_t)> work_of_;
+  const std::shared_ptr<WorkLedger> ledger_ = std::make_shared<WorkLedger>();
+  SearchSpace space_;
+  IntAxis candidate_;
+};
+
+/// Says that a run took as many microseconds as its rank's ledger says that it worked: no noise.
+class LedgerTimer final : public Timer {
+ public:
+  explicit LedgerTimer(WorkLedger& ledger) : ledger_(ledger) {}
+  std::string_view name() const override { return "ledger"; }
+  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState) override {
+    return std::unique_ptr<TimingSession>(new Session(stream, ledger_));
+  }
+
+ private:
+  struct Run final : PreparedRun {
+    TimedRun run;
+  };
+  class Session final : public TimingSession {
+   public:
+    Session(StreamView stream, WorkLedger& ledger) : stream_(stream), ledger_(ledger) {}
+    Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
+      auto prepared = std::make_unique<Run>();
+      prepared->run = std::move(run);
+      return std::unique_ptr<PreparedRun>(std::move(prepared));
+    }
+    Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
+      std::vector<double> times_us;
+      for (PreparedRun* prepared : runs) {
+        const TimedRun& run = static_cast<Run*>(prepared)->run;
+        if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
+        TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
+        const std::int64_t before = ledger_.work;
+        TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
+        ++num_launches_;
+        TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
+        times_us.push_back(static_cast<double>(ledger_.work - before));
+      }
+      return times_us;
+    }
+    std::int64_t num_launches() const override { return num_launches_; }
+
+   private:
+    StreamView stream_;
+    WorkLedger& ledger_;
+    std::int64_t num_launches_ = 0;
+  };
+
+  WorkLedger& ledger_;
+};
+
+/// The host's compiler, which counts what it is asked for, and compiles a text once in this process, whatever is
+/// defined.
+class CountingCompiler final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return host_.Version(); }
+  std::string Description() const override { return "counting"; }
+
+  /// How often each define was compiled.
+  std::map<std::string, int> compiled() const {
+    MutexLock lock(mutex_);
+    return compiled_;
+  }
+  /// Called with the define, before it compiles: to be slow, or to hang. May be null.
+  std::function<void(const std::string& define, const WaitLimits& limits)> on_compile;
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints& hints, const Target& target,
+                             const WaitLimits& limits) const override {
+    const std::string define = source.defines.empty() ? "" : source.defines.front();
+    if (on_compile) on_compile(define, limits);
+    {
+      MutexLock lock(mutex_);
+      ++compiled_[define];
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, Made(source, hints, target));
+    artifact.code_fingerprint = Fingerprinter().Add(artifact.code_fingerprint).Add(define).Finish();
+    return artifact;
+  }
+
+  Result<Artifact> Made(const KernelSource& source, const Hints& hints, const Target& target) const {
+    static auto* const mutex = new Mutex();
+    static auto* const made = new std::map<std::string, Artifact>();
+    MutexLock lock(*mutex);
+    auto found = made->find(source.content);
+    if (found != made->end()) return found->second;
+    TUNEONCE_ASSIGN_OR_RETURN(Artifact artifact, host_.Compile(source, hints, target));
+    return made->emplace(source.content, std::move(artifact)).first->second;
+  }
+
+  HostToolchain host_{Tools()};
+  mutable Mutex mutex_;
+  mutable std::map<std::string, int> compiled_ TUNEONCE_GUARDED_BY(mutex_);
+};
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_COUNTED_KERNEL_H_
