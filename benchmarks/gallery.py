@@ -2,20 +2,24 @@
 """gallery.py --bin FOLDER --out FOLDER [--device cuda] [--stop-after SECONDS] [--first N]
 
 The searches that docs/gallery.md shows: each bundle at shapes of language models, by `tuneonce tune --json --samples`,
-one file per search, and all records as records.json. FOLDER of --bin has the command. A search that fails is said and
-passed over; after --stop-after (default 95 s) no other is begun. Then
+one file per search, written as soon as it is there. FOLDER of --bin has the command. All end within --stop-after
+(default 240 s): a search gets its share of what is left, and what it does not come to is part of what is shown. A
+search that fails or does not end is said in a line and passed over; one whose file is there is not made again, so that
+a run that was cut off goes on. Then
 
     tuneonce report FOLDER/*.json -o report.html
 """
 
 import argparse
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, List, Tuple
+from typing import Any, Dict, List, Tuple
 
 # The nine families' bundles first, then the rest, then other shapes: what there is no time for is the least missed.
 _SEARCHES: List[Tuple[str, str]] = [
@@ -48,7 +52,10 @@ _SEARCHES: List[Tuple[str, str]] = [
     ("decode_attention", "B=64 C=2048 H=32 G=8 D=128"),
     ("silu_and_mul", "M=16 N=14336 N2=28672"),
 ]
-_BUDGET = "12s"  # Of one search; what it does not come to is part of what is shown.
+_BUNDLES = pathlib.Path(__file__).resolve().parent.parent / "bundles"
+_MOST_S, _LEAST_S = 12.0, 2.0  # Of one search's budget.
+_START_S = 2.0  # Beside its budget: the process, its context and its worker.
+_LATE_S = 8.0  # So much later than that it is interrupted, and as much later again ended.
 
 
 def shortened(value: Any) -> Any:
@@ -60,29 +67,43 @@ def shortened(value: Any) -> Any:
     return {name: shortened(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
-def tune(tuneonce: pathlib.Path, device: str, store: pathlib.Path, bundle: str, shape: List[str]) -> Any:
-    """The result; a str says why there is none."""
-    command = [
-        str(tuneonce),
-        "tune",
-        bundle,
-        "--device",
-        device,
-        "--json",
-        "--samples",
-        "--quiet",
-        "--budget",
-        _BUDGET,
-        "--retune",
-        "--store",
-        str(store),
-    ]
+def run(command: List[str], most_s: float) -> Tuple[str, str]:
+    """stdout, and why there is none. In files: who is ended may leave a child that keeps a pipe open."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        try:
+            process = subprocess.Popen(command, stdout=out, stderr=errors, start_new_session=True)
+        except OSError as error:
+            return "", str(error)
+        late = ""
+        for sent in (signal.SIGINT, signal.SIGKILL, None):
+            try:
+                process.wait(most_s)
+                break
+            except subprocess.TimeoutExpired:
+                late, most_s = f"it did not end in {most_s:.0f} s", _LATE_S
+                if sent is not None:
+                    os.killpg(process.pid, sent)
+        out.seek(0)
+        errors.seek(0)
+        said = errors.read().strip().splitlines()
+        if process.returncode == 0:
+            return out.read(), ""
+        return "", " ".join(filter(None, [late, *said[-2:]])) or f"exit code {process.returncode}"
+
+
+def tune(tuneonce: pathlib.Path, device: str, bundle: str, shape: List[str], budget_s: float) -> Tuple[Dict, str]:
+    """The result, and why there is none."""
+    command = [str(tuneonce), "tune", str(_BUNDLES / bundle), "--device", device, "--json", "--samples", "--quiet"]
+    command += ["--budget", f"{max(1, round(budget_s))}s"]
     if device != "cpu":  # There the bundles' own small shapes are used.
         command += [part for each in shape for part in ("--shape", each)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        return done.stderr.strip()
-    return shortened(json.loads(done.stdout))
+    printed, why = run(command, budget_s + _START_S + _LATE_S)
+    if why:
+        return {}, why
+    try:
+        return shortened(json.loads(printed)), ""
+    except ValueError as error:
+        return {}, f"its JSON is none: {error}"
 
 
 def main() -> int:
@@ -90,34 +111,35 @@ def main() -> int:
     parser.add_argument("--bin", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--stop-after", type=float, default=95)
+    parser.add_argument("--stop-after", type=float, default=240)
     parser.add_argument("--first", type=int, default=len(_SEARCHES))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     tuneonce = options.bin.resolve() / "tuneonce"
+    _, why = run([str(tuneonce), "--version"], 30)
+    if why:
+        print(f"{tuneonce} does not run: {why}", file=sys.stderr)
+        return 1
     began = time.monotonic()
-    made = 0
-    with tempfile.TemporaryDirectory() as folder:  # The store has the code, too, which is not wanted.
-        store = pathlib.Path(folder) / "store" / "gallery.db"
-        for bundle, text in _SEARCHES[: options.first]:
-            if time.monotonic() - began > options.stop_after:
-                print(f"out of time before {bundle} {text}")
-                break
-            result = tune(tuneonce, options.device, store, bundle, text.split())
-            if isinstance(result, str):
-                print(f"{bundle} {text}: {result}", file=sys.stderr)
-                continue
-            made += 1
-            name = f"{made:02d}_{bundle}.json"
-            (options.out / name).write_text(json.dumps(result, separators=(",", ":")) + "\n")
-            print(f"{time.monotonic() - began:6.1f} s  {name}  {text}", flush=True)
-        subprocess.run(
-            [str(tuneonce), "records", "export", "--store", str(store), "-o", str(options.out / "records.json")],
-            check=True,
-        )
-    total = sum(each.stat().st_size for each in options.out.glob("*.json"))
-    print(f"{made} searches, {total / 1e6:.1f} MB in {options.out}")
-    return 0 if made > 0 else 1
+    files = [options.out / f"{i:02d}_{bundle}.json" for i, (bundle, _) in enumerate(_SEARCHES[: options.first], 1)]
+    missing = [file for file in files if not file.exists()]
+    for i, file in enumerate(missing):
+        bundle, text = _SEARCHES[files.index(file)]
+        share_s = (began + options.stop_after - time.monotonic()) / (len(missing) - i) - _START_S
+        if share_s < _LEAST_S / 2:
+            print(f"out of time before {bundle} {text}")
+            break
+        result, why = tune(tuneonce, options.device, bundle, text.split(), min(_MOST_S, max(_LEAST_S, share_s)))
+        if why:
+            print(f"{bundle} {text}: {why}", file=sys.stderr, flush=True)
+            continue
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(result, separators=(",", ":")) + "\n")
+        part.replace(file)
+        print(f"{time.monotonic() - began:6.1f} s  {file.name}  {text}", flush=True)
+    made = [file for file in files if file.exists()]
+    print(f"{len(made)} searches, {sum(file.stat().st_size for file in made) / 1e6:.1f} MB in {options.out}")
+    return 0 if made else 1
 
 
 if __name__ == "__main__":

@@ -148,7 +148,8 @@ int Tune(const Work& work) {
     return 1;
   }
   std::map<std::string, std::uint64_t> best;
-  for (const ktt::ParameterPair& pair : tuner.GetBestConfiguration(kernel).GetPairs()) {
+  const ktt::KernelConfiguration configuration = tuner.GetBestConfiguration(kernel);  // Owns its pairs.
+  for (const ktt::ParameterPair& pair : configuration.GetPairs()) {
     best[pair.GetName()] = pair.GetValueUint();
   }
   std::printf("{\"version\": \"%s\", \"tried\": %zu, \"failed\": %zu, \"seconds\": %.4f, \"best\": {",

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/callback.h"
+#include "definition/open_dtype.h"
 #include "definition/precompiled_code.h"
 #include "store/kernel_fingerprint.h"
 
@@ -50,10 +51,12 @@ Result<std::vector<Problem>> ProblemsOf(const KernelDefinition& definition, cons
   const std::vector<Parameter>& parameters = definition.parameters();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     if (parameters[i].kind != ParameterKind::kTensor || !parameters[i].same_dtype_as.empty()) continue;
-    std::vector<DType> dtypes = {parameters[i].dtype};
+    std::vector<DType> dtypes = DTypesAssumed(definition, i);
+    if (dtypes.empty()) dtypes = {parameters[i].dtype};
     if (auto it = given.find(parameters[i].name); it != given.end()) {
       dtypes = it->second;
-    } else if (auto shown = example.dtypes.find(parameters[i].name); shown != example.dtypes.end()) {
+    } else if (auto shown = example.dtypes.find(parameters[i].name);
+               dtypes.front() == DType::kAny && shown != example.dtypes.end()) {
       dtypes = {shown->second};
     }
     std::vector<Problem> with;
@@ -82,6 +85,7 @@ Result<BundleWays> WaysOn(const KernelDefinition& definition, const Target& targ
     TUNEONCE_ASSIGN_OR_RETURN(Fingerprint kernel, KernelFingerprint(definition, all.configs, problem));
     all.kernels.push_back(kernel);
     for (const Variant* variant : variants) {
+      if (!IsForDTypes(definition, *variant, problem)) continue;
       for (const Config& config : all.configs) {
         if (!variant->IsBackendOf(config)) continue;
         BundleWay way;

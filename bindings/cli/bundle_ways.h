@@ -23,11 +23,11 @@ struct BundleWay {
 struct BundleWays {
   std::vector<Config> configs;       ///< Of the target, in the space's order.
   std::vector<Fingerprint> kernels;  ///< KernelFingerprint, for each combination of dtypes.
-  std::vector<BundleWay> ways;       ///< By variant, then config; of all combinations of dtypes.
+  std::vector<BundleWay> ways;       ///< By variant that is for the dtypes, then config; of all combinations of dtypes.
 };
 
 /// The dtypes of the tensors whose dtype the bundle leaves open: `settings` ("x=float16", a name several times for
-/// several), else the example's. One problem for each combination; its dims are 0. Errors: InvalidArgument for a name
+/// several), else all that variants are for, else the example's. One problem for each combination; its dims are 0. Errors: InvalidArgument for a name
 /// that is no such tensor's, or no dtype.
 Result<std::vector<Problem>> ProblemsOf(const KernelDefinition& definition, const Bundle::Example& example,
                                         const std::vector<std::string>& settings);

@@ -143,8 +143,8 @@ Result<DecisionsFile> ReadTable(const ManifestNode& root, const std::string& pat
 
 Result<DecisionsFile> ReadDecisions(const std::string& path) {
   TUNEONCE_ASSIGN_OR_RETURN(std::string text, ReadFile(path));
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode root, ManifestNode::Parse(text, path));
-  return root.Find("tuneonce_decisions") != nullptr ? ReadOwn(root) : ReadTable(root, path);
+  TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(text, path));
+  return root->Find("tuneonce_decisions") != nullptr ? ReadOwn(*root) : ReadTable(*root, path);
 }
 
 }  // namespace tuneonce::cli

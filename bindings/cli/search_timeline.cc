@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 /// Three times what a race takes by default (SearchOptions::max_rounds): it may begin anew.
 constexpr std::size_t kMostSamples = 1000;
-/// Of a search of 30 configs and 300 rounds there are some 500.
+/// Of an isolated search of 30 configs and 300 rounds there are some 1000.
 constexpr std::size_t kMostSpans = 2000;
 
 /// Microseconds as milliseconds, to the microsecond.
@@ -31,7 +31,7 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
     success_of.emplace("{" + Printable(result.successes[i].config.ToString()) + "}", i);
   }
   std::map<std::int64_t, std::size_t> track_of;
-  Json tracks = Json::array(), spans = Json::array();
+  Json tracks = Json::array(), spans = Json::array(), device = Json::array();
   std::size_t left_out = parsed["otherData"].value("dropped_events", std::size_t{0});
   auto track = [&](std::int64_t thread) {
     auto [found, is_new] = track_of.emplace(thread, tracks.size());
@@ -41,6 +41,12 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
   for (const Json& event : parsed["traceEvents"]) {
     if (event["ph"] == "M") {
       if (event["name"] == "thread_name") tracks[track(event["tid"])] = event["args"]["name"];
+      continue;
+    }
+    if (event["cat"] == "device") {
+      Json reading = {{"at_ms", Milliseconds(event["ts"])}};
+      reading.update(event["args"]);
+      if (device.size() < kMostSamples) device.push_back(std::move(reading));
       continue;
     }
     if (event["cat"] != "sample") {
@@ -67,6 +73,7 @@ void AddTimeline(const TuningResult& result, const std::string& trace, Json* jso
     samples["us"].push_back(std::round(1000 * event["args"]["us"].get<double>()) / 1000);  // To the nanosecond.
   }
   (*json)["timeline"] = {{"tracks", std::move(tracks)}, {"spans", std::move(spans)}, {"left_out", left_out}};
+  if (!device.empty()) (*json)["timeline"]["device"] = std::move(device);
 }
 
 }  // namespace tuneonce::cli

@@ -11,6 +11,7 @@
 #include "base/number_text.h"
 #include "cuda/driver_api.h"
 #include "definition/fill_bytes.h"
+#include "definition/open_dtype.h"
 #include "numbers.h"
 #include "runtime/warmup_shape.h"
 
@@ -151,15 +152,16 @@ Result<TuneJob> MakeTuneJob(const Bundle& bundle, const Device& device, const st
     job.shape.values.emplace_back(dim, example.dims.at(dim));
     job.text += (job.text.empty() ? "" : ", ") + dim + "=" + std::to_string(example.dims.at(dim));
   }
-  for (const Parameter& parameter : definition.parameters()) {
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const Parameter& parameter = definition.parameters()[i];
     if (parameter.kind != ParameterKind::kTensor) continue;
     auto given = example.dtypes.find(parameter.name);
-    bool is_open = parameter.dtype == DType::kAny;
-    if (is_open && parameter.same_dtype_as.empty() && given == example.dtypes.end()) {
+    const bool is_open = parameter.dtype == DType::kAny;
+    const DType dtype = is_open && given != example.dtypes.end() ? given->second : DTypeUnlessSaid(definition, i);
+    if (dtype == DType::kAny && parameter.same_dtype_as.empty()) {
       return InvalidArgumentError("the tensor '" + parameter.name +
                                   "' has no dtype: the bundle's example must say one");
     }
-    const DType dtype = is_open && given != example.dtypes.end() ? given->second : parameter.dtype;
     if (dtype != DType::kAny) job.shape.values.emplace_back(parameter.name, dtype);
   }
   TUNEONCE_RETURN_IF_ERROR(AddScalars(definition, all_scalars, example.scalars, &job.shape));

@@ -202,7 +202,7 @@ Result<ReportEntry> ResultEntry(const std::string& text, ReportData* data) {
   std::optional<ChoiceReason> reason = FromWord<ChoiceReason>(TextAt(json, "reason"));
   entry.reason = std::string(FindStored(reason.value_or(ChoiceReason::kUnknown))->word);
   entry.why = entry.is_pinned ? "it was pinned" : WhyText(reason.value_or(ChoiceReason::kUnknown));
-  Json more = Picked(json, {"cost", "notes", "drift", "is_isolated", "substitutions", "timeline"});
+  Json more = Picked(json, {"cost", "notes", "drift", "device_before", "device_after", "is_isolated", "substitutions", "timeline"});
   if (more.is_object()) entry.more = std::move(more);
   return entry;
 }

@@ -3,7 +3,7 @@
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 /// One query that sees `count` keys; `sums` are d numbers of its own.
-static void attend(const _Float16* query, const _Float16* k, const _Float16* v, _Float16* out, float* sums, float scale,
+static void attend(const T* query, const T* k, const T* v, T* out, float* sums, float scale,
                    int count, int d) {
   float largest = -3.4e38f, total = 0;
   for (int i = 0; i < d; ++i) sums[i] = 0;
@@ -17,10 +17,10 @@ static void attend(const _Float16* query, const _Float16* k, const _Float16* v, 
     for (int i = 0; i < d; ++i) sums[i] = sums[i] * factor + weight * static_cast<float>(v[i]);
     largest = most;
   }
-  for (int i = 0; i < d; ++i) out[i] = static_cast<_Float16>(total > 0 ? sums[i] / total : 0.0f);
+  for (int i = 0; i < d; ++i) out[i] = static_cast<T>(total > 0 ? sums[i] / total : 0.0f);
 }
 
-static void attention(const tuneonce_block& block, const _Float16* q, const _Float16* k, const _Float16* v, _Float16* o,
+static void attention(const tuneonce_block& block, const T* q, const T* k, const T* v, T* o,
                       float scale, bool causal, int s, int t, int h, int g, int d) {
   const long head = static_cast<long>(block.z) * h + block.y;
   const long kv_head = static_cast<long>(block.z) * g + static_cast<long>(block.y) * g / h;

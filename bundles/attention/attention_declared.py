@@ -19,7 +19,7 @@ def config(backend, tiles, occupancy=1, num_warps=0, num_stages=0):
 
 
 attention_bundle = Declaration(
-    dims=["S", "T", "B", "H", "G", "D"],
+    dims=["S", "T", "B", "H", "G", "D"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("q", "float16", ["B", "H", "S", "D"]), *tensors("k v", "float16", ["B", "G", "T", "D"]),
                 tensor("o", "float16", ["B", "H", "S", "D"], "out"), scalar("scale", "float32", warmup=0.125),
                 scalar("causal", "bool", warmup=True), *map(dim, "STHGD")],

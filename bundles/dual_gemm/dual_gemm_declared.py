@@ -12,7 +12,7 @@ def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
 
 
 dual_gemm_bundle = Declaration(
-    dims=["M", "N", "K"],
+    dims=["M", "N", "K"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("x", "float16", ["M", "K"]), *tensors("w_gate w_up", "float16", ["K", "N"]),
                 tensor("y", "float16", ["M", "N"], "out"), dim("M"), dim("N"), dim("K")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],

@@ -26,4 +26,4 @@ def dual_gemm(x, w_gate, w_up, y, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.cons
         gate_tile += TILE_K * N
         up_tile += TILE_K * N
     values = gate / (1.0 + tl.exp(-gate)) * up
-    tl.store(y + rows.to(tl.int64) * N + columns, values.to(tl.float16), mask=(rows < M) & (columns < N))
+    tl.store(y + rows.to(tl.int64) * N + columns, values.to(y.dtype.element_ty), mask=(rows < M) & (columns < N))

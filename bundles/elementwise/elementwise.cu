@@ -1,8 +1,16 @@
-// y = gelu(x) * z of half-precision numbers, BLOCK elements per block of 256 threads, 8 at a time where tensors start
+// y = gelu(x) * z of half-precision numbers (bfloat16 with BFLOAT16), BLOCK elements per block of 256 threads, 8 at a time where tensors start
 // at 16 bytes; gelu with tanh: (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)). Without cuda_fp16.h, which is not everywhere
 // that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
+#ifdef BFLOAT16  // A float's upper half.
+__device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
+/// To the nearest, of two the even one.
+__device__ inline Half ToHalf(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  return static_cast<Half>(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
+}
+#else
 __device__ inline float ToFloat(Half half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -13,6 +21,7 @@ __device__ inline Half ToHalf(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
 }
+#endif
 
 constexpr int kThreads = 256;
 constexpr int kWidth = 8;  // Values that a thread loads at once: 16 bytes.

@@ -17,18 +17,22 @@ def elementwise(x, z, y, BLOCK: ct.Constant[int]):
     ct.store(y, index=(block,), tile=ct.astype(gelu * factor, y.dtype))
 
 
-def config(backend, BLOCK):
-    return {"backend": backend, "BLOCK": BLOCK}
+def config(backend, BLOCK, occupancy=1, num_ctas=1):
+    return {"backend": backend, "BLOCK": BLOCK, "occupancy": occupancy, "num_ctas": num_ctas}
 
 
 elementwise_bundle = Declaration(
-    dims=["N"],
+    dims=["N"], dtypes=["float16", "bfloat16"],
     parameters=[*tensors("x z", "float16", ["N"]), *tensors("y", "float16", ["N"], "out"), dim("N", "int64")],
     key=[{"dim": "N", "bucket": "next_pow2"}],
     configs=[*(config("tile", block) for block in (512, 1024, 2048, 4096, 8192)),
+             *(config("tile", block, occupancy) for block in (1024, 2048, 4096) for occupancy in (4, 16)),
+             *(config("tile", block, occupancy, 2) for block in (2048, 4096) for occupancy in (4, 16)),
+             config("tile", 8192, 16, 2),
              *(config("cuda", block) for block in (2048, 8192, 32768))],
     baseline=config("tile", 1024),
-    target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
+    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]},
     cpu="elementwise.cpu.cc", work={"bytes": [[6, "N"]], "operations": [[8, "N"]]},
     example={"dims": {"N": 16777216}, "cpu_dims": {"N": 1048576}})

@@ -5,7 +5,7 @@ static float sum_of(const float* parts) {
   return sum;
 }
 
-static void normalize(const _Float16* in, const _Float16* weight, const _Float16* bias, _Float16* out, float eps,
+static void normalize(const T* in, const T* weight, const T* bias, T* out, float eps,
                       int n) {
   float sums[16] = {}, squares[16] = {};
   for (int i = 0; i < n; ++i) sums[i % 16] += static_cast<float>(in[i]);
@@ -19,13 +19,13 @@ static void normalize(const _Float16* in, const _Float16* weight, const _Float16
     const int end = n - begin > TILE_N ? begin + TILE_N : n;
     for (int i = begin; i < end; ++i) {
       const float normal = (static_cast<float>(in[i]) - mean) * scale;
-      out[i] = static_cast<_Float16>(normal * static_cast<float>(weight[i]) + static_cast<float>(bias[i]));
+      out[i] = static_cast<T>(normal * static_cast<float>(weight[i]) + static_cast<float>(bias[i]));
     }
   }
 }
 
-static void layer_norm(const tuneonce_block& block, const _Float16* x, const _Float16* weight, const _Float16* bias,
-                       _Float16* y, float eps, int m, int n) {
+static void layer_norm(const tuneonce_block& block, const T* x, const T* weight, const T* bias,
+                       T* y, float eps, int m, int n) {
   for (long row = block.x; row < m; row += block.grid_x) normalize(x + row * n, weight, bias, y + row * n, eps, n);
 }
 TUNEONCE_CPU_KERNEL(layer_norm);

@@ -1,10 +1,18 @@
-// y[row] = (x[row] - mean) / sqrt(variance + eps) * weight + bias of half-precision numbers, summed in float, by rows
+// y[row] = (x[row] - mean) / sqrt(variance + eps) * weight + bias of half-precision numbers (bfloat16 with BFLOAT16), summed in float, by rows
 // of any length, TILE_N columns at a time: a row that TILE_N covers is read once and kept in registers. A block takes
 // one row, or (ONE_ROW 0) every grid-th. Mean and squared deviations of each thread's values are put together in the
 // end, as in T. F. Chan, G. H. Golub, R. J. LeVeque, Stanford STAN-CS-79-773: no difference of large numbers. Without
 // cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
+#ifdef BFLOAT16  // A float's upper half.
+__device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
+/// To the nearest, of two the even one.
+__device__ inline Half ToHalf(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  return static_cast<Half>(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
+}
+#else
 __device__ inline float ToFloat(Half half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -15,6 +23,7 @@ __device__ inline Half ToHalf(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
 }
+#endif
 
 constexpr int kWidth = 8;  // Values that a thread loads at once: 16 bytes.
 constexpr int kThreads = TILE_N / kWidth < 256 ? TILE_N / kWidth : 256;

@@ -10,7 +10,7 @@ def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
 
 
 matmul_bundle = Declaration(
-    version="2", dims=["M", "N", "K"],
+    version="2", dims=["M", "N", "K"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("a", "float16", ["M", "K"]), tensor("b", "float16", ["K", "N"]),
                 tensor("c", "float16", ["M", "N"], "out"), dim("M"), dim("N"), dim("K")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
@@ -19,6 +19,8 @@ matmul_bundle = Declaration(
           for occupancy in (1, 2)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
+        # Half a tile of 256 rows or columns is what one block holds, so that two of them fit a multiprocessor.
+        config("tile", (128, 256, 32), occupancy=2, num_ctas=2), config("tile", (256, 128, 32), occupancy=2, num_ctas=2),
         *(config("tile", tiles) for tiles in ((16, 64, 64), (16, 64, 128), (16, 128, 128), (32, 128, 64))),
         config("triton", (64, 64, 64), num_warps=4, num_stages=4),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),

@@ -19,4 +19,4 @@ def matmul(a, b, c, M, N, K, TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K:
         total = tl.dot(a_values, b_values, total)
         a_tile += TILE_K
         b_tile += TILE_K * N
-    tl.store(c + rows.to(tl.int64) * N + columns, total.to(tl.float16), mask=(rows < M) & (columns < N))
+    tl.store(c + rows.to(tl.int64) * N + columns, total.to(c.dtype.element_ty), mask=(rows < M) & (columns < N))

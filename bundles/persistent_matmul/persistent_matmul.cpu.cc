@@ -2,7 +2,7 @@
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 /// One tile of c.
-static void multiply_tile(int tile_m, int tile_n, const _Float16* a, const _Float16* b, _Float16* c, int m, int n,
+static void multiply_tile(int tile_m, int tile_n, const T* a, const T* b, T* c, int m, int n,
                           int k) {
   const int row_end = smaller((tile_m + 1) * TILE_M, m);
   const int col_begin = tile_n * TILE_N, cols = smaller(TILE_N, n - col_begin);
@@ -12,16 +12,16 @@ static void multiply_tile(int tile_m, int tile_n, const _Float16* a, const _Floa
       const int k_end = smaller(k_begin + TILE_K, k);
       for (int p = k_begin; p < k_end; ++p) {
         const float factor = static_cast<float>(a[static_cast<long>(row) * k + p]);
-        const _Float16* b_row = b + static_cast<long>(p) * n + col_begin;
+        const T* b_row = b + static_cast<long>(p) * n + col_begin;
         for (int col = 0; col < cols; ++col) sums[col] += factor * static_cast<float>(b_row[col]);
       }
     }
     for (int col = 0; col < cols; ++col)
-      c[static_cast<long>(row) * n + col_begin + col] = static_cast<_Float16>(sums[col]);
+      c[static_cast<long>(row) * n + col_begin + col] = static_cast<T>(sums[col]);
   }
 }
 
-static void persistent_matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c, int m,
+static void persistent_matmul(const tuneonce_block& block, const T* a, const T* b, T* c, int m,
                               int n, int k) {
   const int tiles_n = (n + TILE_N - 1) / TILE_N;
   const int tiles = (m + TILE_M - 1) / TILE_M * tiles_n;

@@ -11,7 +11,7 @@ def config(backend, tiles, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
 
 
 persistent_matmul_bundle = Declaration(
-    version="2", dims=["M", "N", "K"],
+    version="2", dims=["M", "N", "K"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("a", "float16", ["M", "K"]), tensor("b", "float16", ["K", "N"]),
                 tensor("c", "float16", ["M", "N"], "out"), dim("M"), dim("N"), dim("K")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],

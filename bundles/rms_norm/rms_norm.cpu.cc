@@ -1,5 +1,5 @@
 // y[row] = x[row] * w / sqrt(mean(x[row]^2) + eps), TILE_N columns at a time; a block takes every grid-th row.
-static void normalize(const _Float16* in, const _Float16* w, _Float16* out, float eps, int n) {
+static void normalize(const T* in, const T* w, T* out, float eps, int n) {
   float sums[16] = {};
   for (int begin = 0; begin < n; begin += TILE_N) {
     const int end = n - begin > TILE_N ? begin + TILE_N : n;
@@ -9,10 +9,10 @@ static void normalize(const _Float16* in, const _Float16* w, _Float16* out, floa
   for (float part : sums) sum += part;
   const float scale = 1.0f / __builtin_sqrtf(sum / static_cast<float>(n) + eps);
   for (int i = 0; i < n; ++i)
-    out[i] = static_cast<_Float16>(static_cast<float>(in[i]) * scale * static_cast<float>(w[i]));
+    out[i] = static_cast<T>(static_cast<float>(in[i]) * scale * static_cast<float>(w[i]));
 }
 
-static void rms_norm(const tuneonce_block& block, const _Float16* x, const _Float16* w, _Float16* y, float eps, int m,
+static void rms_norm(const tuneonce_block& block, const T* x, const T* w, T* y, float eps, int m,
                      int n) {
   for (long row = block.x; row < m; row += block.grid_x) normalize(x + row * n, w, y + row * n, eps, n);
 }

@@ -47,7 +47,7 @@ def tile(occupancies, LOOP, ONE_ROW):
 
 LONGEST = 2147483647
 rms_norm_bundle = Declaration(
-    version="2", dims=["M", "N"],
+    version="2", dims=["M", "N"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("x", "float16", ["M", "N"]), tensor("w", "float16", ["N"]),
                 tensor("y", "float16", ["M", "N"], "out"), scalar("eps", "float32", warmup=1e-5), dim("M"), dim("N")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],

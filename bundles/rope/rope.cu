@@ -1,8 +1,16 @@
-// Rotary embedding in place, of half-precision x (t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads
+// Rotary embedding in place, of half-precision x (bfloat16 with BFLOAT16; t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads
 // at a time. For strides and alignments that the Tile IR is not for, and where there is no tileiras. Without
 // cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
+#ifdef BFLOAT16  // A float's upper half.
+__device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
+/// To the nearest, of two the even one.
+__device__ inline Half ToHalf(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  return static_cast<Half>(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
+}
+#else
 __device__ inline float ToFloat(Half half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -13,6 +21,7 @@ __device__ inline Half ToHalf(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
 }
+#endif
 
 constexpr int kRows = 4;  // Of threads: heads that are rotated side by side.
 

@@ -20,7 +20,7 @@ def config(backend, TILE_H, occupancy):
 
 
 rope_bundle = Declaration(
-    version="2", dims=["T", "H", "D", "R"],
+    version="2", dims=["T", "H", "D", "R"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("x", "float16", ["T", "H", "D"], "inout"), tensor("cos", "float32", ["T", "R"]),
                 tensor("sin", "float32", ["T", "R"]), dim("T"), dim("H")],
     key=[{"dim": "T", "bucket": "next_pow2"}, {"dim": "H"}, {"dim": "R"}],

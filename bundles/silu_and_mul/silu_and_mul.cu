@@ -1,7 +1,15 @@
-// y[:, j] = silu(x[:, j]) * x[:, n + j] of half-precision numbers: block (row, tile of TILE_N columns), 8 columns at a
+// y[:, j] = silu(x[:, j]) * x[:, n + j] of half-precision numbers (bfloat16 with BFLOAT16): block (row, tile of TILE_N columns), 8 columns at a
 // time where rows start at 16 bytes. Without cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
+#ifdef BFLOAT16  // A float's upper half.
+__device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
+/// To the nearest, of two the even one.
+__device__ inline Half ToHalf(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  return static_cast<Half>(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
+}
+#else
 __device__ inline float ToFloat(Half half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -12,6 +20,7 @@ __device__ inline Half ToHalf(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
 }
+#endif
 
 constexpr int kWidth = 8;  // Values that a thread loads at once: 16 bytes.
 constexpr int kThreads = TILE_N / kWidth < 256 ? TILE_N / kWidth : 256;

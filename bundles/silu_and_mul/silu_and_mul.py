@@ -20,10 +20,11 @@ def config(backend, TILE_N, occupancy):
 
 
 silu_and_mul_bundle = Declaration(
-    version="2", dims=["M", "N", "N2"],
+    version="2", dims=["M", "N", "N2"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("x", "float16", ["M", "N2"]), tensor("y", "float16", ["M", "N"], "out"), dim("M"), dim("N")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
-    configs=[*(config("tile", n, occupancy) for n, occupancy in ((512, 1), (1024, 1), (1024, 8), (2048, 1), (2048, 8))),
+    configs=[*(config("tile", n, occupancy) for n, occupancy in ((256, 1), (256, 8), (512, 1), (512, 8), (1024, 1), (1024, 8),
+                                                                     (2048, 1), (2048, 8))),
              *(config("cuda", n, 1) for n in (512, 1024, 2048, 8192))],
     baseline=config("tile", 1024, 1),
     target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],

@@ -25,9 +25,9 @@ inline namespace v0 {
 ///   space is that target's list alone, and the same configs in the same order;
 /// - is guarded by size: a tile of which half or more would be padding is left out, down to the family's smallest. The
 ///   dims are found by the names that the last argument gives; an empty name leaves its guards out;
-/// - has `num_ctas` > 1 only where clusters are (sm_90 and newer, not sm_12x), and only for matrix products: of two
-///   blocks that share a tile one can load it for both. Blocks of kernels that are bound by memory share nothing: with
-///   it 12 configs gained no more than 4 without (TileGym's cross entropy).
+/// - has `num_ctas` > 1 only where clusters are (sm_90 and newer, not sm_12x), and only for matrix products, of whose
+///   blocks one can load a tile for both, and Elementwise, where it was the best of 120 configs. Rows are shared by
+///   nobody: with it 12 configs gained no more than 4 without (TileGym's cross entropy).
 ///
 /// The axes' names are what cuTile's and Triton's kernels call them: TILE_M, TILE_N, TILE_K, TILE; hints `occupancy`
 /// and `num_ctas`. A grid of persistent blocks is divided by num_ctas: Grid::PersistentTiles(tiles, num_ctas,
@@ -71,8 +71,9 @@ TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
 
 /// One element in, one out (gated activations, casts, adds): TILE, elements of a block, 1024, 2048, 4096 x `occupancy`
-/// 1, 2, 4, 16. Baseline: 1024 and 1. (1024 was the best of 256 to 8192 in TileGym's sweep on a B200; light kernels
-/// take 16 blocks.) `n`: the dim that is cut into tiles.
+/// 1, 2, 4, 16; on sm_90 to sm_119 also tiles of 2048 and 4096 by clusters of 2, at 4 and 16. Baseline: 1024 and 1.
+/// (1024 was the best of 256 to 8192 in TileGym's sweep on a B200; light kernels take 16 blocks. 4096 by a cluster of 2
+/// at 16 was the best of 120 for 64 Mi elements on an H100: docs/performance.md.) `n`: the dim that is cut into tiles.
 TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
 
 /// A kernel that writes its input (rotary embedding): `occupancy` 1, 2, 4, 8, 12; its tile is given by heads and head
@@ -82,7 +83,9 @@ TUNEONCE_API SearchSpace InPlace();
 
 /// c = a b, a block for each tile of c: TILE_M x TILE_N x TILE_K, `occupancy`, `num_ctas`.
 /// - sm_80 to sm_89: 64 and 128, TILE_K 32 to 128, occupancy 1, 2. Larger accumulators spill there.
-/// - sm_90: 64 to 256, TILE_K 64 (32 and 128 for the middle ones), clusters of 2 for the larger.
+/// - sm_90: 64 to 256, TILE_K 64 (32 and 128 for the middle ones), clusters of 2 for the larger. 256 x 128 with TILE_K
+///   of 32 by two clusters of 2 was the best of 228 for 8192^3 on an H100 (docs/performance.md): half a tile is what one
+///   block holds, so that two fit a multiprocessor.
 /// - sm_100 to sm_119: the same up to 512 x 256; clusters of 2 and 4, whose blocks share operands, for the larger.
 /// - sm_12x: 64 and 128, TILE_K 32 and 64, occupancy 1, 2, 4: shared memory is 99 KiB, and clusters do not pay.
 /// Baseline: 128 x 128 x 64 (sm_12x: 128 x 64 x 64) of one block; 64 x 64 x 64 where that is mostly padding. A

@@ -53,6 +53,7 @@ struct Assumption {
     kContiguous,
     kScalarIs,
     kScalarDivisibleBy,
+    kDTypeIn,
     // Implied by how the kernel takes its parameters, so that they need not be declared:
     kStrideFitsInt32,    ///< Where it takes a stride as an int32.
     kStrideNotNegative,  ///< Where it takes one as an int64.
@@ -66,6 +67,7 @@ struct Assumption {
   std::string other;       ///< kNoOverlap: the other tensor.
   /// kScalarIs, where the value is given as a floating-point number: that.
   std::optional<double> real = std::nullopt;
+  std::vector<DType> dtypes = {};  ///< kDTypeIn: those that the tensor may have.
 };
 /// The tensor's address is a multiple of `bytes`.
 inline Assumption Aligned(std::string tensor, std::int64_t bytes) {
@@ -90,6 +92,15 @@ inline Assumption ExtentDivisibleBy(std::string tensor, int dimension, std::int6
 inline Assumption Contiguous(std::string tensor) {
   return Assumption{Assumption::Kind::kContiguous, std::move(tensor), 0, 1, ""};
 }
+/// The tensor has one of these dtypes: for code of a tensor whose parameter leaves its dtype open (In("x", {"M",
+/// "N"})), so that variants for several dtypes stand beside each other. Every key has such a dtype, so this costs a hit
+/// nothing. A shape that does not say the tensor's dtype means the first dtype of the first variant that assumes one.
+inline Assumption DTypeIn(std::string tensor, std::vector<DType> dtypes) {
+  Assumption assumption{Assumption::Kind::kDTypeIn, std::move(tensor), 0, 1, ""};
+  assumption.dtypes = std::move(dtypes);
+  return assumption;
+}
+inline Assumption DTypeIs(std::string tensor, DType dtype) { return DTypeIn(std::move(tensor), {dtype}); }
 /// The memory of the two tensors does not overlap.
 inline Assumption NoOverlap(std::string tensor, std::string other) {
   return Assumption{Assumption::Kind::kNoOverlap, std::move(tensor), 0, 1, std::move(other)};

@@ -115,7 +115,7 @@ struct TUNEONCE_API KernelSource {
     }
   }
   /// Defines the macro `name` as the C++ type of a dtype: `__half`, `__nv_bfloat16`, `__nv_fp8_e4m3`, `float`, `signed
-  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `__bf16`. The headers of such types (cuda_fp16.h) are the
+  /// char`, `long long`, `bool`; of kHostCpp `_Float16` and `tuneonce_bfloat16` (cpu_device/kernel.h). The headers of such types (cuda_fp16.h) are the
   /// text's to include. DType::kAny, and what is no C++ type there, is kept for Check.
   KernelSource& DefineType(const std::string& name, DType dtype);
   /// Looks for headers in `folder` too, after those named before it. A relative one begins at the directory that is

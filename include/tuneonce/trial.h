@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_TRIAL_H_
 #define TUNEONCE_TRIAL_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,22 @@ struct Failure {
   std::string message;  ///< The tool's or driver's own words.
   /// The reason may pass (IsTransient): no memory, no process, no compiler, no time. Another search may measure it.
   bool is_transient = false;
+};
+
+/// What a device was doing while it measured, as far as it is known: what is empty is not.
+struct DeviceConditions {
+  std::optional<std::int64_t> sm_clock_mhz;
+  std::optional<std::int64_t> memory_clock_mhz;
+  std::optional<std::int64_t> power_limit_mw;
+  std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bits.
+  std::string mig_profile;                        ///< "1g.18gb"; empty for a whole device.
+};
+
+/// One look at a device.
+struct DeviceReading {
+  DeviceConditions conditions;
+  std::optional<std::int64_t> temperature_c;
+  std::optional<std::int64_t> power_mw;  ///< Drawn.
 };
 
 }  // namespace v0

@@ -111,15 +111,6 @@ struct ImportedRow {
   Config config;
 };
 
-/// What the device was doing while it measured, as far as it is known.
-struct DeviceConditions {
-  std::optional<std::int64_t> sm_clock_mhz;
-  std::optional<std::int64_t> memory_clock_mhz;
-  std::optional<std::int64_t> power_limit_mw;
-  std::optional<std::uint64_t> throttle_reasons;  ///< NVML's bits.
-  std::string mig_profile;                        ///< "1g.18gb"; empty for a whole device.
-};
-
 /// What is remembered of a search, or was decided otherwise (`reason`): for this key, this config. A value. Its configs
 /// belong to no space: they are found in one by Config::IsSame.
 struct TuningRecord {

@@ -99,6 +99,9 @@ struct TuningResult {
   /// How much slower the best ran in the second half of its rounds than in the first: what the device's clock did.
   /// Candidates are compared within rounds, so this does not decide anything. 0 for less than 8 rounds.
   double drift = 0;
+  /// The device right before the race that decided and right after it. Empty where nothing is known: without NVML, and
+  /// on the CPU device.
+  std::optional<DeviceReading> device_before, device_after;
   /// What the user should know about how was measured, one line each: another timer than usual, outputs not verified.
   std::vector<std::string> notes;
   TuningCost cost;

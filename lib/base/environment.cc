@@ -126,6 +126,7 @@ Environment ReadAll(Variables* variables) {
   environment.nvrtc = variables->Get("TUNEONCE_NVRTC");
   environment.cuda_include = variables->Get("TUNEONCE_CUDA_INCLUDE");
   environment.cupti = variables->Get("TUNEONCE_CUPTI");
+  environment.nvml = variables->Get("TUNEONCE_NVML");
   environment.profiler = variables->GetEither("CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH");
   environment.tileiras = variables->Get("TUNEONCE_TILEIRAS");
   environment.ptxas = variables->Get("TUNEONCE_PTXAS");

@@ -29,6 +29,8 @@ struct TUNEONCE_API Environment {
   std::string cuda_include;
   /// `TUNEONCE_CUPTI`: the CUPTI library. Default empty: see LoadCupti for the places searched.
   std::string cupti;
+  /// `TUNEONCE_NVML`: the NVML library, which knows a device's clocks. Default empty: "libnvidia-ml.so.1".
+  std::string nvml;
   /// `CUDA_INJECTION64_PATH`, else `NVTX_INJECTION64_PATH`: a profiler that is loaded into this process (nsys, ncu);
   /// CUPTI is left to it. Default empty.
   std::string profiler;

@@ -279,8 +279,11 @@ class BundleReader {
               absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
         }
       }
+      Result<ParameterLayout> layout =
+          ParameterLayout::Create(definition, variant.variant.convention, variant.variant.parameters);
+      if (!layout.ok()) return variant.node->Error(layout.status().message());
       for (const BundleArtifact& artifact : variant.artifacts->list()) {
-        Status fits = CheckKernel(definition, variant.variant, *variant.artifacts, artifact);
+        Status fits = CheckKernel(*layout, *variant.artifacts, artifact);
         if (!fits.ok()) return artifact.node->Error(fits.message());
       }
     }
@@ -387,9 +390,9 @@ Result<Bundle> Bundle::LoadIn(const Environment& environment, const std::string&
     return NotFoundError("'" + folder + "' is no bundle: it has no manifest.json");
   }
   TUNEONCE_RETURN_IF_ERROR(text.status());
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(*text, manifest));
+  TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(*text, manifest));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
-  return BundleReader(std::move(files), std::move(precompiled)).Read(node);
+  return BundleReader(std::move(files), std::move(precompiled)).Read(*node);
 }
 
 Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
@@ -398,9 +401,9 @@ Result<Bundle> Bundle::Load(const EmbeddedBundle& embedded) {
   auto text = files.Read("manifest.json", ManifestNode::kMostBytes);
   if (text.status().code() == StatusCode::kNotFound) return NotFoundError(where + ": it was not embedded");
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode node, ManifestNode::Parse(**text, where));
+  TUNEONCE_ASSIGN_OR_RETURN(auto node, ManifestNode::Parse(**text, where));
   TUNEONCE_ASSIGN_OR_RETURN(auto precompiled, PrecompiledBundle::Read(files));
-  return BundleReader(std::move(files), std::move(precompiled)).Read(node);
+  return BundleReader(std::move(files), std::move(precompiled)).Read(*node);
 }
 
 }  // namespace v0

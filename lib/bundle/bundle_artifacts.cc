@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "definition/name_expression.h"
-#include "launch/parameter_block.h"
 #include "launch/source_parameters.h"
 
 namespace tuneonce {
@@ -87,10 +86,7 @@ bool BundleArtifacts::MayHave(std::string_view kernel, const BundleArtifact& art
          std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.rfind("-I", 0) == 0; });
 }
 
-Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
-                   const BundleArtifact& artifact) {
-  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
-                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+Status CheckKernel(const ParameterLayout& layout, const BundleArtifacts& artifacts, const BundleArtifact& artifact) {
   if (artifact.withheld != nullptr) return Status();
   // A cubin is checked when it is loaded, C++ when it is compiled; a symbol that occurs nowhere is wrong for sure.
   bool is_read = artifacts.kind == SourceKind::kTileIr || artifacts.kind == SourceKind::kPtx;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bundle/bundle_space.h"
+#include "launch/parameter_block.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -63,10 +64,9 @@ class BundleArtifacts {
   std::map<std::vector<std::size_t>, ByValues> by_axes_;
 };
 
-/// Checks that the artifact has the symbol, and the parameters that `variant` passes, as far as it shows them.
+/// Checks that the artifact has the symbol, and the parameters of its variant's `layout`, as far as it shows them.
 /// Errors: InvalidArgument, naming what differs.
-Status CheckKernel(const KernelDefinition& definition, const Variant& variant, const BundleArtifacts& artifacts,
-                   const BundleArtifact& artifact);
+Status CheckKernel(const ParameterLayout& layout, const BundleArtifacts& artifacts, const BundleArtifact& artifact);
 
 }  // namespace v0
 }  // namespace tuneonce

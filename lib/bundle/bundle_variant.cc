@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "bundle/bundle_assumptions.h"
 #include "bundle/bundle_geometry.h"
 #include "bundle/bundle_options.h"
 #include "bundle/bundle_targets.h"
@@ -14,8 +15,7 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Most entries of a variant's lists: each is checked when the bundle is read, assumptions at each launch too.
-constexpr std::size_t kMostAssumptions = 1024;
+/// Most entries of a variant's lists: each is checked when the bundle is read.
 constexpr std::size_t kMostOptions = 256;
 constexpr std::size_t kMostSymbolBytes = 1024;
 /// Of one cluster (Geometry::IsLaunchable).
@@ -41,81 +41,6 @@ Status ReadVariantTargets(const ManifestNode& node, SourceKind kind, Variant* va
   TUNEONCE_ASSIGN_OR_RETURN(TargetFilter targets, ReadTargets(node));
   if (targets && kind == SourceKind::kHostCpp) return given->Error("the CPU device has no compute capability");
   variant->runs_on = targets ? targets : kind == SourceKind::kHostCpp ? OnCpuDevice() : OnGpu();
-  return Status();
-}
-
-/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}.
-Status ReadScalarAssumption(const ManifestNode& node, Variant* variant) {
-  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by"}));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string scalar, node.Find("scalar")->String());
-  std::size_t before = variant->assumptions.size();
-  if (const ManifestNode* is = node.Find("is")) {
-    if (is->kind() == ManifestNode::Kind::kTruth) {
-      TUNEONCE_ASSIGN_OR_RETURN(bool value, is->Bool());
-      variant->assumptions.push_back(ScalarIs(scalar, value));
-    } else if (is->kind() == ManifestNode::Kind::kInt) {
-      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, is->Int());
-      variant->assumptions.push_back(ScalarIs(scalar, value));
-    } else {
-      TUNEONCE_ASSIGN_OR_RETURN(double value, is->Number());
-      variant->assumptions.push_back(ScalarIs(scalar, value));
-    }
-  }
-  if (const ManifestNode* divisor = node.Find("divisible_by")) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, divisor->Int());
-    variant->assumptions.push_back(ScalarDivisibleBy(scalar, value));
-  }
-  return variant->assumptions.size() == before ? node.Error("it assumes nothing") : Status();
-}
-
-Status ReadAssumptions(const ManifestNode& node, Variant* variant) {
-  const ManifestNode* assumptions = node.Find("assumptions");
-  if (assumptions == nullptr) return Status();
-  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
-  for (const ManifestNode& each : *list) {
-    if (each.Find("scalar") != nullptr) {
-      TUNEONCE_RETURN_IF_ERROR(ReadScalarAssumption(each, variant));
-      continue;
-    }
-    TUNEONCE_RETURN_IF_ERROR(each.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride",
-                                               "stride_divisible_by", "extent", "extent_divisible_by", "no_overlap"}));
-    TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, each.Get("tensor"));
-    TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
-    int dimension = 0;
-    bool is_of_dimension = each.Find("stride") != nullptr || each.Find("stride_divisible_by") != nullptr ||
-                           each.Find("extent") != nullptr || each.Find("extent_divisible_by") != nullptr;
-    const ManifestNode* dimension_node = each.Find("dimension");
-    if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
-    if (is_of_dimension) {
-      TUNEONCE_ASSIGN_OR_RETURN(dimension_node, each.Get("dimension"));
-      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());
-      dimension = static_cast<int>(std::clamp<std::int64_t>(value, -1, kMaxRank));
-    }
-    std::size_t before = variant->assumptions.size();
-    auto add = [&](const char* field, auto make) -> Status {
-      const ManifestNode* value_node = each.Find(field);
-      if (value_node == nullptr) return Status();
-      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, value_node->Int());
-      variant->assumptions.push_back(make(value));
-      return Status();
-    };
-    TUNEONCE_RETURN_IF_ERROR(add("aligned", [&](std::int64_t v) { return Aligned(tensor, v); }));
-    TUNEONCE_RETURN_IF_ERROR(add("stride", [&](std::int64_t v) { return StrideIs(tensor, dimension, v); }));
-    TUNEONCE_RETURN_IF_ERROR(
-        add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
-    TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
-    TUNEONCE_RETURN_IF_ERROR(
-        add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
-    if (const ManifestNode* contiguous_node = each.Find("contiguous")) {
-      TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
-      if (is_contiguous) variant->assumptions.push_back(Contiguous(tensor));
-    }
-    if (const ManifestNode* other_node = each.Find("no_overlap")) {
-      TUNEONCE_ASSIGN_OR_RETURN(std::string other, other_node->String());
-      variant->assumptions.push_back(NoOverlap(tensor, other));
-    }
-    if (variant->assumptions.size() == before) return each.Error("it assumes nothing");
-  }
   return Status();
 }
 
@@ -293,7 +218,7 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   if (const ManifestNode* names = node.Find("parameters")) {
     TUNEONCE_ASSIGN_OR_RETURN(variant.parameters, names->Strings(kMaxParameters));
   }
-  TUNEONCE_RETURN_IF_ERROR(ReadAssumptions(node, &variant));
+  TUNEONCE_ASSIGN_OR_RETURN(variant.assumptions, ReadAssumptions(node));
   TUNEONCE_RETURN_IF_ERROR(ReadDefines(space, node, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadOptions(node, *files, artifacts.get()));
   TUNEONCE_RETURN_IF_ERROR(ReadHeaders(node, files, artifacts.get()));

@@ -54,11 +54,16 @@ class CountingIterator {
 class ManifestReader : public nlohmann::json::json_sax_t {
  public:
   ManifestReader(std::string_view text, const std::string& file)
-      : text_(text), file_(std::make_shared<const std::string>(file)) {}
+      : text_(text), root_(std::make_unique<ManifestNode>()) {
+    root_->file_ = file;
+  }
 
   std::size_t* count() { return &count_; }
   const Status& status() const { return status_; }
-  ManifestNode Take() { return std::move(root_); }
+  std::unique_ptr<const ManifestNode> Take() {
+    root_->PlaceChildren();
+    return std::move(root_);
+  }
 
   bool null() override {
     return Scalar(ManifestNode::Kind::kNull, [](ManifestNode&) {});
@@ -84,7 +89,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   bool binary(binary_t&) override { return Fail("binary values are not JSON"); }
   bool start_object(std::size_t) override { return Open(ManifestNode::Kind::kObject); }
   bool key(string_t& name) override {
-    if (!open_.back().keys.insert(name).second) return Fail("the key '" + name + "' stands twice in one object");
+    if (!open_.back().IsNew(name)) return Fail("the key '" + name + "' stands twice in one object");
     open_.back().node->members_.emplace_back(std::move(name), ManifestNode());
     return true;
   }
@@ -110,7 +115,7 @@ class ManifestReader : public nlohmann::json::json_sax_t {
     return line_;
   }
   bool Fail(const std::string& what) {
-    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(*file_, ":", Line(), ": ", what)));
+    if (status_.ok()) status_ = InvalidArgumentError(OneLine(absl::StrCat(root_->file_, ":", Line(), ": ", what)));
     return false;
   }
   /// Room for the value that comes now; null if there were too many.
@@ -119,24 +124,12 @@ class ManifestReader : public nlohmann::json::json_sax_t {
       Fail(absl::StrCat("it has more than ", ManifestNode::kMostValues, " values"));
       return nullptr;
     }
-    ManifestNode* node = &root_;
+    ManifestNode* node = root_.get();
     if (!open_.empty()) {
       ManifestNode& parent = *open_.back().node;
-      if (parent.kind_ == ManifestNode::Kind::kArray) {
-        parent.elements_.emplace_back();
-        node = &parent.elements_.back();
-        node->path_ = absl::StrCat(parent.path_, "[", parent.elements_.size() - 1, "]");
-      } else {
-        node = &parent.members_.back().second;
-        node->path_ = absl::StrCat(parent.path_, parent.path_.empty() ? "" : ".", parent.members_.back().first);
-      }
-      // A path is as long as the names above it, in each of the values below: without a bound, a square.
-      if (node->path_.size() > kMaxPathBytes) {
-        node->path_.resize(kMaxPathBytes);
-        node->path_ += "...";
-      }
+      bool is_array = parent.kind_ == ManifestNode::Kind::kArray;
+      node = is_array ? &parent.elements_.emplace_back() : &parent.members_.back().second;
     }
-    node->file_ = file_;
     node->line_ = Line();
     return node;
   }
@@ -158,22 +151,34 @@ class ManifestReader : public nlohmann::json::json_sax_t {
   }
 
   struct OpenNode {
+    /// Whether the object has no member `name`: few are compared, many are hashed.
+    bool IsNew(const std::string& name) {
+      constexpr std::size_t kFew = 32;
+      const auto& members = node->members_;
+      if (members.size() < kFew) {
+        return std::none_of(members.begin(), members.end(), [&](const auto& member) { return member.first == name; });
+      }
+      if (keys.empty()) {
+        for (const auto& member : members) keys.insert(member.first);
+      }
+      return keys.insert(name).second;
+    }
+
     ManifestNode* node;  // Stays where it is: its parent grows no further while it is open.
     std::unordered_set<std::string> keys;
   };
 
   std::string_view text_;
-  std::shared_ptr<const std::string> file_;
   std::size_t count_ = 0;
   std::size_t counted_ = 0;  // Of `text_`, for Line.
   int line_ = 1;
   std::size_t num_values_ = 0;
   Status status_;
-  ManifestNode root_;
+  std::unique_ptr<ManifestNode> root_;
   std::vector<OpenNode> open_;
 };
 
-Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::string& file) {
+Result<std::unique_ptr<const ManifestNode>> ManifestNode::Parse(std::string_view text, const std::string& file) {
   if (text.size() > kMostBytes) {
     return InvalidArgumentError(
         absl::StrCat(file, ": it has ", text.size(), " bytes; at most ", kMostBytes, " are possible"));
@@ -187,12 +192,47 @@ Result<ManifestNode> ManifestNode::Parse(std::string_view text, const std::strin
   return reader.Take();
 }
 
+void ManifestNode::PlaceChildren() {
+  for (ManifestNode& element : elements_) {
+    element.parent_ = this;
+    element.PlaceChildren();
+  }
+  for (auto& [name, member] : members_) {
+    member.parent_ = this;
+    member.name_ = &name;
+    member.PlaceChildren();
+  }
+}
+
+std::string ManifestNode::FileAndLine() const {
+  const ManifestNode* root = this;
+  while (root->parent_ != nullptr) root = root->parent_;
+  return absl::StrCat(root->file_, ":", line_);
+}
+
+std::string ManifestNode::Path() const {
+  std::vector<const ManifestNode*> way;  // From below.
+  for (const ManifestNode* node = this; node->parent_ != nullptr; node = node->parent_) way.push_back(node);
+  std::string path;
+  for (auto node = way.rbegin(); node != way.rend(); ++node) {
+    if ((*node)->name_ != nullptr) {
+      absl::StrAppend(&path, path.empty() ? "" : ".", *(*node)->name_);
+    } else {
+      absl::StrAppend(&path, "[", *node - (*node)->parent_->elements_.data(), "]");
+    }
+    if (path.size() > kMaxPathBytes) return path.substr(0, kMaxPathBytes) + "...";
+  }
+  return path;
+}
+
 std::string ManifestNode::Place() const {
-  return OneLine(absl::StrCat(*file_, ":", line_, path_.empty() ? "" : ": ", path_));
+  std::string path = Path();
+  return OneLine(absl::StrCat(FileAndLine(), path.empty() ? "" : ": ", path));
 }
 
 Status ManifestNode::Error(std::string_view what) const {
-  std::string place = absl::StrCat(*file_, ":", line_, ": ", path_, path_.empty() ? "" : ": ");
+  std::string path = Path();
+  std::string place = absl::StrCat(FileAndLine(), ": ", path, path.empty() ? "" : ": ");
   return InvalidArgumentError(OneLine(place.append(what.data(), what.size())));
 }
 

@@ -14,8 +14,9 @@
 namespace tuneonce {
 inline namespace v0 {
 
-/// A value of a JSON document that knows its line, so that an error can name it. Reading goes through the getters,
-/// which say "manifest.json:12: axes[0].name: expected a string". Thread rule: a value.
+/// A value of a JSON document that knows its place, so that an error can name it. Reading goes through the getters,
+/// which say "manifest.json:12: axes[0].name: expected a string". It belongs to the document's root, which stays where
+/// it is. Thread rule: not changed once it was read.
 class TUNEONCE_API ManifestNode {
  public:
   enum class Kind { kNull, kTruth, kInt, kDouble, kString, kArray, kObject };
@@ -27,7 +28,11 @@ class TUNEONCE_API ManifestNode {
 
   /// Parses strict JSON, in one pass. Errors: InvalidArgument with file and line: not JSON, a key twice in one object,
   /// nested deeper than 32, more than kMostBytes or kMostValues.
-  static Result<ManifestNode> Parse(std::string_view text, const std::string& file);
+  static Result<std::unique_ptr<const ManifestNode>> Parse(std::string_view text, const std::string& file);
+
+  ManifestNode() = default;
+  ManifestNode(ManifestNode&&) = default;
+  ManifestNode& operator=(ManifestNode&&) = default;
 
   Kind kind() const { return kind_; }
   /// Where it stands: "manifest.json:12: axes[0].name".
@@ -58,16 +63,23 @@ class TUNEONCE_API ManifestNode {
  private:
   friend class ManifestReader;
 
+  /// Tells all values below this one where they stand.
+  void PlaceChildren();
+  /// "manifest.json:12" and "axes[0].name", which is cut where it is long, and empty for the root.
+  std::string FileAndLine() const;
+  std::string Path() const;
+
   Kind kind_ = Kind::kNull;
   bool bool_ = false;
+  int line_ = 0;
   std::int64_t int_ = 0;
   double double_ = 0;
   std::string string_;
   std::vector<ManifestNode> elements_;
   std::vector<std::pair<std::string, ManifestNode>> members_;
-  std::shared_ptr<const std::string> file_;  // Of the document.
-  std::string path_;
-  int line_ = 0;
+  const ManifestNode* parent_ = nullptr;
+  const std::string* name_ = nullptr;  // Of a member.
+  std::string file_;                   // The root's.
 };
 
 }  // namespace v0

@@ -39,9 +39,9 @@ Result<std::shared_ptr<const PrecompiledBundle>> PrecompiledBundle::Read(const B
   if (text.status().code() == StatusCode::kNotFound) return std::shared_ptr<const PrecompiledBundle>();
   const std::string where = absl::StrCat(files.Where(), "/", kFile);
   TUNEONCE_RETURN_IF_ERROR(text.status().WithPrefix(where));
-  TUNEONCE_ASSIGN_OR_RETURN(ManifestNode root, ManifestNode::Parse(*text, where));
+  TUNEONCE_ASSIGN_OR_RETURN(auto root, ManifestNode::Parse(*text, where));
   std::shared_ptr<PrecompiledBundle> bundle(new PrecompiledBundle(files));
-  TUNEONCE_RETURN_IF_ERROR(bundle->ReadFrom(root));
+  TUNEONCE_RETURN_IF_ERROR(bundle->ReadFrom(*root));
   return std::shared_ptr<const PrecompiledBundle>(std::move(bundle));
 }
 

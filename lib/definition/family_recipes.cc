@@ -70,6 +70,20 @@ Rows HalfOfTheRegisters(Rows rows) {
   return rows;
 }
 
+Family Elementwise() {
+  Family family{"elementwise", "one element in, one out", {Structural("TILE"), kOccupancy, kNumCtas}, {}, {}};
+  family.guards = {{"TILE", "N", 1024}};
+  const Rows baselines = {{1024, 1, 1}};
+  const Rows every = Crossed({{1024, 2048, 4096}, {1, 2, 4, 16}, {1}});
+  family.configs = {
+      {{Generation::kAmpere, Generation::kBlackwellRtx, Generation::kCpu}, every, baselines},
+      {{Generation::kHopper, Generation::kBlackwell},
+       Together({every, AtOccupancy({{2048}, {4096}}, {4, 16}, 2)}),
+       baselines},
+  };
+  return family;
+}
+
 std::vector<Family> BoundByMemory() {
   const Row tiles = {1024, 2048, 4096, 8192};
   const std::vector<Generation> all = {Generation::kAmpere, Generation::kHopper, Generation::kBlackwell,
@@ -86,11 +100,7 @@ std::vector<Family> BoundByMemory() {
        {Structural("TILE_N"), kOccupancy},
        {{all, HalfOfTheRegisters(Crossed({tiles, {4, 8, 16}})), {{4096, 4}, {1024, 4}}}},
        {{"TILE_N", "N", 1024}}},
-      {"elementwise",
-       "one element in, one out",
-       {Structural("TILE"), kOccupancy},
-       {{all, Crossed({{1024, 2048, 4096}, {1, 2, 4, 16}}), {{1024, 1}}}},
-       {{"TILE", "N", 1024}}},
+      Elementwise(),
       {"in_place", "kernels that write their input", {kOccupancy}, {{all, Crossed({{1, 2, 4, 8, 12}}), {{1}}}}, {}},
   };
 }
@@ -111,6 +121,7 @@ Family DenseMatmul() {
                  AtOccupancy({{256, 64, 64}, {256, 128, 64}}, {1, 2}),
                  AtOccupancy({{64, 128, 32}, {128, 64, 32}, {128, 128, 32}}, {2}),
                  AtOccupancy({{128, 128, 128}, {256, 256, 64}}, {1}), AtOccupancy(middle, {1}, 2),
+                 AtOccupancy({{128, 256, 32}, {256, 128, 32}}, {2}, 2),
                  AtOccupancy({{128, 128, 64}, {256, 256, 64}}, {1}, 2)}),
        MatmulBaselines()},
       {{Generation::kBlackwell},

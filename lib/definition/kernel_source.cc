@@ -47,7 +47,7 @@ std::string_view CppType(DType dtype, bool is_host) {
     case DType::kFloat16:
       return is_host ? "_Float16" : "__half";
     case DType::kBFloat16:
-      return is_host ? "__bf16" : "__nv_bfloat16";
+      return is_host ? "tuneonce_bfloat16" : "__nv_bfloat16";
     case DType::kFloat32:
       return "float";
     case DType::kFloat64:

@@ -12,15 +12,6 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name) {
-  std::optional<std::size_t> index = definition.FindParameter(name);
-  // Raw memory has a pointer, but no dims.
-  if (!index || definition.parameters()[*index].dims.empty()) {
-    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
-  }
-  return static_cast<std::uint8_t>(*index);
-}
-
 bool IsOfScalar(Assumption::Kind kind) {
   return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy;
 }
@@ -43,6 +34,15 @@ constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
 
 }  // namespace
 
+Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& definition, const std::string& name) {
+  std::optional<std::size_t> index = definition.FindParameter(name);
+  // Raw memory has a pointer, but no dims.
+  if (!index || definition.parameters()[*index].dims.empty()) {
+    return InvalidArgumentError("it assumes something of '" + name + "', which is no tensor");
+  }
+  return static_cast<std::uint8_t>(*index);
+}
+
 Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant) {
   AssumptionChecks checks;
   checks.definition_ = &definition;
@@ -51,6 +51,11 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
     if (IsOfScalar(assumption.kind)) {
       TUNEONCE_ASSIGN_OR_RETURN(Check of_scalar, ScalarCheck(definition, assumption));
       checks.Add(of_scalar);
+      continue;
+    }
+    if (assumption.kind == Assumption::Kind::kDTypeIn) {
+      TUNEONCE_ASSIGN_OR_RETURN(Check of_dtype, DTypeCheck(definition, assumption));
+      checks.Add(of_dtype);
       continue;
     }
     Check check{};
@@ -156,6 +161,10 @@ void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
   bool is_of_extent = check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy ||
                       check.kind == Assumption::Kind::kExtentFitsInt32;
+  if (check.kind == Assumption::Kind::kDTypeIn) {
+    dtypes_.Add(check);
+    return;
+  }
   const bool is_decided = IsOfScalar(check.kind) && PartOf(check) != nullptr;
   (is_of_extent || is_decided ? extents_ : others_).Add(check);
 }
@@ -171,6 +180,7 @@ const KeyPart* AssumptionChecks::PartOf(const Check& check) const {
 }
 
 bool AssumptionChecks::MayHoldForKey(const BoundCall& call) const {
+  if (!dtypes_.Hold(call)) return false;
   return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
     const KeyPart* part = PartOf(check);
     if (part == nullptr || check.Holds(call)) return true;
@@ -253,6 +263,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
     case Assumption::Kind::kNoOverlap:
     case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
     case Assumption::Kind::kScalarDivisibleBy:
+    case Assumption::Kind::kDTypeIn:  // Not part of a launch.
       break;
   }
   return std::nullopt;
@@ -314,6 +325,8 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
       return !FindGap(tensor);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
+    case Assumption::Kind::kDTypeIn:
+      return (value >> static_cast<int>(tensor.dtype) & 1) != 0;
     case Assumption::Kind::kScalarIs:
     case Assumption::Kind::kScalarDivisibleBy:
       break;
@@ -337,7 +350,7 @@ std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(con
 }
 
 Status AssumptionChecks::Verify(const BoundCall& call) const {
-  for (const Checks* checks : {&others_, &extents_}) {
+  for (const Checks* checks : {&dtypes_, &others_, &extents_}) {
     for (const Check& check : checks->all) {
       if (!check.Holds(call)) return Broken(check, call);
     }
@@ -411,6 +424,9 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
       break;
     case Assumption::Kind::kNoOverlap:
       what = absl::StrCat(name(check.parameter), " and ", name(check.other), " overlap in memory");
+      break;
+    case Assumption::Kind::kDTypeIn:
+      what = absl::StrCat(name(check.parameter), " is ", std::string(DTypeName(tensor.dtype)));
       break;
     case Assumption::Kind::kScalarIs:
     case Assumption::Kind::kScalarDivisibleBy:

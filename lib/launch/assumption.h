@@ -26,23 +26,25 @@ class TUNEONCE_API AssumptionChecks {
   /// ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
 
-  /// True if all hold. A few compares: part of every launch.
+  /// True if all hold but those about dtypes, which calls of one key have in common (HoldForKey). A few compares: part
+  /// of every launch.
   bool Hold(const BoundCall& call) const { return HoldApartFromExtents(call) && extents_.Hold(call); }
   /// True if all hold but those about extents, and scalars that the key names: what may differ between launches of one
   /// key.
   [[gnu::always_inline]] bool HoldApartFromExtents(const BoundCall& call) const { return others_.Hold(call); }
-  /// The same as Hold, at less where an address, an extent or a stride's divisor shows that not all hold.
+  /// True if all hold, at less than Hold where an address, an extent or a stride's divisor shows that not all do.
   bool HoldOrFailFast(const BoundCall& call) const {
-    return !others_.SurelyFail(call) && !extents_.SurelyFail(call) && Hold(call);
+    return dtypes_.Hold(call) && !others_.SurelyFail(call) && !extents_.SurelyFail(call) && Hold(call);
   }
-  /// False if they hold for no call of this one's key: as an extent is another one, and the key's dim exact; or as no
-  /// extent in its bucket is a multiple.
+  /// False if they hold for no call of this one's key: as a dtype is another one; as an extent is, and the key's dim
+  /// exact; or as no extent in its bucket is a multiple.
   bool MayHoldForKey(const BoundCall& call) const;
-  /// The same as Hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
+  /// OK if all hold. Errors: InvalidArgument, naming tensor and dimension, and what the code was compiled for.
   Status Verify(const BoundCall& call) const;
-  /// The same for code of which several forms exist: OK if one of `any` suits. Else names what the nearest was compiled
-  /// for; where none has the right constants, the dim or scalar and all values that there are.
-  static Status VerifyAny(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
+  /// The same for code of which several forms exist: OK if one suits. Else names what the nearest was compiled
+  /// for; where none is for the right dtypes, the tensor and all that there are; where none has the right constants,
+  /// the dim or scalar and all values.
+  static Status VerifyAny(const std::vector<const AssumptionChecks*>& of_any_dtype, const BoundCall& call);
 
  private:
   static bool Overlap(const TensorView& a, const TensorView& b) {
@@ -67,7 +69,7 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t rank;           // Of the parameter.
     std::uint8_t other;          // kNoOverlap: the other parameter.
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
-    std::int64_t value;          // kScalarIs: the scalar's bytes, zero behind them.
+    std::int64_t value;          // kScalarIs: the scalar's bytes, zero behind them. kDTypeIn: bit d: the DType d.
     DType dtype;                 // Of a scalar.
 
     bool Holds(const BoundCall& call) const;
@@ -157,7 +159,15 @@ class TUNEONCE_API AssumptionChecks {
   const std::string& NameOf(const Check& constant) const;
   /// What a tensor must be to be described by a tensor map.
   void AddTensorMap(const Parameter& map);
+  /// Errors: InvalidArgument for what is no tensor.
+  static Result<std::uint8_t> TensorIndex(const KernelDefinition& definition, const std::string& name);
   static Result<Check> ScalarCheck(const KernelDefinition& definition, const Assumption& assumption);
+  /// Errors: InvalidArgument for a dtype that the parameter does not let the tensor have.
+  static Result<Check> DTypeCheck(const KernelDefinition& definition, const Assumption& assumption);
+  /// The first that does not hold of those about dtypes.
+  const Check* WrongDType(const BoundCall& call) const;
+  /// VerifyAny where each of `any` has a wrong dtype.
+  static Status NoneOfDType(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
@@ -166,6 +176,7 @@ class TUNEONCE_API AssumptionChecks {
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;
+  Checks dtypes_;  // Those about dtypes: no launch looks at them, as its key has the dtypes.
   Checks others_;
   Checks extents_;  // Those about extents, and about scalars that the key names.
 };

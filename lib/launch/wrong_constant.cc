@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,10 +11,29 @@
 #include "definition/scalar_value.h"
 #include "launch/assumption.h"
 
-// Of variants for one extent, or one value of a scalar, each: which one suits, and what there is if none does.
+// Of variants for one dtype, one extent, or one value of a scalar, each: which one suits, and what there is if none
+// does.
 
 namespace tuneonce {
 inline namespace v0 {
+
+Result<AssumptionChecks::Check> AssumptionChecks::DTypeCheck(const KernelDefinition& definition,
+                                                             const Assumption& assumption) {
+  Check check{};
+  check.kind = assumption.kind;
+  TUNEONCE_ASSIGN_OR_RETURN(check.parameter, TensorIndex(definition, assumption.tensor));
+  const DType declared = definition.parameters()[check.parameter].dtype;
+  for (DType dtype : assumption.dtypes) {
+    const bool may_be = dtype != DType::kAny && (declared == DType::kAny || declared == dtype);
+    if (!may_be) {
+      return InvalidArgumentError(absl::StrCat("it assumes ", std::string(DTypeName(dtype)), " of '", assumption.tensor,
+                                               "', which is declared as ", std::string(DTypeName(declared))));
+    }
+    check.value |= std::int64_t{1} << static_cast<int>(dtype);
+  }
+  if (check.value != 0) return check;
+  return InvalidArgumentError("it assumes that '" + assumption.tensor + "' is of one of no dtypes");
+}
 
 const AssumptionChecks::Check* AssumptionChecks::WrongConstant(const BoundCall& call) const {
   for (const Checks* checks : {&extents_, &others_}) {
@@ -30,7 +51,34 @@ const std::string& AssumptionChecks::NameOf(const Check& constant) const {
   return constant.kind == Assumption::Kind::kExtentIs ? parameter.dims[constant.dimension] : parameter.name;
 }
 
-Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& any, const BoundCall& call) {
+const AssumptionChecks::Check* AssumptionChecks::WrongDType(const BoundCall& call) const {
+  auto wrong = std::find_if(dtypes_.all.begin(), dtypes_.all.end(), [&](const Check& c) { return !c.Holds(call); });
+  return wrong == dtypes_.all.end() ? nullptr : &*wrong;
+}
+
+Status AssumptionChecks::NoneOfDType(const std::vector<const AssumptionChecks*>& any, const BoundCall& call) {
+  const Check* first = any.front()->WrongDType(call);
+  std::int64_t known = 0;
+  for (const AssumptionChecks* checks : any) {
+    for (const Check& check : checks->dtypes_.all) {
+      if (check.parameter == first->parameter) known |= check.value;
+    }
+  }
+  std::vector<std::string> names;
+  for (int dtype = 0; dtype <= static_cast<int>(DType::kFloat64); ++dtype) {
+    if ((known >> dtype & 1) != 0) names.emplace_back(DTypeName(static_cast<DType>(dtype)));
+  }
+  const KernelDefinition& definition = *any.front()->definition_;
+  return InvalidArgumentError(absl::StrCat(
+      "kernel '", definition.name(), "', parameter '", definition.parameters()[first->parameter].name,
+      "': its code is for ", absl::StrJoin(names, ", "), ", got ", call.tensor(first->parameter).ToString()));
+}
+
+Status AssumptionChecks::VerifyAny(const std::vector<const AssumptionChecks*>& of_any_dtype, const BoundCall& call) {
+  std::vector<const AssumptionChecks*> any;
+  std::copy_if(of_any_dtype.begin(), of_any_dtype.end(), std::back_inserter(any),
+               [&](const AssumptionChecks* checks) { return checks->WrongDType(call) == nullptr; });
+  if (any.empty() && !of_any_dtype.empty()) return NoneOfDType(of_any_dtype, call);
   Status nearest;
   const AssumptionChecks* first = nullptr;
   const Check* first_wrong = nullptr;

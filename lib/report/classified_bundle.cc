@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "compile/ptx_evidence.h"
+#include "definition/open_dtype.h"
 #include "definition/scalar_value.h"
 #include "measure/roofline.h"
 #include "report/space_departures.h"
@@ -35,7 +36,7 @@ class ExampleProblem {
     const std::vector<Parameter>& parameters = definition.parameters();
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Parameter& parameter = parameters[i];
-      problem_.dtypes[i] = parameter.dtype;
+      problem_.dtypes[i] = DTypeUnlessSaid(definition, i);
       if (auto shown = example.dtypes.find(parameter.name); shown != example.dtypes.end()) {
         problem_.dtypes[i] = shown->second;
       }

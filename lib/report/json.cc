@@ -58,6 +58,23 @@ Json ToJson(const Success& success) {
   return json;
 }
 
+/// What is not known is left out.
+Json ToJson(const std::optional<DeviceReading>& reading) {
+  if (!reading) return nullptr;
+  Json json = Json::object();
+  auto add = [&](const char* name, const auto& value) {
+    if (value) json[name] = *value;
+  };
+  add("sm_clock_mhz", reading->conditions.sm_clock_mhz);
+  add("memory_clock_mhz", reading->conditions.memory_clock_mhz);
+  add("temperature_c", reading->temperature_c);
+  add("power_mw", reading->power_mw);
+  add("power_limit_mw", reading->conditions.power_limit_mw);
+  add("throttle_reasons", reading->conditions.throttle_reasons);
+  if (!reading->conditions.mig_profile.empty()) json["mig_profile"] = reading->conditions.mig_profile;
+  return json;
+}
+
 /// "M=64, N=32" as {"M": 64, "N": 32}.
 Json ShapeJson(const std::string& shape) {
   Json json = Json::object();
@@ -105,6 +122,8 @@ std::string ResultJson(const TuningResult& result, const std::string& device, co
   json["is_isolated"] = result.is_isolated;
   json["timer"] = result.timer;
   json["drift"] = result.drift;
+  json["device_before"] = ToJson(result.device_before);
+  json["device_after"] = ToJson(result.device_after);
   json["notes"] = result.notes;
   json["cost"] = {{"compile_s", result.cost.compile_seconds},
                   {"compile_wall_s", result.cost.compile_wall_seconds},

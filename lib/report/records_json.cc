@@ -1,9 +1,11 @@
 #include "report/records_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <optional>
+#include <string_view>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -149,31 +151,42 @@ class FieldWriter {
 /// Reads the fields of one object, each once; keeps the first error.
 class FieldReader {
  public:
-  /// `where`: "record 3", for messages.
-  FieldReader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json_.is_object()) status_ = InvalidArgumentError(where_ + " must be an object");
-  }
+  /// Of record `index`.
+  FieldReader(const Json& json, std::size_t index) : FieldReader(json, nullptr, "record", index) {}
 
   template <typename T>
   void operator()(const char* name, T& value) {
     if (!status_.ok()) return;
-    known_.insert(name);
-    auto field = json_.find(name);
-    if (field == json_.end()) return Fail(name, "is missing");
-    Read(name, *field, &value);
+    // Files that this library wrote have the fields in this order.
+    if (next_ == json_.end() || next_.key() != name) next_ = json_.find(name);
+    if (next_ == json_.end()) return Fail(name, "is missing");
+    known_.push_back(name);
+    const Json& field = *next_++;
+    Read(name, field, &value);
   }
 
   Status Finish() {
-    if (!status_.ok()) return status_;
+    if (!status_.ok() || known_.size() == json_.size()) return status_;
     for (const auto& item : json_.items()) {
-      if (known_.count(item.key()) == 0) Fail(item.key(), "is unknown");
+      if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) Fail(item.key(), "is unknown");
     }
     return status_;
   }
 
  private:
+  /// Of a field `name` of `parent`, or of one of its elements.
+  FieldReader(const Json& json, const FieldReader* parent, const char* name, std::optional<std::size_t> index)
+      : json_(json), parent_(parent), name_(name), index_(index) {
+    if (!json_.is_object()) status_ = InvalidArgumentError(Where() + " must be an object");
+    next_ = json_.begin();
+  }
+  /// "record 3, candidates 2", for messages.
+  std::string Where() const {
+    return absl::StrCat(parent_ != nullptr ? parent_->Where() + ", " : "", name_,
+                        index_ ? absl::StrCat(" ", *index_) : "");
+  }
   void Fail(const std::string& name, const std::string& why) {
-    if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(where_, ": field '", name, "' ", why));
+    if (status_.ok()) status_ = InvalidArgumentError(absl::StrCat(Where(), ": field '", name, "' ", why));
   }
   /// `*value` is what was parsed, or the field is wrong.
   template <typename T>
@@ -221,7 +234,7 @@ class FieldReader {
     std::vector<Config::Setting> settings;
     for (const Json& each : json) {
       Config::Setting& setting = settings.emplace_back();
-      FieldReader reader(each, absl::StrCat(where_, ", ", name, " ", settings.size() - 1));
+      FieldReader reader(each, this, name, settings.size() - 1);
       reader("axis", setting.axis);
       reader("kind", setting.kind);
       reader("value", setting.value);
@@ -241,8 +254,8 @@ class FieldReader {
     if (!json.is_array()) return Fail(name, "must be an array");
     for (const Json& each : json) {
       if (!status_.ok()) return;
-      std::string where = absl::StrCat(where_, ", ", name, " ", values->size());
-      ReadStruct(each, std::move(where), &values->emplace_back());
+      const std::size_t index = values->size();
+      ReadStruct(each, name, index, &values->emplace_back());
     }
   }
   template <typename T>
@@ -251,12 +264,12 @@ class FieldReader {
       std::optional<T> known = json.is_string() ? FromWord<T>(json.get<std::string>()) : std::nullopt;
       Take(name, known, absl::StrCat("one of ", Words<T>()).c_str(), value);
     } else {
-      ReadStruct(json, absl::StrCat(where_, ", ", name), value);
+      ReadStruct(json, name, std::nullopt, value);
     }
   }
   template <typename T>
-  void ReadStruct(const Json& json, std::string where, T* value) {
-    FieldReader reader(json, std::move(where));
+  void ReadStruct(const Json& json, const char* name, std::optional<std::size_t> index, T* value) {
+    FieldReader reader(json, this, name, index);
     VisitFields(reader, *value);
     status_ = reader.Finish();
   }
@@ -267,18 +280,75 @@ class FieldReader {
   }
 
   const Json& json_;
-  std::string where_;
-  std::set<std::string> known_;
+  const FieldReader* const parent_;  // Null: of a record.
+  const char* const name_;
+  const std::optional<std::size_t> index_;
+  Json::const_iterator next_;
+  std::vector<std::string_view> known_;  // Of literals.
   Status status_;
 };
 
-Result<TuningRecord> FromJson(const Json& json, std::size_t index) {
-  TuningRecord record;
-  FieldReader reader(json, absl::StrCat("record ", index));
-  VisitFields(reader, record);
-  TUNEONCE_RETURN_IF_ERROR(reader.Finish());
-  return record;
-}
+/// The records of a file, each taken when it has been parsed, and forgotten as JSON: a fleet's file has gigabytes of
+/// it. Records that stand before their version wait for it.
+class RecordsReader {
+ public:
+  /// As nlohmann's parser calls it. False: the parser drops the value.
+  bool Take(int depth, Json::parse_event_t event, Json& parsed) {
+    using Event = Json::parse_event_t;
+    // What lies deeper is not built: copies and printing of a value recurse, as deep as it is.
+    is_too_deep_ |= depth > kMaxDepth;
+    if (depth > kMaxDepth) return false;
+    if (event == Event::key && depth == 1) key_ = parsed.get<std::string>();
+    if (event == Event::value && depth == 1 && key_ == "version") version_ = parsed;
+    const bool is_whole = event == Event::value || event == Event::object_end || event == Event::array_end;
+    if (!is_whole || depth != 2 || key_ != "records" || !IsKnown(version_)) return true;
+    Add(parsed);
+    return false;
+  }
+
+  /// `json`: what is left of the file.
+  Result<std::vector<TuningRecord>> Finish(const Json& json) {
+    if (is_too_deep_) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
+    if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
+    if (!json.is_object() || json.value("format", Json()) != kFormat) {
+      return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));
+    }
+    version_ = json.value("version", Json());
+    if (!IsKnown(version_)) {
+      bool is_older = version_.is_number_integer() && version_ < kOldestVersion;
+      return InvalidArgumentError(absl::StrCat(
+          "\"version\" is ", version_.dump(), "; this program knows version ", kVersion,
+          is_older ? ": tune again, and export that; the older files do not say which config is meant" : ""));
+    }
+    auto list = json.find("records");
+    if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");
+    for (Json each : *list) Add(each);
+    TUNEONCE_RETURN_IF_ERROR(status_);
+    return std::move(records_);
+  }
+
+ private:
+  static bool IsKnown(const Json& version) {
+    return version.is_number_integer() && version >= kOldestVersion && version <= kVersion;
+  }
+
+  void Add(Json& json) {
+    if (!status_.ok()) return;
+    if (version_ < kVersion && json.is_object()) {
+      json.emplace("nearest_dim", "");
+      json.emplace("rows", Json::array());
+    }
+    FieldReader reader(json, records_.size());
+    VisitFields(reader, records_.emplace_back());
+    status_ = reader.Finish();
+  }
+
+  std::string key_;  // The file's own member that is being parsed.
+  Json version_;
+  std::vector<TuningRecord> records_;
+  Status status_;
+  bool is_too_deep_ = false;
+};
 
 }  // namespace
 
@@ -293,37 +363,10 @@ std::string RecordsToJson(const std::vector<TuningRecord>& records) {
 }
 
 Result<std::vector<TuningRecord>> RecordsFromJson(const std::string& text) {
-  // What lies deeper is not built: copies and printing of a value recurse, as deep as it is.
-  bool is_too_deep = false;
-  auto keep = [&](int depth, Json::parse_event_t, Json&) {
-    is_too_deep |= depth > kMaxDepth;
-    return depth <= kMaxDepth;
-  };
-  Json json = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (is_too_deep) return InvalidArgumentError(absl::StrCat("it is nested deeper than ", kMaxDepth));
-  if (json.is_discarded()) return InvalidArgumentError("this is no JSON");
-  if (!json.is_object() || json.value("format", Json()) != kFormat) {
-    return InvalidArgumentError(absl::StrCat("this is no file of records: \"format\" must be \"", kFormat, "\""));
-  }
-  const Json version = json.value("version", Json());
-  if (!version.is_number_integer() || version < kOldestVersion || version > kVersion) {
-    bool is_older = version.is_number_integer() && version < kOldestVersion;
-    return InvalidArgumentError(absl::StrCat(
-        "\"version\" is ", version.dump(), "; this program knows version ", kVersion,
-        is_older ? ": tune again, and export that; the older files do not say which config is meant" : ""));
-  }
-  auto list = json.find("records");
-  if (list == json.end() || !list->is_array()) return InvalidArgumentError("\"records\" must be an array");
-  std::vector<TuningRecord> records;
-  for (Json& each : *list) {
-    if (version < kVersion && each.is_object()) {
-      each.emplace("nearest_dim", "");
-      each.emplace("rows", Json::array());
-    }
-    TUNEONCE_ASSIGN_OR_RETURN(TuningRecord record, FromJson(each, records.size()));
-    records.push_back(std::move(record));
-  }
-  return records;
+  RecordsReader reader;
+  auto take = [&](int depth, Json::parse_event_t event, Json& parsed) { return reader.Take(depth, event, parsed); };
+  const Json json = Json::parse(text, take, /*allow_exceptions=*/false);
+  return reader.Finish(json);
 }
 
 }  // namespace v0

@@ -101,7 +101,11 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
   const Family* family = classified.classification.family;
   const bool is_bound_by_memory =
       classified.bound ? *classified.bound == Bound::kMemory : family != nullptr && IsMemoryBound(*family);
-  if (is_bound_by_memory && ValuesOf("num_ctas", configs, nullptr).size() > 1) {
+  const bool tries_clusters =
+      family != nullptr && std::any_of(family->axes.begin(), family->axes.end(), [](const Family::Axis& axis) {
+        return std::string_view(axis.name) == "num_ctas";
+      });
+  if (is_bound_by_memory && !tries_clusters && ValuesOf("num_ctas", configs, nullptr).size() > 1) {
     found.push_back("num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; leave it out");
   }
   const bool has_in_out = std::any_of(definition.parameters().begin(), definition.parameters().end(),

@@ -112,6 +112,12 @@ void RecordResult(const TuningResult& result, TuningRecord* record) {
   record->is_certain = result.is_certain;
   record->timer = result.timer;
   record->toolchain = result.best.toolchain;
+  if (result.device_after) record->conditions = result.device_after->conditions;
+  if (result.device_before) {
+    const std::optional<std::uint64_t>& before = result.device_before->conditions.throttle_reasons;
+    std::optional<std::uint64_t>& reasons = record->conditions.throttle_reasons;
+    if (before) reasons = reasons.value_or(0) | *before;
+  }
 }
 
 void SayWhereAndWhen(TuningRecord* record) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "definition/fill_bytes.h"
+#include "definition/open_dtype.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
@@ -48,7 +49,7 @@ Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const st
     if (parameters[i].kind != ParameterKind::kTensor) continue;
     if (tensor < given.size()) dtypes[i] = given[tensor];
     ++tensor;
-    if (dtypes[i] == DType::kAny) dtypes[i] = parameters[i].dtype;
+    if (dtypes[i] == DType::kAny) dtypes[i] = DTypeUnlessSaid(definition, i);
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];

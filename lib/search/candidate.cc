@@ -88,11 +88,13 @@ Result<PlannedConfig> PlanConfig(const std::shared_ptr<const KernelDefinition>& 
       planned.passed_over.push_back(PassedOver{variant->name, "the arguments do not suit it"});
       continue;
     }
-    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
     TUNEONCE_ASSIGN_OR_RETURN(AssumptionChecks assumptions, AssumptionChecks::Create(*definition, *variant));
     if (Status suits = assumptions.Verify(call); !suits.ok()) {
       planned.passed_over.push_back(PassedOver{variant->name, suits.message()});
-    } else if (candidate.is_callable()) {
+      continue;
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(definition, *variant, config, call));
+    if (candidate.is_callable()) {
       planned.alternatives.push_back(std::move(candidate));
       break;  // It needs nothing that could be missing.
     } else if (candidate.source.kind == SourceKind::kTileIr && !enable_tile) {

@@ -68,6 +68,9 @@ class TUNEONCE_API CandidateRunner {
   virtual bool is_isolated() const { return false; }
   virtual int workers_replaced() const { return 0; }
 
+  /// The device as it is now. Empty where nothing is known of it.
+  virtual std::optional<DeviceReading> ReadDevice() { return std::nullopt; }
+
   /// "cupti", "events"; empty before the first Prepare.
   virtual std::string timer_name() const { return ""; }
   /// What the user should know about how was measured, one line each.

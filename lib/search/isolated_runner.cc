@@ -100,7 +100,8 @@ PreparedTrial IsolatedRunner::PrepareOnce(const Candidate& candidate, bool is_ba
   PrepareRequest request;
   request.trial = *std::move(described);
   request.is_baseline = is_baseline;
-  Result<TrialReply> reply = Ask(TrialMessage::kPrepare, EncodeMessage(request));
+  Result<TrialReply> reply =
+      Ask(TrialMessage::kPrepare, EncodeMessage(request), 0, "{" + candidate.config.ToString() + "}");
   PreparedTrial prepared;
   if (!reply.ok() && !over_.ok()) {
     prepared.fatal = over_;

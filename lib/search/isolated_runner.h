@@ -59,7 +59,8 @@ class IsolatedRunner final : public CandidateRunner {
   };
 
   /// As TrialWorker::Ask; counts a worker that was lost.
-  Result<TrialReply> Ask(TrialMessage kind, const std::string& body, double expected_us = 0);
+  Result<TrialReply> Ask(TrialMessage kind, const std::string& body, double expected_us = 0,
+                         const std::string& about = "");
   /// A worker that has begun this search. Errors: there is none to be had.
   Status EnsureWorker();
   Status ReplaceWorker();

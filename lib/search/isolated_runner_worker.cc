@@ -26,7 +26,8 @@ void IsolatedRunner::Finish() {
   worker_ = nullptr;
 }
 
-Result<TrialReply> IsolatedRunner::Ask(TrialMessage kind, const std::string& body, double expected_us) {
+Result<TrialReply> IsolatedRunner::Ask(TrialMessage kind, const std::string& body, double expected_us,
+                                       const std::string& about) {
   milliseconds most(0);
   double deadline_ms = options_.candidate_deadline_ms;
   if (options_.wall_budget_ms > 0) deadline_ms = std::min(deadline_ms, std::max(kLeastMs, options_.wall_budget_ms));
@@ -34,7 +35,7 @@ Result<TrialReply> IsolatedRunner::Ask(TrialMessage kind, const std::string& bod
     const double whole_ms = deadline_ms + kMostSlowdown * expected_us / 1000;
     most = milliseconds(std::llround(std::clamp(whole_ms, 1.0, kLongestDeadlineMs)));
   }
-  Result<TrialReply> reply = worker_->Ask(kind, body, most, options_);
+  Result<TrialReply> reply = worker_->Ask(kind, body, most, options_, about);
   if (!reply.ok()) {
     if (reply.status().code() == StatusCode::kCancelled) over_ = reply.status();
     if (worker_->loss()) {

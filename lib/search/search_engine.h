@@ -132,6 +132,10 @@ class SearchEngine {
   bool HasBaseline(const Group& group) const;
   void Report(SearchProgress::Stage stage, int done, std::size_t total, const Config* config) const;
   void ReportRound(const Race& race) const;
+  /// The device as it is now, into the trace too.
+  std::optional<DeviceReading> ReadDevice();
+  /// The same for the trace alone, where it is on and the last time is a while ago.
+  void TraceDevice();
   /// Of a stage that began then, as its parts took that are done.
   std::optional<double> SecondsLeft(Clock::time_point began, double done, double total) const;
   /// Hands it to the callback, whose exceptions are dropped.
@@ -166,6 +170,7 @@ class SearchEngine {
   };
   std::map<const Group*, TimingFailure> timing_failures_;
   int num_prepared_ = 0;
+  Clock::time_point device_read_;
   TuningResult result_;
 };
 

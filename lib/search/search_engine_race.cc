@@ -18,6 +18,10 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
+/// Between two looks at the device while rounds go on, in a trace: clocks do not change faster, and a look costs some
+/// tens of microseconds.
+constexpr auto kDevicePeriod = std::chrono::milliseconds(50);
+
 /// With fewer rounds a drift says nothing.
 constexpr std::size_t kMinRoundsForDrift = 8;
 
@@ -132,9 +136,33 @@ bool SearchEngine::RaceIsOverdue() const {
   return SecondsSince(race_began_) * 1000 >= options_.race_budget_ms || Clock::now() >= ends_;
 }
 
+std::optional<DeviceReading> SearchEngine::ReadDevice() {
+  device_read_ = Clock::now();
+  std::optional<DeviceReading> reading = runner_.ReadDevice();
+  Trace& trace = runtime_.trace();
+  if (!reading || !trace.is_on()) return reading;
+  const DeviceConditions& conditions = reading->conditions;
+  Trace::Event event{"clocks", "device", device_read_, {}, trace.TrackOf(&runner_, "device: clocks"), {}};
+  auto note = [&](const char* name, const auto& value) {
+    if (value) event.arguments.emplace_back(name, static_cast<std::int64_t>(*value));
+  };
+  note("sm_clock_mhz", conditions.sm_clock_mhz);
+  note("memory_clock_mhz", conditions.memory_clock_mhz);
+  note("throttle_reasons", conditions.throttle_reasons);
+  note("temperature_c", reading->temperature_c);
+  note("power_mw", reading->power_mw);
+  trace.Add(std::move(event));
+  return reading;
+}
+
+void SearchEngine::TraceDevice() {
+  if (runtime_.trace().is_on() && Clock::now() - device_read_ >= kDevicePeriod) ReadDevice();
+}
+
 Result<bool> SearchEngine::RunRace() {
   Span span(&runtime_.trace(), "race", absl::StrCat("race of ", racing_.size()));
   Race race = MakeRace();
+  result_.device_before = ReadDevice();
   for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     Result<std::vector<double>> samples = SampleRound(round);
@@ -151,7 +179,9 @@ Result<bool> SearchEngine::RunRace() {
     UnloadLosers(race);
     if (race.num_rounds() > 0 && RaceIsOverdue()) race.Stop();
     ReportRound(race);
+    TraceDevice();
   }
+  result_.device_after = ReadDevice();
   for (std::size_t i = 0; i < racing_.size(); ++i) {
     racing_[i]->samples_us = race.samples_us(i);
     racing_[i]->ties = race.Ties(i);

@@ -82,6 +82,10 @@ Result<std::unique_ptr<SearchRunner>> SearchRunner::Create(const std::vector<Pla
                                                            bool has_baseline) {
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
   std::unique_ptr<SearchRunner> made(new SearchRunner(stream, device, options, memory, has_baseline));
+  if (!device.api().is_cpu_device()) {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceIdentity identity, device.Identity());
+    made->watch_.emplace(Runtime::OrDefault(options.runtime)->environment(), identity);
+  }
   if (options.isolation == Isolation::kOff) {
     made->RunHere();
     return made;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/device_watch.h"
 #include "measure/guarded_timer.h"
 #include "search/in_process_runner.h"
 #include "search/isolated_runner.h"
@@ -46,6 +47,8 @@ class SearchRunner final : public CandidateRunner {
     return runner_->CodeOf(prepared, candidate);
   }
   FailureKind LossOf(std::size_t trial) const override { return runner_->LossOf(trial); }
+  /// Asked here, also where candidates run in a worker: NVML knows the device, whoever uses it.
+  std::optional<DeviceReading> ReadDevice() override { return watch_ ? watch_->Read() : std::nullopt; }
   bool is_isolated() const override { return isolated_ != nullptr; }
   int workers_replaced() const override { return runner_ ? runner_->workers_replaced() : 0; }
   std::string timer_name() const override { return runner_ ? runner_->timer_name() : ""; }
@@ -67,6 +70,7 @@ class SearchRunner final : public CandidateRunner {
 
   const StreamView stream_;
   const Device device_;
+  std::optional<DeviceWatch> watch_;
   SearchOptions options_;                    // With a timer that is guarded.
   const std::optional<TrialTiming> timing_;  // Empty: by an object of this process.
   std::optional<GuardedTimer> timer_;

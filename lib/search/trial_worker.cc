@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -61,6 +62,35 @@ Status Refused(const Status& why, const Device& device) {
   return Status(why.code(), absl::StrCat("the worker cannot use the device", hint, ": ", why.message()));
 }
 
+/// In traces.
+const char* NameOf(TrialMessage kind) {
+  switch (kind) {
+    case TrialMessage::kOpen:
+      return "open";
+    case TrialMessage::kBegin:
+      return "begin a search";
+    case TrialMessage::kAllocate:
+      return "allocate inputs";
+    case TrialMessage::kSetUp:
+      return "set up";
+    case TrialMessage::kPrepare:
+      return "prepare";
+    case TrialMessage::kSample:
+      return "run a round";
+    case TrialMessage::kCheckAgain:
+      return "verify again";
+    case TrialMessage::kRelease:
+      return "release";
+    case TrialMessage::kTimeInAnotherWay:
+      return "time in another way";
+    case TrialMessage::kEnd:
+      return "end the search";
+    case TrialMessage::kPing:
+      return "ping";
+  }
+  return "";
+}
+
 std::string PlaceOf(const Device& device) { return absl::StrCat(device.api().library_path(), " ", NameOf(device)); }
 
 }  // namespace
@@ -92,6 +122,7 @@ Result<std::unique_ptr<TrialWorker>> TrialWorker::Reserve(const std::shared_ptr<
   std::unique_ptr<TrialWorker> worker(new TrialWorker(runtime, PlaceOf(device)));
   if (worker->TakeIdle()) return worker;
   TUNEONCE_ASSIGN_OR_RETURN(worker->process_, Start(*runtime, device));
+  worker->pid_ = worker->process_->pid();
   return worker;
 }
 
@@ -99,6 +130,8 @@ bool TrialWorker::TakeIdle() {
   std::optional<IdleWorkers::Worker> idle = runtime_->idle_workers().Take(device_);
   process_ = idle ? std::move(idle->process) : nullptr;
   is_open_ = idle && idle->is_open;
+  pid_ = process_ != nullptr ? process_->pid() : 0;
+  taken_ = Trace::Clock::now();
   return idle.has_value();
 }
 
@@ -127,7 +160,9 @@ Result<std::unique_ptr<TrialWorker>> TrialWorker::Take(const std::shared_ptr<Run
 Status TrialWorker::Open(const Device& device, const SearchOptions& options) {
   loss_.reset();
   if (process_ == nullptr) {
+    taken_ = Trace::Clock::now();
     TUNEONCE_ASSIGN_OR_RETURN(process_, Start(*runtime_, device));
+    pid_ = process_->pid();
   }
   Result<Frame> answer = Receive(DeadlineIn(kMostToOpen), options);
   if (answer.status().code() == StatusCode::kCancelled) return answer.status();
@@ -135,11 +170,13 @@ Status TrialWorker::Open(const Device& device, const SearchOptions& options) {
     return UnavailableError("the worker did not start: it " + Lose(answer.status(), kMostToOpen).message());
   }
   TUNEONCE_ASSIGN_OR_RETURN(TrialReply reply, DecodeMessage<TrialReply>(answer->body));
+  TraceSince(taken_, "start");
   return reply.status.ok() ? Status() : Refused(reply.status, device);
 }
 
 Status TrialWorker::Lose(FailureKind kind, std::string how) {
   process_ = nullptr;
+  TraceSince(Trace::Clock::now(), "lost: it " + how);
   loss_ = Loss{kind, std::move(how)};
   return InternalError(loss_->how);
 }
@@ -169,17 +206,20 @@ Result<Frame> TrialWorker::Receive(Deadline end, const SearchOptions& options) {
     if (answer.ok() || !is_slice) return answer;
     if (!IsCancelled(options)) continue;
     process_ = nullptr;
+    TraceSince(Trace::Clock::now(), "ended: the search was cancelled");
     return CancelledError("the search was cancelled");
   }
 }
 
 Result<TrialReply> TrialWorker::Ask(TrialMessage kind, const std::string& body, milliseconds most,
-                                    const SearchOptions& options) {
+                                    const SearchOptions& options, const std::string& about) {
   if (process_ == nullptr) return InternalError("the worker is gone");
+  const auto began = Trace::Clock::now();
   Channel& channel = process_->channel();
   const Deadline end = most.count() > 0 ? DeadlineIn(most) : kNoDeadline;
   if (Status sent = channel.Send(static_cast<std::uint32_t>(kind), body, end); !sent.ok()) return Lose(sent, most);
   Result<Frame> answer = Receive(end, options);
+  TraceSince(began, absl::StrCat(NameOf(kind), about.empty() ? "" : " ", about));
   if (answer.status().code() == StatusCode::kCancelled) return answer.status();
   if (!answer.ok()) return Lose(answer.status(), most);
   Result<TrialReply> reply = DecodeMessage<TrialReply>(answer->body);
@@ -198,9 +238,18 @@ void TrialWorker::Tell(TrialMessage kind, const std::string& body) {
   if (!sent.ok()) (void)Lose(sent, kMostToSend);
 }
 
+void TrialWorker::TraceSince(Trace::Clock::time_point began, const std::string& what) const {
+  Trace& trace = runtime_->trace();
+  if (!trace.is_on()) return;
+  const auto* of_process = reinterpret_cast<const void*>(static_cast<std::intptr_t>(pid_));
+  const std::int64_t track = trace.TrackOf(of_process, absl::StrCat("worker ", pid_));
+  trace.Add({what, "worker", began, Trace::Clock::now() - began, track, {}});
+}
+
 void TrialWorker::GiveBack() {
   const SearchOptions none;
   if (process_ == nullptr || (is_open_ && !Ask(TrialMessage::kEnd, "", kMostToEnd, none).ok())) return;
+  TraceSince(Trace::Clock::now(), "given back");
   runtime_->idle_workers().Put(device_, {std::move(process_), is_open_});
 }
 

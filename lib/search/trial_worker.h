@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/trace.h"
 #include "search/trial_messages.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
@@ -42,10 +43,11 @@ class TrialWorker {
   TrialWorker& operator=(const TrialWorker&) = delete;
 
   /// Asks, and waits for the answer, whose own `status` may be an error. `most`: how long it may take; 0: for ever.
+  /// `about`: of what, for who reads a trace.
   /// Errors: the worker was lost, and has been ended (`loss` says how); Cancelled, when `options` say so: it has been
   /// ended, too.
   Result<TrialReply> Ask(TrialMessage kind, const std::string& body, std::chrono::milliseconds most,
-                         const SearchOptions& options);
+                         const SearchOptions& options, const std::string& about = "");
   /// Says what is not answered.
   void Tell(TrialMessage kind, const std::string& body);
   /// Since when it is no more.
@@ -65,13 +67,17 @@ class TrialWorker {
   /// The next answer. Errors: the channel's; Cancelled: the worker has been ended.
   Result<Frame> Receive(Deadline end, const SearchOptions& options);
   Status Lose(FailureKind kind, std::string how);
+  /// What it did since `began`, or what became of it, on a line of its own in a trace that is on.
+  void TraceSince(Trace::Clock::time_point began, const std::string& what) const;
   /// What an error of the channel means.
   Status Lose(const Status& error, std::chrono::milliseconds most);
 
   const std::shared_ptr<Runtime> runtime_;
   const std::string device_;  ///< Under which idle ones are kept.
   std::unique_ptr<WorkerProcess> process_;
-  bool is_open_ = false;  ///< It has answered that it has its context.
+  pid_t pid_ = 0;                                         ///< The process's, also when it is no more.
+  Trace::Clock::time_point taken_ = Trace::Clock::now();  ///< Since when it starts, or is ours.
+  bool is_open_ = false;                                  ///< It has answered that it has its context.
   std::optional<Loss> loss_;
 };
 

@@ -29,7 +29,13 @@ class TypePrinter {
     if (reader.Byte("a function's type") != 0x10) reader.Fail("a function's type is no function type");
     std::uint64_t count = reader.Varint("the number of parameters");
     std::vector<std::string> parameters;
-    for (std::uint64_t i = 0; i < count && reader.ok(); ++i) parameters.push_back(Print(ReadTypeIndex(reader), 0));
+    std::map<std::uint64_t, std::string> printed;  // Most parameters are of one or two types.
+    for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
+      const std::uint64_t type = ReadTypeIndex(reader);
+      auto [it, is_new] = printed.try_emplace(type);
+      if (is_new) it->second = Print(type, 0);
+      parameters.push_back(it->second);
+    }
     TUNEONCE_RETURN_IF_ERROR(reader.status());
     return parameters;
   }
@@ -42,29 +48,27 @@ class TypePrinter {
                                                    "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2"};
     ByteReader reader = parsed_.ReaderOfType(type);
     std::uint8_t tag = reader.Byte("a type");
-    std::string other = absl::StrCat("type ", type);
-    if (!reader.ok() || nesting > kMaxTypeNesting) return other;
+    if (!reader.ok() || nesting > kMaxTypeNesting) return Other(type);
     if (tag < std::size(kSimple)) return std::string(kSimple[tag]);
-    std::string text;
     if (tag == 0x0c) {
       if (parsed_.file.AtLeast(4)) reader.Varint("a pointer's flags");
       std::uint64_t pointee = ReadTypeIndex(reader);
-      text = reader.ok() ? absl::StrCat("ptr<", Print(pointee, nesting + 1), ">") : other;
+      if (reader.ok()) return absl::StrCat("ptr<", Print(pointee, nesting + 1), ">");
     } else if (tag == 0x0d) {
       std::uint64_t element = ReadTypeIndex(reader);
       std::uint64_t rank = reader.Varint("a rank");
-      text = "tile<";
+      std::string text = "tile<";
       for (std::uint64_t i = 0; i < rank && reader.ok(); ++i) {
         std::uint64_t low = reader.Word("an extent");
         std::uint64_t extent = low | (std::uint64_t{reader.Word("an extent")} << 32);
         absl::StrAppend(&text, extent, "x");
       }
-      text = reader.ok() ? absl::StrCat(text, Print(element, nesting + 1), ">") : other;
-    } else {
-      text = other;
+      if (reader.ok()) return absl::StrCat(text, Print(element, nesting + 1), ">");
     }
-    return text;
+    return Other(type);
   }
+
+  static std::string Other(std::uint64_t type) { return absl::StrCat("type ", type); }
 
   const Parsed& parsed_;
 };

@@ -49,6 +49,7 @@ TEST_F(EnvironmentTest, TheProjectsOwnNameWorksToo) {
 const std::map<std::string, std::string> kVariables = {{"TUNEONCE_TILEIRAS", "/t/tileiras"},
                                                        {"TUNEONCE_PTXAS", "/t/ptxas"},
                                                        {"TUNEONCE_CUPTI", "/t/cupti.so"},
+                                                       {"TUNEONCE_NVML", "/t/nvml.so"},
                                                        {"TUNEONCE_STORE", "/t/store.db"},
                                                        {"XDG_CACHE_HOME", "/t/cache"},
                                                        {"ENABLE_TILE", "0"},

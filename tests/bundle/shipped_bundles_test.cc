@@ -22,6 +22,7 @@ struct Shipped {
   std::set<std::string> racing_on_90;  ///< Values of the axis `backend`.
   int clusters_from = kNever;          ///< num_ctas = 2, from this capability on, where that is legal.
   std::size_t num_buckets = 1;         ///< So many dims, the first ones, are buckets.
+  bool has_bfloat16 = false;           ///< Of each variant but `cpu` there is one for bfloat16, too.
 };
 void PrintTo(const Shipped& shipped, std::ostream* out) { *out << shipped.name; }
 const std::vector<std::string> kByTwo = {"tile", "tile_any", "cuda", "cuda_behind_tile", "cpu"};
@@ -57,18 +58,6 @@ const std::vector<std::string> kGrouped = {"tile",
 const std::vector<std::string> kGated = {"tile", "tile_any", "tile_unaligned_N_N2", "cuda", "cuda_behind_tile", "cpu"};
 /// A size of head is a constant of the code that has tensor cores.
 const std::vector<std::string> kByHead = {"tile_D64",
-                                          "tile_D128",
-                                          "tile_D256",
-                                          "triton_sm90_D64",
-                                          "triton_sm90_D64_any",
-                                          "triton_sm90_D128",
-                                          "triton_sm90_D128_any",
-                                          "triton_sm90_D256",
-                                          "triton_sm90_D256_any",
-                                          "cuda",
-                                          "cuda_behind_tile",
-                                          "cpu"};
-const std::vector<std::string> kSplitKeys = {"tile_D64",
                                              "tile_D128",
                                              "tile_D256",
                                              "cuda",
@@ -89,20 +78,20 @@ const std::vector<std::string> kSequences = {"tile_D64",
                                              "triton_sm90_D128",
                                              "triton_sm90_D128_any",
                                              "cpu"};
-const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3},
-                                       {"decode_attention", kSplitKeys, {"tile", "triton", "cuda"}, kNever, 2},
-                                       {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90},
-                                       {"elementwise", kVectors, {"tile", "cuda"}},
+const std::vector<Shipped> kShipped = {{"attention", kByHead, {"tile", "triton", "cuda"}, kNever, 3, true},
+                                       {"decode_attention", kByHead, {"tile", "triton", "cuda"}, kNever, 2},
+                                       {"dual_gemm", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
+                                       {"elementwise", kVectors, {"tile", "cuda"}, 90, 1, true},
                                        {"fp8_block_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
                                        {"fp8_matmul", kByThree, {"tile", "triton", "cuda"}, 100},
                                        {"grouped_gemm", kGrouped, {"tile", "triton", "cuda"}, 100},
-                                       {"layer_norm", kByTwo, {"tile", "cuda"}},
-                                       {"matmul", kByThree, {"tile", "triton", "cuda"}, 90},
+                                       {"layer_norm", kByTwo, {"tile", "cuda"}, kNever, 1, true},
+                                       {"matmul", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
                                        {"paged_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
-                                       {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90},
-                                       {"rms_norm", kByTwo, {"tile", "cuda"}},
-                                       {"rope", kByTwo, {"tile", "cuda"}},
-                                       {"silu_and_mul", kGated, {"tile", "cuda"}},
+                                       {"persistent_matmul", kByThree, {"tile", "triton", "cuda"}, 90, 1, true},
+                                       {"rms_norm", kByTwo, {"tile", "cuda"}, kNever, 1, true},
+                                       {"rope", kByTwo, {"tile", "cuda"}, kNever, 1, true},
+                                       {"silu_and_mul", kGated, {"tile", "cuda"}, kNever, 1, true},
                                        {"softmax", kByTwo, {"tile", "cuda"}},
                                        {"split_k_matmul", kByThree, {"tile", "triton", "cuda"}},
                                        {"varlen_attention", kSequences, {"tile", "triton", "cuda"}, kNever, 2},
@@ -132,8 +121,19 @@ class ShippedBundleTest : public ::testing::TestWithParam<Shipped> {
 TEST_P(ShippedBundleTest, LoadsWithItsBackEnds) {
   EXPECT_EQ(definition().name(), GetParam().name);
   std::vector<std::string> found;
-  for (const Variant& variant : definition().variants()) found.push_back(variant.name);
+  std::set<std::string> in_bfloat16;
+  for (const Variant& variant : definition().variants()) {
+    const std::size_t suffix = variant.name.rfind("_bfloat16");
+    if (suffix == std::string::npos) {
+      found.push_back(variant.name);
+    } else {
+      in_bfloat16.insert(variant.name.substr(0, suffix));
+    }
+  }
   EXPECT_EQ(found, GetParam().variants);
+  std::set<std::string> wanted(found.begin(), found.end());
+  wanted.erase("cpu");  // It is for both.
+  EXPECT_EQ(in_bfloat16, GetParam().has_bfloat16 ? wanted : std::set<std::string>());
   for (const std::string& dim : definition().dims()) EXPECT_EQ(bundle_->example().dims.count(dim), 1u) << dim;
 }
 
@@ -217,14 +217,20 @@ TEST_P(ShippedBundleTest, EveryShapeHasABaselineThatIsInTheSpace) {
 /// of the same back end that does not.
 TEST_P(ShippedBundleTest, WhatTheBaselinesBackEndDoesNotSuitRunsAllTheSame) {
   const std::string backend = BackendOf(*definition().space().baseline());
-  const Variant* last = nullptr;
-  for (const Variant& variant : definition().variants()) {
-    if (variant.BackendName() == backend && (!variant.runs_on || variant.runs_on(Sm(75)))) last = &variant;
-  }
-  ASSERT_NE(last, nullptr);
-  EXPECT_EQ(last->name, "cuda_behind_tile");
-  for (const Assumption& assumption : last->assumptions) {
-    EXPECT_EQ(assumption.kind, Assumption::Kind::kNoOverlap) << assumption.tensor;
+  for (const std::string suffix : {"", "_bfloat16"}) {
+    if (!suffix.empty() && !GetParam().has_bfloat16) continue;
+    const Variant* last = nullptr;
+    for (const Variant& variant : definition().variants()) {
+      const bool is_of_dtype = (variant.name.rfind("_bfloat16") == std::string::npos) == suffix.empty();
+      if (variant.BackendName() == backend && is_of_dtype && (!variant.runs_on || variant.runs_on(Sm(75))))
+        last = &variant;
+    }
+    ASSERT_NE(last, nullptr);
+    EXPECT_EQ(last->name, "cuda_behind_tile" + suffix);
+    for (const Assumption& assumption : last->assumptions) {
+      const bool is_of_dtype = assumption.kind == Assumption::Kind::kDTypeIn && GetParam().has_bfloat16;
+      EXPECT_TRUE(is_of_dtype || assumption.kind == Assumption::Kind::kNoOverlap) << assumption.tensor;
+    }
   }
 }
 

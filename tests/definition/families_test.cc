@@ -99,15 +99,16 @@ TEST(FamiliesTest, EveryConfigsHintsAreLegalOnItsTarget) {
   EXPECT_GT(num_clusters, 0);
 }
 
-TEST(FamiliesTest, ClustersAreForProductsFromSm100AndNeverForWhatIsBoundByMemory) {
+TEST(FamiliesTest, ClustersAreForProductsFromSm100AndForElementsAndNeverForRows) {
   for (const Family& family : AllFamilies()) {
     const bool is_product = family.axes.size() >= 4;
+    const bool is_elementwise = std::string_view(family.name) == "elementwise";
     std::int64_t most = 0;
     const std::vector<Config> configs = *family.Space().Enumerate(Named("sm_100"));
     for (const Config& config : configs) {
       most = std::max(most, NumberOf(config, "num_ctas"));
     }
-    EXPECT_EQ(most >= 2, is_product) << family.name;
+    EXPECT_EQ(most >= 2, is_product || is_elementwise) << family.name;
   }
 }
 
@@ -159,7 +160,7 @@ TEST(FamiliesTest, SmallExtentsLeaveOutWhatWouldBePadding) {
       {"varlen_attention", {64, 1, 512}, "TILE_M", 64, "TILE_M=64, TILE_N=64, occupancy=2, num_ctas=1"},
       {"norm_like", {128}, "TILE_N", 1024, "TILE_N=1024, occupancy=4"},
       {"reduction", {2049}, "TILE_N", 4096, "TILE_N=4096, occupancy=4"},
-      {"elementwise", {1}, "TILE", 1024, "TILE=1024, occupancy=1"},
+      {"elementwise", {1}, "TILE", 1024, "TILE=1024, occupancy=1, num_ctas=1"},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(std::string(each.family) + " of " + std::to_string(each.extents[0]));

@@ -38,6 +38,12 @@ AutotunePolicy PolicyIn(const std::map<std::string, std::string>& environment,
   return policy;
 }
 
+std::vector<testing::FormulaCase> AllCases() {
+  std::vector<testing::FormulaCase> cases = testing::FormulaCases();
+  for (const testing::FormulaCase& of : testing::BFloat16Cases()) cases.push_back(of);
+  return cases;
+}
+
 class BundleGpuTest : public testing::GpuTest,
                       public ::testing::WithParamInterface<std::tuple<bool, testing::FormulaCase>> {
  protected:
@@ -56,8 +62,7 @@ TEST_P(BundleGpuTest, AtAnyAddressItIsNotTileIrThatComputesIt) {
   EXPECT_FALSE(kept_->ByTileIr()) << "Tile IR is for tensors aligned to 16 bytes";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BundleGpuTest,
-                         ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(testing::FormulaCases())),
+INSTANTIATE_TEST_SUITE_P(All, BundleGpuTest, ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(AllCases())),
                          [](const auto& param) {
                            return std::string(std::get<0>(param.param) ? "WithTileIr_" : "CudaAlone_") +
                                   testing::CaseName(std::get<1>(param.param));
@@ -83,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(All, SplitKeysGpuTest,
 /// At shapes that no guard of theirs excludes, and that fill the tiles.
 std::vector<testing::FormulaCase> WholeSpaces() {
   std::vector<testing::FormulaCase> cases;
-  for (const testing::FormulaCase& each : testing::FormulaCases()) {
-    if (cases.empty() || cases.back().bundle != each.bundle) cases.push_back(each);  // The first fits its tiles.
+  for (const testing::FormulaCase& each : AllCases()) {
+    if (cases.empty() || cases.back().Name() != each.Name()) cases.push_back(each);  // The first fits its tiles.
   }
   return cases;
 }
@@ -108,16 +113,17 @@ TEST_P(BundleSpaceGpuTest, EveryConfigOfEveryBackEndRunsAndFewAreTheSame) {
   EXPECT_EQ(sources.count("tile") + sources.count("cuda"), 2u);
   const std::string& bundle = GetParam().bundle;
   const bool is_product = bundle == "matmul" || bundle == "persistent_matmul" || bundle == "dual_gemm";
+  const bool tries_clusters = is_product || bundle == "elementwise";
   const bool has_products = absl::StrContains(bundle, "matmul") || absl::StrContains(bundle, "gemm") ||
                             absl::StrContains(bundle, "attention");
   if (Target::Of(*device_->Identity()).capability() == 90) {
     EXPECT_EQ(sources.count("triton"), has_products ? 1u : 0u);
-    EXPECT_EQ(has_clusters, is_product) << "num_ctas = 2";
+    EXPECT_EQ(has_clusters, tries_clusters) << "num_ctas = 2";
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BundleSpaceGpuTest, ::testing::ValuesIn(WholeSpaces()),
-                         [](const auto& param) { return param.param.bundle; });
+                         [](const auto& param) { return param.param.Name(); });
 
 }  // namespace
 }  // namespace tuneonce

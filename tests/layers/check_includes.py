@@ -21,9 +21,13 @@ def read(path):
     return re.sub(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|(?<!#include )"(?:[^"\\\n]|\\.)*"', " ", text, flags=re.S)
 
 
+# What a file declares of a type, and what looks like the declaration of a function.
+DECLARED = re.compile(r"\b(?:class|struct|enum|using|typename) (?!class\b)(\w+)\b")
+FUNCTION = re.compile(r"(?<!return)(?<!&&)(?<=[\w>&*]) [*&]?(?:\w+::)?([A-Z]\w+)\(")
+
+
 class Tree:
     def __init__(self, root):
-        self.root = root
         self.texts = {}
         for folder in ("include/tuneonce", "lib", "bindings/cli", "bindings/worker", "cpu_device"):
             for where, _, names in os.walk(os.path.join(root, folder)):
@@ -31,7 +35,9 @@ class Tree:
                     if name.endswith((".h", ".cc")):
                         path = os.path.relpath(os.path.join(where, name), root)
                         self.texts[path] = read(os.path.join(root, path))
-        self.closures = {}
+        self.includes = {path: self.included(path) for path in self.texts}
+        self.declared = {path: set(DECLARED.findall(text)) for path, text in self.texts.items()}
+        self.declared_functions = {path: set(FUNCTION.findall(text)) for path, text in self.texts.items()}
         self.headers_of = {}  # A type's name.
         self.functions = {}   # A function's.
         for path, text in self.texts.items():
@@ -55,18 +61,15 @@ class Tree:
 
     def closure(self, path):
         """All that a file includes, and itself."""
-        if path not in self.closures:
-            reached, words, todo = set(), set(), [path]
-            while todo:
-                each = todo.pop()
-                if each in reached:
-                    continue
+        reached, words, todo = set(), set(), [path]
+        while todo:
+            each = todo.pop()
+            if each not in reached:
                 reached.add(each)
-                inner, other = self.included(each)
+                inner, other = self.includes[each]
                 words |= other
                 todo += inner
-            self.closures[path] = (reached, words)
-        return self.closures[path]
+        return reached, words
 
     def missing(self, path):
         reached, words = self.closure(path)
@@ -75,16 +78,14 @@ class Tree:
             headers = self.headers_of.get(name)
             if not headers or headers & reached:
                 continue
-            declared = re.compile(r"\b(?:class|struct|enum|enum class|using|typename) %s\b" % name)
-            is_declared = any(declared.search(self.texts[each]) for each in reached)
+            is_declared = any(name in self.declared[each] for each in reached)
             is_member = re.search(r"(?:::|->|\.|\benum class |k)%s\b" % name, text) or re.search(r"\b%s\(" % name, text)
             if not is_declared and not is_member:
                 yield f"{path}: names {name}, and does not include {sorted(headers)[0]}"
         for name in sorted(set(re.findall(r"(?<![\w:.>~])([A-Z]\w+)\(", text))):
             headers = self.functions.get(name, set())
             # Another function of that name, declared where the file sees it.
-            another = re.compile(r"(?<!return)(?<!&&)(?<=[\w>&*]) [*&]?(?:\w+::)?%s\(" % name)
-            is_own = any(another.search(self.texts[each]) for each in reached)
+            is_own = any(name in self.declared_functions[each] for each in reached)
             if headers and not headers & reached and not is_own:
                 yield f"{path}: calls {name}, and does not include {sorted(headers)[0]}"
         for name, header in ABSL.items():

@@ -5,16 +5,19 @@ suite_test.py BENCHMARKS_PEERS_SUITE_FOLDER. Ours needs tuneonce and numpy on PY
 
 import copy
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
-from typing import Any, Dict
+from typing import Any, Dict, List, Optional
 
 FOLDER, HERE = pathlib.Path(sys.argv[1]), pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1]), str(HERE.parent / "python")]
 
+import experiments  # noqa: E402
 import peers_plots  # noqa: E402
 import show  # noqa: E402
 from running import run_tests  # noqa: E402
@@ -22,22 +25,25 @@ from running import run_tests  # noqa: E402
 EXPERIMENTS = ("tune", "restart", "crash", "hang", "wrong", "two_processes")
 
 
-def run_suite(*options: str, code: int = 0) -> Dict[str, Any]:
-    """What a run on the CPU device wrote."""
+def run_suite(*options: str, code: int = 0, before: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    """What a run on the CPU device wrote, in the place of what one `before` it had."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out.json"
+        if before is not None:
+            out.write_text(json.dumps(before))
         done = subprocess.run(
             [sys.executable, str(FOLDER / "run"), "--device", "cpu", "--out", str(out), *options],
             capture_output=True,
             text=True,
         )
         assert done.returncode == code, (done.returncode, done.stderr)
-        return json.loads(out.read_text()) if out.exists() else {"stderr": done.stderr}
+        return json.loads(out.read_text()) if code == 0 else {"stderr": done.stderr}
 
 
-def fakes(*options: str) -> Dict[str, Any]:
+def fakes(*options: str, **more: Any) -> Dict[str, Any]:
+    experiments = () if "--experiments" in options else ("--experiments", *EXPERIMENTS)
     return run_suite(
-        "--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", "--experiments", *EXPERIMENTS, *options
+        "--peer-folder", str(HERE / "fakes"), "--works", "vector_add", "matmul", *experiments, *options, **more
     )
 
 
@@ -66,6 +72,10 @@ def test_a_hang_ends_at_the_deadline_with_all_that_it_started() -> None:
     assert "fake_peers Hanging" not in left, left
 
 
+def test_what_keeps_a_cells_output_open_does_not_keep_the_suite() -> None:
+    os.kill(int(cells["Leaving"]["tune"]["works"]["matmul"]["config"]), signal.SIGKILL)
+
+
 def test_an_error_and_a_lost_device_are_results() -> None:
     assert cells["Lying"]["tune"]["works"]["vector_add"]["failed"] == "RuntimeError: no candidate"
     assert cells["Lying"]["crash"]["outcome"] == "context lost"
@@ -85,17 +95,23 @@ def test_two_processes_have_one_place_to_remember() -> None:
 
 def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> None:
     text = show.markdown(result)
-    lines = {
-        line.split(" (")[0][2:]: [c.strip() for c in line.strip("| ").split("|")]
-        for line in text.split("\n")
-        if line.startswith("| ") and " (" in line
-    }
-    assert sorted(lines) == sorted(cells), lines
-    good = dict(zip(show.COLUMNS, lines["Good"][1:]))
+    lines: Dict[str, Dict[str, str]] = {}
+    columns: List[str] = []
+    for line in text.split("\n"):
+        if line.startswith("| ") and "---" not in line:
+            name, *found = [each.strip() for each in line[2:-1].split("|")]
+            if name:
+                lines.setdefault(name.split(" (")[0], {}).update(zip(columns, found))
+            else:
+                columns = found
+    assert sorted(lines) == sorted(cells) and max(map(len, text.split("\n"))) <= 120, lines
+    assert all(list(each) == list(show.COLUMNS) for each in lines.values()), lines
+    good = lines["Good"]
     assert good["hang"] == "n/a" and good["wrong"].startswith("**the faulty one**"), good
     assert good["cold tune, s"].endswith("/ –") and good["neighbour, %"] == "not run", good
-    assert lines["Missing"][1:] == ["not run"] * 4 + ["n/a", "not run", "n/a"] + ["not run"] * 4, lines["Missing"]
-    assert dict(zip(show.COLUMNS, lines["Hanging"][1:]))["crash"] == "did not end in 1 s"
+    missing = dict.fromkeys(show.COLUMNS, "not run")
+    assert lines["Missing"] == {**missing, "regret, %": "n/a", "hang": "n/a"}, lines["Missing"]
+    assert lines["Hanging"]["crash"] == "did not end in 1 s"
     assert "Crashing, Python: the process died: signal 6: about to crash (tune, restart)" in text
     assert text.startswith("**These are figures of the CPU device") and "no GPU" in text
 
@@ -142,12 +158,36 @@ def test_when_the_time_is_over_the_rest_says_so() -> None:
     assert "nobody is called Nobody" in run_suite("--peers", "Nobody", code=2)["stderr"]
 
 
+def test_a_run_that_was_cut_off_goes_on_with_what_it_has_not() -> None:
+    cut, none = {"cannot": "the run was over"}, {"cannot": "it waits for nobody"}
+    before = copy.deepcopy(result)
+    good = before["cells"]["Good, Python"]
+    good.update(crash=cut, hang=none, wrong={"outcome": "kept"}, tune={"works": "kept"})
+    again = fakes("--peers", "Good", "--resume", "--experiments", "tune", "crash", "wrong", before=before)
+    found = again["cells"]["Good, Python"]
+    assert found["crash"]["outcome"] == "chose a sound one" and found["wrong"] == {"outcome": "kept"}, found
+    assert found["tune"] == {"works": "kept"} and "hang" not in found, found
+    del good["restart"]  # It needs what the tune left.
+    again = fakes("--peers", "Good", "--resume", "--experiments", "tune", "restart", before=before)
+    assert again["cells"]["Good, Python"]["restart"]["works"]["vector_add"]["searched"] is False
+    other = fakes("--resume", "--commit", "another", code=2, before=before)["stderr"]
+    assert "is of another commit" in other, other
+
+
+def test_a_cell_that_the_runs_end_cut_off_is_no_fault_of_the_peers() -> None:
+    hanging = {"module": "fake_peers", "class": "Hanging", "deadline_s": 20}
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "fakes"), os.environ.get("PYTHONPATH", "")])
+    with tempfile.TemporaryDirectory() as folder:
+        found = experiments.Cell(hanging, "crash", pathlib.Path(folder), "cpu", []).run(1)
+    assert found["cannot"] == "the run was over after 1 s of it" and "failed" not in found, found
+
+
 def test_ours_tunes_restarts_and_survives_on_the_cpu_device() -> None:
     ours = run_suite("--peers", "tuneonce", "--works", "vector_add", "--experiments", *EXPERIMENTS)["cells"]
     assert all("cannot" in cell for cell in ours["tuneonce, cuTile"].values())
     bundle = ours["tuneonce, CUDA C++"]
     tuned = bundle["tune"]["works"]["vector_add"]
-    assert tuned["searched"] and tuned["tried"] == 18 and tuned["candidates_failed"] == 0, tuned
+    assert tuned.get("searched") and tuned["tried"] == 18 and tuned["candidates_failed"] == 0, tuned
     assert bundle["restart"]["works"]["vector_add"]["searched"] is False
     for kind in ("crash", "hang", "wrong"):
         assert bundle[kind]["outcome"] == "chose a sound one" and bundle[kind]["candidates_failed"] == 2, bundle[kind]

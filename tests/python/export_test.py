@@ -187,6 +187,38 @@ def test_a_kernel_is_exported_for_a_named_space():
         Bundle(pathlib.Path(out))
 
 
+@needs_cutile
+def test_a_kernel_is_exported_for_each_of_its_dtypes():
+    with tempfile.TemporaryDirectory() as out:
+        file = pathlib.Path(out, "scale.py")
+        text = KERNEL.format(signature="x, y, w, TILE: ct.Constant[int]", values="[64]", parameters=", ".join(
+            ['tensor("x", "float16", ["N"])', 'tensor("y", "float16", ["N"], "out")', 'tensor("w", "float32", ["N"])']))
+        file.write_text(text.replace("grid=", 'dtypes=["float16", "bfloat16"], cpu="k.cc", example={"dims": {"N": 8}}, grid='))
+        pathlib.Path(out, "k.cc").write_text(
+            "static void scale(const tuneonce_block&, const T* x, T* y, const float*) { *y = static_cast<T>(2.0f * *x); }\n"
+            "TUNEONCE_CPU_KERNEL(scale);\n")
+        subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", f"{file}:scale", "-o", out], check=True,
+                       stdout=subprocess.DEVNULL)
+        manifest = json.loads(pathlib.Path(out, "manifest.json").read_text())
+        x, y, w = manifest["parameters"]
+        assert "dtype" not in x and y["same_dtype_as"] == "x" and w["dtype"] == "float32"
+        assert manifest["example"]["dtypes"] == {"x": "float16"}
+        tile, bfloat, cpu = manifest["variants"]
+        assert [v["artifacts"][0]["file"] for v in (tile, bfloat)] == ["scale.64.tileir", "scale.64.bfloat16.tileir"]
+        for variant, dtype in (tile, "float16"), (bfloat, "bfloat16"), (cpu, ["float16", "bfloat16"]):
+            assert {"tensor": "x", "dtype": dtype} in variant["assumptions"], variant
+        assert bfloat["name"] == "tile_bfloat16" and cpu["types"] == {"T": {"dtype_of": "x"}}
+        assert Bundle(pathlib.Path(out)).parameters["y"]["same_dtype_as"] == "x"
+        assert pathlib.Path(out, "scale.64.tileir").read_bytes() != pathlib.Path(out, "scale.64.bfloat16.tileir").read_bytes()
+
+
+def test_dtypes_that_cannot_be_are_refused():
+    for dtypes, part in ((["float16"], "lists several dtypes"), ("float16", "lists several dtypes"),
+                         (["float32", "float32"], "each once"), (["float32", "half"], "dtypes has 'half'"),
+                         (["float16", "bfloat16"], "begins with 'float16', which no tensor is declared with")):
+        expect(ValueError, part, lambda dtypes=dtypes: Declaration(**ONE, grid=blocks("N"), dtypes=dtypes))
+
+
 def test_what_another_exporters_kernel_takes_beside_a_workspace_stays():
     from tuneonce.export.__main__ import with_parts
     declaration = Declaration(dims=["N"], grid=blocks("N"), parameters=[*ONE["parameters"], workspace("sums", "N", "float32")])

@@ -37,11 +37,11 @@ def test_a_space_is_added_to_and_stays_as_it_was():
     more = space.with_axis("UNROLL", [1, 4])
     assert len(more) == 2 * len(space) and more.baseline == {**space.baseline, "UNROLL": 1}
     assert more[1] == {**space[0], "UNROLL": 4} and "UNROLL" not in space[0]
-    assert len(space.with_configs({"TILE": 512, "occupancy": 1})) == len(space) + 1
+    assert len(space.with_configs({"TILE": 512, "occupancy": 1, "num_ctas": 1})) == len(space) + 1
     small = space.where(lambda config: config["TILE"] == 4096)
     assert all(config["TILE"] == 4096 for config in small)
     expect(ValueError, "the space elementwise has no baseline", lambda: small.baseline)
-    expect(ValueError, "a config of elementwise has the axes TILE, occupancy, not TILE", lambda: space.with_configs({"TILE": 1}))
+    expect(ValueError, "a config of elementwise has the axes TILE, occupancy, num_ctas, not TILE", lambda: space.with_configs({"TILE": 1}))
     expect(ValueError, "has an axis 'TILE'", lambda: space.with_axis("TILE", [1]))
     expect(ValueError, "axis 'A' needs a list", lambda: space.with_axis("A", "xy"))
 
@@ -58,7 +58,7 @@ def test_a_search_goes_through_it():
     result = tuneonce.exhaustive_search(space, None, None, kernel, lambda config: (x, y), device="cpu", quiet=True,
                                         baseline=space.baseline, outputs=[1])
     assert len(result.successes) == 3 and result.best.config in list(space)
-    assert space.hints_of(space.baseline) == {"occupancy": 1}
+    assert space.hints_of(space.baseline) == {"occupancy": 1, "num_ctas": 1}
 
 
 def test_a_bundle_is_classified_by_its_code():

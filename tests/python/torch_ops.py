@@ -125,6 +125,9 @@ CASES = {
         *(torch.tensor(numbers, dtype=torch.int32, device=d)
           for numbers in ([[4, 1], [3, 3], [0, 5]], [17, 1, 22], [0, 17, 18, 40])), 0.125, True), 5e-3),
 }
+# Bundles that have code for bfloat16, too.
+OF_BFLOAT16 = ("rms_norm", "silu_and_mul", "rope", "matmul", "persistent_matmul", "layer_norm", "dual_gemm", "elementwise",
+               "attention")
 _ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
 
 
@@ -137,6 +140,18 @@ def op_of(name, device):
 
 def close(got, expected, tolerance):
     torch.testing.assert_close(got, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_bfloat16(device):
+    """The ops compute of bfloat16, which has 8 bits where a half has 11, what PyTorch does, by a tune of its own."""
+    for name in OF_BFLOAT16:
+        op, case = op_of(name, device), CASES[name]
+        args = [a.bfloat16() if isinstance(a, torch.Tensor) and a.dtype == HALF else a for a in case.arguments(device)]
+        tunes = op.kernel.counters()["tunes"]
+        got = op(*args)
+        assert got.dtype == torch.bfloat16, (name, got.dtype)
+        close(got.float(), case.reference(*args).float(), 8 * case.tolerance)
+        assert op.kernel.counters()["tunes"] == tunes + 1, name
 
 
 def check_eager(device):

@@ -18,6 +18,10 @@ def test_every_bundle_is_an_op_that_computes_what_torch_computes():
     torch_ops.check_eager("cpu")
 
 
+def test_bfloat16_is_tuned_beside_halves():
+    torch_ops.check_bfloat16("cpu")
+
+
 def test_pages_hold_anything_behind_the_keys():
     torch_ops.check_pages("cpu")
 

@@ -113,6 +113,23 @@ def test_one_variant_is_enough_where_the_code_is_the_same():
     assert not assume(export.variants["triton_sm90"], "aligned")
 
 
+def test_each_dtype_has_variants_of_its_own():
+    export = Export("remembered")
+    assert list(export.variants) == ["triton_sm90", "triton_sm90_any", "triton_sm90_bfloat16", "triton_sm90_any_bfloat16"], export.error
+    dtypes = {n: assume(v, "dtype") for n, v in export.variants.items()}
+    assert dtypes == {n: {("x", None): "bfloat16" if "bfloat16" in n else "float16"} for n in export.variants}, dtypes
+    assert ".bf16" in export.code("triton_sm90_bfloat16") and ".bf16" not in export.code("triton_sm90")
+    x, y = export.manifest["parameters"][:2]
+    assert "dtype" not in x and y["same_dtype_as"] == "x" and "dtype" not in y
+
+
+def test_a_workspace_is_aligned_whatever_the_tensors_are():
+    for variant in ("triton_sm90", "triton_sm90_any"):
+        export = Export("remembered")
+        assert re.search(r"st.global.v4.b32", export.code(variant)), export.code(variant)
+        assert not any(tensor == "copies" for tensor, _ in assume(export.variants[variant], "aligned")), "nobody passes it"
+
+
 def test_a_bundle_has_code_for_several_architectures():
     export = Export("copied", "--capability", "90", "--capability", "80")
     targets = {n: (v["targets"]["min_capability"], v["targets"]["max_capability"]) for n, v in export.variants.items()}

@@ -2,7 +2,8 @@
 import triton
 import triton.language as tl
 
-from tuneonce.export import ConstantOf, Declaration, derived, descriptor, dim, scalar, stride, tensor
+from tuneonce.export import (ConstantOf, Declaration, ceil_div, derived, descriptor, dim, product, scalar, stride, tensor, tensors,
+                             workspace)
 
 BY_ROWS = {"pattern": "tile_coverage", "tiles": [["M", 1]]}
 BY_BLOCK = {"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]}
@@ -271,3 +272,17 @@ def mapped_and_pointed(x, x_map, y, BLOCK: tl.constexpr):
 mapped_and_pointed_bundle = Declaration(
     dims=["N"], parameters=[tensor("x", "float32", ["N"]), descriptor("x_map", "x", ["BLOCK"]), tensor("y", "float32", ["N"], "out")],
     axes={"BLOCK": [128]}, grid={"pattern": "one_d", "tiles": [["N", {"axis": "BLOCK"}]]})
+
+
+@triton.jit
+def remembered(x, y, copies, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + at, mask=at < N, other=0.0)
+    tl.store(copies + at, values.to(tl.float32))
+    tl.store(y + at, (values.to(tl.float32) * 2).to(y.dtype.element_ty), mask=at < N)
+
+
+remembered_bundle = Declaration(
+    dims=["N"], dtypes=["float16", "bfloat16"], axes={"BLOCK": [1024]}, grid=BY_BLOCK,
+    parameters=[*tensors("x", "float16", ["N"]), *tensors("y", "float16", ["N"], "out"),
+                workspace("copies", product(ceil_div("N", "BLOCK"), "BLOCK"), "float32"), dim("N")])

@@ -97,16 +97,29 @@ TEST(ClassifiedBundleTest, ASpaceThatDepartsIsToldWhere) {
   ASSERT_OK(found);
   EXPECT_STREQ(found->classification.name(), "elementwise");
   EXPECT_FALSE(found->intensity) << "no work is declared";
-  for (const char* part : {"there is no baseline", "to which num_warps means nothing", "no axis `occupancy`",
-                           "num_ctas is tried, but the kernel is bound by memory"}) {
+  for (const char* part : {"there is no baseline", "to which num_warps means nothing", "no axis `occupancy`"}) {
     EXPECT_NE(found->ToString().find(part), std::string::npos) << part << "\n" << found->ToString();
   }
-  EXPECT_EQ(found->departures.size(), 4u) << found->ToString();
+  EXPECT_EQ(found->departures.size(), 3u) << "elementwise kernels may try num_ctas\n" << found->ToString();
   auto json = nlohmann::json::parse(found->Json());
   EXPECT_EQ(json["family"], "elementwise");
   EXPECT_TRUE(json["intensity"].is_null());
-  EXPECT_EQ(json["departures"].size(), 4u);
+  EXPECT_EQ(json["departures"].size(), 3u);
   EXPECT_EQ(json["variants"][0]["sources"], 1);
+}
+
+TEST(ClassifiedBundleTest, ClustersOfRowsAreNamed) {
+  Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/rms_norm");
+  ASSERT_OK(bundle);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*bundle, {});
+  ASSERT_OK(found);
+  SearchSpace space;
+  space.AddHintAxis("occupancy", {1});
+  space.AddHintAxis("num_ctas", {1, 2});
+  std::vector<Config> configs = *space.Enumerate(found->target);
+  EXPECT_EQ(SpaceDepartures(bundle->definition(), configs, *found),
+            std::vector<std::string>{"num_ctas is tried, but the kernel is bound by memory: its blocks share no tile; "
+                                     "leave it out"});
 }
 
 TEST(ClassifiedBundleTest, TilesThatAreAllTooSmallAreNamed) {

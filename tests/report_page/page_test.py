@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import made_records
 from browser import Browser, find_browser
@@ -16,8 +16,32 @@ from browser import Browser, find_browser
 TUNEONCE = sys.argv[1] if len(sys.argv) > 1 else "tuneonce"
 SCREENSHOTS = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
 
+# Texts whose contrast with what lies behind them is below 4.5, which is too little to read (WCAG 2.1, 1.4.3).
+FAINT_TEXTS = """(() => {
+  const parts = (text) => {  // rgb(1, 2, 3), rgba(1, 2, 3, .5), color(srgb .1 .2 .3 / .5)
+    const [r, g, b, opacity] = text.match(/[\\d.]+/g).map(Number);
+    return [...[r, g, b].map((each) => text.startsWith("color") ? 255 * each : each), opacity ?? 1];
+  };
+  const over = (upper, lower) => lower.map((each, i) => upper[3] * upper[i] + (1 - upper[3]) * each);
+  const behind = (each) => over(
+      parts(getComputedStyle(each).backgroundColor), each.parentElement ? behind(each.parentElement) : [255, 255, 255]);
+  const light = (rgb) => rgb.slice(0, 3).map((c) => c / 255)
+      .map((c) => c <= .03928 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+      .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+  const contrast = (each) => {
+    const [a, b] = [parts(getComputedStyle(each).color), behind(each)].map(light);
+    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  };
+  const hasText = (each) => [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+  const texts = [...document.querySelectorAll("body *")].filter((each) => !each.closest("svg, script") &&
+      each.offsetParent && hasText(each));
+  return texts.length < 50 ? ["what was looked at?"] : texts.filter((each) => contrast(each) < 4.5)
+      .map((each) => `${each.textContent}: ${contrast(each).toFixed(1)}`);
+})()"""
+
 browser: Browser
 folder: pathlib.Path
+opened: Optional[pathlib.Path] = None  # In the browser.
 
 
 def run(*arguments: Any) -> str:
@@ -37,8 +61,17 @@ class PageTest(unittest.TestCase):
     def setUpClass(cls) -> None:
         cls.page = page_of("telling", made_records.write(folder / "telling.json", made_records.telling()))
 
-    def open(self, page: pathlib.Path, view: str = "") -> str:
-        browser.open(page, view)
+    def open(self, page: pathlib.Path, view: str = "", anew: bool = False) -> str:
+        """What is to be read there. A page that is open already is not loaded again, which takes a second, unless it is
+        wanted `anew`, in the state that it begins with."""
+        global opened
+        if anew or opened != page:
+            browser.open(page, view)
+            opened = page
+        else:
+            browser.run(
+                f"history.replaceState(null, '', {json.dumps('#' + view)}); dispatchEvent(new PopStateEvent('popstate'))"
+            )
         return browser.text()
 
     def tearDown(self) -> None:
@@ -58,9 +91,31 @@ class PageTest(unittest.TestCase):
             )
         )
 
+    def open_by_keyboard(self, text: str) -> None:
+        """What a button of that text leads to."""
+        browser.press("Tab")
+        self.assertEqual(browser.run("document.activeElement.id"), "skip")
+        for _ in range(60):
+            browser.press("Tab")
+            if browser.run("document.activeElement.textContent") == text:
+                break
+        browser.press("Enter")
+
     def test_a_newcomer_finds_answers_to_ten_questions_in_the_text_alone(self) -> None:
-        overview = self.open(self.page)
-        search = self.open(self.page, "search/0")
+        """In light and dark; there by keyboard."""
+        for scheme in ("light", "dark"):
+            browser.prefer(scheme)
+            overview = self.open(self.page, anew=True)
+            self.assertEqual(browser.run("document.documentElement.dataset.theme"), scheme)
+            if scheme == "light":
+                search = self.open(self.page, "search/0")
+            else:
+                self.open_by_keyboard("M=64, N=4096")
+                search = browser.text()
+            self.check_answers(overview, search)
+        browser.prefer("light")
+
+    def check_answers(self, overview: str, search: str) -> None:
         for question, where, answers in (
             ("what was tuned here?", overview, ["3 searches of 2 kernels on 1 device"]),
             (
@@ -131,7 +186,7 @@ class PageTest(unittest.TestCase):
         self.screenshot("search")
 
     def test_headings_sort_and_the_filters_keep_what_they_say(self) -> None:
-        self.open(self.page)
+        self.open(self.page, anew=True)
         times = lambda: [row[5] for row in self.rows("Searches")]
         heading = "[...document.querySelectorAll('th button')].find((each) => each.textContent.startsWith('time'))"
         browser.run(f"{heading}.click()")
@@ -143,7 +198,7 @@ class PageTest(unittest.TestCase):
         browser.type("softmax")
         self.assertEqual([row[0] for row in self.rows("Searches")], ["softmax"])
         self.assertEqual(browser.run("document.getElementById('count').textContent"), "1 of 3 searches shown")
-        self.open(self.page)
+        self.open(self.page, anew=True)
         for label, wanted, kernels in (("Kernel", "matmul", ["matmul", "matmul"]), ("Where", "failures", ["matmul"])):
             browser.run(
                 f"(() => {{ const select = [...document.querySelectorAll('label')].find((each) => "
@@ -167,14 +222,8 @@ class PageTest(unittest.TestCase):
         )
 
     def test_it_is_used_by_keyboard_alone_and_all_controls_have_names(self) -> None:
-        self.open(self.page)
-        browser.press("Tab")
-        self.assertEqual(browser.run("document.activeElement.id"), "skip")
-        for _ in range(60):
-            browser.press("Tab")
-            if browser.run("document.activeElement.textContent") == "M=64, N=4096":
-                break
-        browser.press("Enter")
+        self.open(self.page, anew=True)
+        self.open_by_keyboard("M=64, N=4096")
         self.assertIn("Why this one", browser.text())
         self.assertEqual(browser.run("document.activeElement.tagName"), "H1")
         for view in ("", "search/0", "search/2"):
@@ -187,28 +236,11 @@ class PageTest(unittest.TestCase):
             self.assertEqual(nameless, [], view)
 
     def test_light_and_dark_follow_the_system_and_the_switch_and_can_be_read(self) -> None:
-        def contrast() -> float:
-            red = browser.run(
-                "(() => { const style = getComputedStyle(document.body); return [style.color, "
-                "style.backgroundColor].map((each) => each.match(/[\\d.]+/g).slice(0, 3).map(Number)); })()"
-            )
-            light = [
-                sum(
-                    part * weight
-                    for part, weight in zip(
-                        (((c / 255 + 0.055) / 1.055) ** 2.4 if c > 10 else c / 3294 for c in colour),
-                        (0.2126, 0.7152, 0.0722),
-                    )
-                )
-                for colour in red
-            ]
-            return (max(light) + 0.05) / (min(light) + 0.05)
-
         for scheme in ("light", "dark"):
             browser.prefer(scheme)
-            self.open(self.page, "search/0")
+            self.open(self.page, "search/0", anew=True)
             self.assertEqual(browser.run("document.documentElement.dataset.theme"), scheme)
-            self.assertGreater(contrast(), 7)
+            self.assertEqual(browser.run(FAINT_TEXTS), [], scheme)
             self.screenshot(f"search_{scheme}")
         browser.run(
             "(() => { const theme = document.getElementById('theme'); theme.value = 'light'; "
@@ -283,6 +315,51 @@ class PageTest(unittest.TestCase):
             self.assertIn("{T=1} runs, in 2.000 ± 0.10 µs", self.open(page, f"search/{i}"))
             self.assertIn("The configs that ran", browser.text())
             self.assertEqual(browser.console, [], strange[i])
+
+    def test_clocks_and_workers_are_shown_with_the_samples(self) -> None:
+        config = {"config": {"T": 1}, "mean_us": 2.0, "error_margin_us": 0.1, "num_samples": 2}
+        spans = [
+            {"name": name, "category": category, "track": track, "begin_ms": begin, "duration_ms": length}
+            for name, category, track, begin, length in (
+                ("search k", "search", 0, 0, 90),
+                ("start", "worker", 1, 0, 20),
+                ("prepare {T=2}", "worker", 1, 20, 10),
+                ("lost: it crashed with 700", "worker", 1, 30, 0),
+                ("start", "worker", 2, 31, 20),
+                ("run a round", "worker", 2, 60, 1),
+            )
+        ]
+        result = {
+            "kernel": "k",
+            "best": config,
+            "successes": [{**config, "samples": {"at_ms": [60, 80], "us": [2.0, 2.1]}}],
+            "drift": 0.05,
+            "device_before": {"sm_clock_mhz": 1980, "temperature_c": 41, "power_mw": 90500, "throttle_reasons": 0},
+            "device_after": {"sm_clock_mhz": 1755, "temperature_c": 55, "power_mw": 690000, "throttle_reasons": 36},
+            "timeline": {
+                "tracks": ["searching thread", "worker 71", "worker 72"],
+                "spans": spans,
+                "device": [{"at_ms": at, "sm_clock_mhz": mhz} for at, mhz in ((58, 1980), (75, 1800), (90, 1755))],
+                "left_out": 0,
+            },
+        }
+        file = folder / "clocks.json"
+        file.write_text(json.dumps(result))
+        text = self.open(page_of("clocks", file), "search/0")
+        for wanted in (
+            "The device before the race → after it: SM clock 1980 → 1755 MHz, temperature 41 → 55 °C, power 91 → 690 W",
+            "clocks held back by the power limit and heat (the driver)",
+            "5.0 % slower in the second half",
+            "and the SM clock (right)",
+            "MHz",
+            "worker 71",
+            "worker 72",
+            "1 worker was lost: it crashed with 700",
+        ):
+            self.assertIn(wanted, text)
+        self.screenshot("clocks")
+        file.write_text(json.dumps({**result, "device_before": None, "device_after": {"power_mw": "much"}}))
+        self.assertIn("The device's clocks are not known.", self.open(page_of("clocks_2", file), "search/0"))
 
     def test_two_files_stand_side_by_side(self) -> None:
         now = made_records.telling()[:1]

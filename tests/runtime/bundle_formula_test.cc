@@ -14,6 +14,7 @@ namespace {
 /// As on a GPU, but for rows that are there to be more than it has multiprocessors.
 std::vector<testing::FormulaCase> Cases() {
   std::vector<testing::FormulaCase> cases = testing::FormulaCases();
+  for (const testing::FormulaCase& of : testing::BFloat16Cases()) cases.push_back(of);
   for (testing::FormulaCase& of : cases) {
     if (auto rows = of.dims.find("M"); rows != of.dims.end()) rows->second = std::min<std::int64_t>(rows->second, 128);
   }

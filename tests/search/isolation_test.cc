@@ -195,6 +195,25 @@ TEST_F(IsolationTest, ACandidateThatDiesInTheRaceIsFoundAndTheOthersRaceOn) {
   EXPECT_NE(result->best.config.ToString(), "KIND=0");
 }
 
+TEST_F(IsolationTest, ATraceHasALineForEachWorkerWithWhatItWasAskedAndHowItWasLost) {
+  const Runtime& runtime = *Runtime::OrDefault(options_.runtime);
+  runtime.BeginTrace();
+  Result<TuningResult> result = Search(Kinds("if (KIND == 1) abort(); twice();", {0, 1, 2}));
+  const std::string trace = runtime.EndTrace();
+  ASSERT_OK(result);
+  auto count = [&](const std::string& part) {
+    int found = 0;
+    for (std::size_t at = trace.find(part); at != std::string::npos; at = trace.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("\"name\":\"worker "), 2) << "the one that was lost, and its successor";
+  EXPECT_EQ(count("\"name\":\"lost: it was ended by signal 6 (SIGABRT)\",\"cat\":\"worker\""), 1);
+  EXPECT_EQ(count("\"name\":\"prepare {KIND=1}\",\"cat\":\"worker\""), 1);
+  EXPECT_EQ(count("\"name\":\"prepare {KIND=0}\",\"cat\":\"worker\""), 2) << "the reference, in both";
+  EXPECT_EQ(count("\"name\":\"start\",\"cat\":\"worker\"") + count("\"name\":\"end the search\""), 3);
+  EXPECT_GE(count("\"name\":\"run a round\",\"cat\":\"worker\""), 1);
+}
+
 TEST_F(IsolationTest, ACandidateThatDiesAfterTheRaceDoesNotWin) {
   // The check after the race runs several launches in a row without a pause; the race is short.
   options_.max_rounds = 2;

@@ -23,8 +23,8 @@
 namespace tuneonce {
 namespace {
 
-/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of a
-/// second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
+/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of
+/// a second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
 class FakeToolchain final : public Toolchain {
  public:
   SourceKind source_kind() const override { return SourceKind::kHostCpp; }
@@ -106,6 +106,13 @@ class ScriptedRunner final : public CandidateRunner {
     prepared[trial] = kReleased;
     released.push_back(contents[trial]);
   }
+  std::optional<DeviceReading> ReadDevice() override {
+    if (!knows_device) return std::nullopt;
+    DeviceReading reading;
+    reading.conditions.sm_clock_mhz = launches;
+    reading.temperature_c = 41;
+    return reading;
+  }
   bool TimeInAnotherWay() override {
     if (!has_other_timer) return false;
     timer = "other";
@@ -119,7 +126,7 @@ class ScriptedRunner final : public CandidateRunner {
 
   static constexpr double kReleased = -2;
 
-  std::vector<std::string> contents;  ///< By trial: the candidate's source.
+  std::vector<std::string> contents;         ///< By trial: the candidate's source.
   std::vector<const Candidate*> candidates;  ///< By trial.
   std::vector<std::string> checked_again;
   std::vector<std::string> released;
@@ -134,6 +141,7 @@ class ScriptedRunner final : public CandidateRunner {
   int num_sampled = 0;
   std::int64_t slow_from = 0;  ///< From this launch on all candidates take the same time.
   bool has_other_timer = false;
+  bool knows_device = false;  ///< Its clock is the number of launches.
   std::string timer = "scripted";
 };
 
@@ -180,9 +188,9 @@ class SearchEngineTest : public ::testing::Test {
     };
     std::optional<Config> baseline_config;
     if (baseline >= 0) baseline_config = configs[static_cast<std::size_t>(baseline)];
-    TUNEONCE_ASSIGN_OR_RETURN(
-        SearchOutcome outcome,
-        SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_).Run(std::move(planned)));
+    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome,
+                              SearchEngine("k", "M=64", Target(), baseline_config, options, runner_, measuring_lock_)
+                                  .Run(std::move(planned)));
     return std::move(outcome.result);
   }
   std::string Best(const Result<TuningResult>& result) {
@@ -202,6 +210,20 @@ class SearchEngineTest : public ::testing::Test {
   std::vector<SearchProgress::Stage> stages_;
   std::vector<SearchProgress> steps_;
 };
+
+TEST_F(SearchEngineTest, TheDeviceIsLookedAtBeforeTheRaceAndAfterIt) {
+  Result<TuningResult> unknown = Search({{"a", 30}, {"b", 10}}, 0);
+  ASSERT_OK(unknown);
+  EXPECT_FALSE(unknown->device_before || unknown->device_after);
+  runner_.knows_device = true;
+  const std::int64_t before = runner_.launches;
+  Result<TuningResult> result = Search({{"a", 30}, {"b", 10}}, 0);
+  ASSERT_OK(result);
+  ASSERT_TRUE(result->device_before && result->device_after);
+  EXPECT_EQ(result->device_before->conditions.sm_clock_mhz, before + 2) << "both were prepared, none raced";
+  EXPECT_EQ(result->device_after->conditions.sm_clock_mhz, runner_.launches);
+  EXPECT_EQ(result->device_after->temperature_c, 41);
+}
 
 TEST_F(SearchEngineTest, TheFastestWinsAndListsAreSorted) {
   Result<TuningResult> result = Search({{"a", 30}, {"b", 10}, {"c", 20}}, 0);

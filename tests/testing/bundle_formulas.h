@@ -77,10 +77,14 @@ struct FormulaCase {
   bool is_in_place = false;  ///< Launched twice on the same tensors, by the baseline first.
   /// What its inputs of whole numbers hold, one behind the other; others, which it changes, are 0.
   std::vector<float> whole_numbers = {};
+  DType dtype = kFloat16;  ///< Of tensors whose dtype the bundle leaves open.
+
+  /// The bundle, and its dtype where that is not the first.
+  std::string Name() const { return bundle + (dtype == kFloat16 ? "" : "_" + std::string(DTypeName(dtype))); }
 };
 /// For the names of parameterised tests: "matmul_K70_M100_N130".
 inline std::string CaseName(const FormulaCase& of) {
-  std::string name = of.bundle;
+  std::string name = of.Name();
   for (const auto& [dim, extent] : of.dims) name += "_" + dim + std::to_string(extent);
   return name;
 }
@@ -154,6 +158,39 @@ inline std::vector<float> AlikeOffsets(int groups, int size) {
   std::vector<float> offsets;
   for (int group = 0; group <= groups; ++group) offsets.push_back(static_cast<float>(group * size));
   return offsets;
+}
+
+/// What a bundle of halves computes of bfloat16, which has 8 bits where a half has 11.
+inline FormulaCase InBFloat16(FormulaCase of) {
+  of.dtype = kBFloat16;
+  of.tolerance *= 4;
+  return of;
+}
+
+/// Of the bundles that have code for bfloat16, too: at a shape that fits the tiles, and at an odd one.
+inline std::vector<FormulaCase> BFloat16Cases() {
+  constexpr double kHalf = 2e-3;
+  std::vector<FormulaCase> cases = {
+      {"matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
+      {"matmul", {{"M", 17}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
+      {"persistent_matmul", {{"M", 128}, {"N", 192}, {"K", 64}}, MatmulFormula, kHalf, {}},
+      {"persistent_matmul", {{"M", 17}, {"N", 131}, {"K", 71}}, MatmulFormula, kHalf, {}},
+      {"rms_norm", {{"M", 64}, {"N", 1024}}, RmsNormFormula, kHalf, {kEpsilon}},
+      {"rms_norm", {{"M", 37}, {"N", 301}}, RmsNormFormula, kHalf, {kEpsilon}},
+      {"silu_and_mul", {{"M", 64}, {"N", 1024}, {"N2", 2048}}, SiluAndMulFormula, kHalf, {}},
+      {"silu_and_mul", {{"M", 3}, {"N", 301}, {"N2", 602}}, SiluAndMulFormula, kHalf, {}},
+      {"rope", {{"T", 64}, {"H", 16}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+      {"rope", {{"T", 17}, {"H", 5}, {"D", 128}, {"R", 64}}, RopeFormula, 2 * kHalf, {}, true},
+      {"layer_norm", {{"M", 64}, {"N", 1024}}, LayerNormFormula, kHalf, {kEpsilon}},
+      {"layer_norm", {{"M", 37}, {"N", 301}}, LayerNormFormula, kHalf, {kEpsilon}},
+      {"dual_gemm", {{"M", 128}, {"N", 192}, {"K", 64}}, DualGemmFormula, kHalf, {}},
+      {"dual_gemm", {{"M", 17}, {"N", 131}, {"K", 71}}, DualGemmFormula, kHalf, {}},
+      Attention({1, 2, 1, 128, 128, 64}, true),
+      Attention({1, 6, 2, 37, 61, 80}, true),
+      {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
+      {"elementwise", {{"N", 1001}}, ElementwiseFormula, kHalf, {}}};
+  for (FormulaCase& of : cases) of = InBFloat16(std::move(of));
+  return cases;
 }
 
 /// At shapes that fit the tiles, and at odd ones: one row, rows that no tile covers, extents that nothing divides. A
@@ -255,6 +292,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   auto whole_numbers = of.whole_numbers.begin();
   for (const Parameter& parameter : bundle->definition().parameters()) {
     if (parameter.kind != ParameterKind::kTensor) continue;
+    const DType dtype = parameter.dtype == DType::kAny ? of.dtype : parameter.dtype;
     std::vector<std::int64_t> extents;
     std::size_t count = 1;
     for (const std::string& dim : parameter.dims) {
@@ -263,7 +301,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     }
     std::vector<float> values(offset + count);
     for (float& value : values) value = uniform(random);
-    if (parameter.dtype == DType::kInt32) {
+    if (dtype == DType::kInt32) {
       std::fill(values.begin(), values.end(), 0.0f);
       if (parameter.access == Access::kIn) {
         const auto taken = static_cast<std::ptrdiff_t>(count);
@@ -272,17 +310,17 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
         whole_numbers += taken;
       }
     }
-    const std::vector<float> memory = Packed(values, parameter.dtype);
-    values = Unpacked(memory, parameter.dtype);  // What the kernel is given.
+    const std::vector<float> memory = Packed(values, dtype);
+    values = Unpacked(memory, dtype);  // What the kernel is given.
     tensors.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(offset),
                          values.begin() + static_cast<std::ptrdiff_t>(offset + count));
     Result<DeviceBuffer> buffer = DeviceBuffer::Allocate(stream, memory.size() * sizeof(float));
     ASSERT_OK(buffer);
     ASSERT_OK(buffer->CopyFromHost(memory.data(), buffer->bytes()));
     ASSERT_OK(stream.Synchronize());
-    char* data = static_cast<char*>(buffer->data()) + offset * DTypeBytes(parameter.dtype);
-    views.push_back(TensorView::Contiguous(data, parameter.dtype, extents.data(), static_cast<int>(extents.size())));
-    dtypes.push_back(parameter.dtype);
+    char* data = static_cast<char*>(buffer->data()) + offset * DTypeBytes(dtype);
+    views.push_back(TensorView::Contiguous(data, dtype, extents.data(), static_cast<int>(extents.size())));
+    dtypes.push_back(dtype);
     buffers.push_back(*std::move(buffer));
   }
   std::vector<Argument> arguments(views.begin(), views.end());

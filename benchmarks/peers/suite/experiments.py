@@ -3,6 +3,7 @@
 A cell's lines (cell.py) are merged into one dict: {"version", "works": {WORK: {...}}, "outcome", "cannot", "failed"}.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Optional
+from typing import IO, Any, Callable, Dict, List, Optional
 
 from watcher import Watcher
 
@@ -18,6 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FAULTS = ("crash", "hang", "wrong")
 DEADLINE_S = {"tune": 100, "restart": 60, "neighbour": 60, "hang": 25}
 OTHER_DEADLINE_S = 45
+GRACE_S = 2  # For output: a process in a group of its own may keep the pipe open, a killed one wait for the driver.
 
 
 class Cell:
@@ -50,21 +52,28 @@ class Cell:
             errors="replace",
             start_new_session=True,
         )
-        timer = threading.Timer(deadline, lambda: os.killpg(process.pid, signal.SIGKILL))
-        timer.start()
-        assert process.stdout is not None
-        for line in process.stdout:
-            self._take(line, watcher)
-        code = process.wait()
-        ended_by_deadline = not timer.is_alive()
-        timer.cancel()
+        reader = threading.Thread(target=self._read, args=(process.stdout, watcher), daemon=True)
+        reader.start()
+        code: Optional[int] = None
+        try:
+            code = process.wait(deadline)
+        except subprocess.TimeoutExpired:
+            if deadline < self.deadline:  # That is not the peer's fault.
+                self.result["cannot"] = f"the run was over after {deadline:.0f} s of it"
+            else:
+                self.result["failed"] = f"did not end in {deadline:.0f} s"
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        reader.join(GRACE_S)
         watcher.stop()
-        if ended_by_deadline and code == -signal.SIGKILL:
-            self.result["failed"] = f"did not end in {deadline:.0f} s"
-        elif code != 0:
+        if code:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
             self.result["failed"] = f"the process died: {how}" + (f": {self._tail[-1]}" if self._tail else "")
         return self.result
+
+    def _read(self, lines: IO[str], watcher: Watcher) -> None:
+        for line in lines:
+            self._take(line, watcher)
 
     def _take(self, line: str, watcher: Watcher) -> None:
         if not line.startswith("CELL "):
@@ -101,12 +110,15 @@ def neighbour(run: Callable[..., Dict[str, Any]], folder: pathlib.Path, works: L
     other = subprocess.Popen(
         [sys.executable, str(HERE / "neighbour.py")], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
+    watchdog = threading.Timer(DEADLINE_S["neighbour"], other.kill)
+    watchdog.start()
     try:
         assert other.stdout is not None
         if other.stdout.readline().strip() != "ready":
             return {"cannot": "the neighbour needs torch and a GPU"}
         return run("neighbour", folder / "neighbour", [w for w in works if w == "matmul"])
     finally:
+        watchdog.cancel()
         other.kill()
         other.wait()
 

@@ -1,28 +1,22 @@
-"""The suite's result as a Markdown table, and what its figures are made of (benchmarks/plots.py).
+"""The suite's result as Markdown tables, and what its figures are made of (benchmarks/plots.py).
 
-show.py RESULT: the table. show.py RESULT --into PAGE: puts it between the page's two "<!-- results -->" lines.
+show.py RESULT: the tables. show.py RESULT --into PAGE: puts them between the page's two "<!-- results -->" lines.
 """
 
 import json
 import pathlib
 import sys
 import textwrap
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Sequence
 
 MARK = "<!-- results -->\n"
-COLUMNS = (
-    "cold tune, s",
-    "restart, s",
-    "GPU busy, s",
-    "memory, MiB",
-    "regret, %",
-    "crash",
-    "hang",
-    "wrong",
-    "neighbour, %",
-    "full disk",
-    "two processes",
+TABLES = (  # Each as wide as a page.
+    ("cold tune, s", "restart, s", "regret, %"),
+    ("GPU busy, s", "memory, MiB"),
+    ("crash", "hang", "wrong"),
+    ("neighbour, %", "full disk", "two processes"),
 )
+COLUMNS = tuple(column for table in TABLES for column in table)
 
 
 def works_of(cell: Optional[Dict[str, Any]]) -> Dict[str, Any]:
@@ -42,9 +36,9 @@ def regret(cell: Optional[Dict[str, Any]], work: str, config: Optional[str] = No
 
 def by_work(cell: Optional[Dict[str, Any]], works: List[str], field: str, shown: str) -> str:
     """A number per work, in the works' order; a dash where there is none. Why there are none at all, in words."""
-    if cell is None or "cannot" in cell:
-        return "not run"
     found = works_of(cell)
+    if cell is None or ("cannot" in cell and not found):
+        return "not run"
     numbers = [found.get(work, {}).get(field) for work in works]
     if all(n is None for n in numbers):
         return "failed" if "failed" in cell or any("failed" in each for each in found.values()) else "not run"
@@ -89,21 +83,27 @@ def two_processes(cell: Optional[Dict[str, Any]]) -> str:
     return f"{said} searched, {'one choice' if len({each['config'] for each in tuned}) == 1 else 'two choices'}"
 
 
-def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> List[str]:
+def line(peer: Dict[str, Any], cells: Dict[str, Any], works: List[str]) -> Dict[str, str]:
+    """By column."""
     tuned, beside = cells.get("tune"), cells.get("neighbour")
     noisy = [regret(tuned, work, works_of(beside).get(work, {}).get("config", "nothing")) for work in works]
-    return [
-        f"{peer['name']} ({peer['language']})",
-        by_work(tuned, works, "seconds", ".1f"),
-        by_work(cells.get("restart"), works, "seconds", ".2f"),
-        by_work(tuned, works, "gpu_busy_s", ".1f"),
-        by_work(tuned, works, "peak_mib", ".0f"),
-        percents([regret(tuned, work) for work in works]),
-        *(fault(peer, kind, cells.get(kind)) for kind in ("crash", "hang", "wrong")),
-        "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
-        full_disk(cells.get("full_disk")),
-        two_processes(cells.get("two_processes")),
-    ]
+    return {
+        "cold tune, s": by_work(tuned, works, "seconds", ".1f"),
+        "restart, s": by_work(cells.get("restart"), works, "seconds", ".2f"),
+        "regret, %": percents([regret(tuned, work) for work in works]),
+        "GPU busy, s": by_work(tuned, works, "gpu_busy_s", ".1f"),
+        "memory, MiB": by_work(tuned, works, "peak_mib", ".0f"),
+        **{kind: fault(peer, kind, cells.get(kind)) for kind in ("crash", "hang", "wrong")},
+        "neighbour, %": "not run" if "cannot" in (beside or {"cannot": 1}) else percents(noisy),
+        "full disk": full_disk(cells.get("full_disk")),
+        "two processes": two_processes(cells.get("two_processes")),
+    }
+
+
+def table(columns: Sequence[str], lines: Dict[str, Dict[str, str]]) -> List[str]:
+    rows = [["", *columns], ["---"] * (len(columns) + 1)]
+    rows += [[name, *(cells[column] for column in columns)] for name, cells in lines.items()]
+    return ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def item(text: str) -> str:
@@ -139,13 +139,15 @@ def markdown(result: Dict[str, Any]) -> str:
         f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
         f"{result['date']}, commit {result['commit'] or '–'}.",
         f"Several numbers: {' / '.join(works)}.",
-        "",
-        "| | " + " | ".join(COLUMNS) + " |",
-        "|---" * (len(COLUMNS) + 1) + "|",
     ]
-    for peer in result["peers"]:
-        cells = result["cells"].get(f"{peer['name']}, {peer['language']}", {})
-        lines.append("| " + " | ".join(line(peer, cells, works)) + " |")
+    of_peers = {
+        f"{peer['name']} ({peer['language']})": line(
+            peer, result["cells"].get(f"{peer['name']}, {peer['language']}", {}), works
+        )
+        for peer in result["peers"]
+    }
+    for columns in TABLES:
+        lines += ["", *table(columns, of_peers)]
     lines += ["", "Settings:", ""]
     for peer in result["peers"]:
         versions = {

@@ -124,7 +124,7 @@ def reduction(target: str = "sm_90", **extents: int) -> FamilySpace:
 
 
 def elementwise(target: str = "sm_90", **extents: int) -> FamilySpace:
-    """One element in, one out (N): TILE, occupancy."""
+    """One element in, one out (N): TILE, occupancy, num_ctas."""
     return _space("elementwise", target, extents)
 
 

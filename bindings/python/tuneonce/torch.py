@@ -89,7 +89,7 @@ class CustomOp:
             if missing or like is None:
                 raise ValueError(f"the shape of the output '{name}' cannot be known: no input has the dims {missing}; custom_op "
                                  f"takes dims={{'{missing[0] if missing else 'N'}': lambda dims: ...}}")
-            dtype = _TYPES.get(parameter["dtype"], like.dtype)
+            dtype = _TYPES.get(parameter["dtype"], given.get(parameter.get("same_dtype_as"), like).dtype)
             outputs[name] = torch.empty([dims[d] for d in parameter["dims"]], dtype=dtype, device=like.device)
         return outputs
 

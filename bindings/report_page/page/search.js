@@ -49,7 +49,9 @@ function answer(entry) {
           `, in ${timeWithMargin(mean, field(entry, "margin"))} (${
               field(entry, "margin") === null ? "" :
                                                 "95 % interval, "}${countText(field(entry, "samples"), "sample")})`,
-      speedup === null ?
+      field(entry, "config") !== null && field(entry, "config") === field(entry, "baseline") ?
+          ", and is the baseline" :
+          speedup === null ?
           "" :
           `, ${speedup.toFixed(2)} times as fast as the baseline ${configText(field(entry, "baseline"))}`,
       ".");
@@ -88,6 +90,7 @@ function provenance(entry, details) {
     ["when and where", [dateText(field(entry, "when")), field(entry, "host")].filter(Boolean).join(", ")],
     ["kernel's source", field(entry, "source").replace(/^0+$/, "")],
     ["workspace", details?.workspace_bytes ? bytesText(details.workspace_bytes) : ""],
+    ["clocks", details ? conditionsText(details) : ""],
     ["cost", details?.cost ? costText(details.cost) : ""],
     ["notes", details?.notes?.length > 0 ? details.notes.join("; ") : ""],
     ["file", inputOf(entry).name],

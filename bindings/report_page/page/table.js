@@ -49,11 +49,7 @@ function sortableTable({caption, columns, rows, sort = null, classOf = () => nul
     const first = page * rowsPerPage;
     body.replaceChildren(
         ...shown.slice(first, first + rowsPerPage)
-            .map(
-                (row) => element(
-                    "tr", {class: classOf(row)},
-                    columns.map(
-                        (column) => element("td", {class: column.isNumber ? "number" : "text"}, column.cell(row))))));
+            .map((row) => element("tr", {class: classOf(row)}, columns.map((column) => cellOf(column, row)))));
     const pages = Math.ceil(shown.length / rowsPerPage);
     pager.hidden = pages <= 1;
     const turn = (text, to) => element(
@@ -93,4 +89,13 @@ function sortableTable({caption, columns, rows, sort = null, classOf = () => nul
 
 function isUnknown(value) {
   return value === null || value === undefined || value === "" || Number.isNaN(value);
+}
+
+/** Dates, names and keys of that length are not broken into lines. */
+const longestUnbroken = 14;
+
+function cellOf(column, row) {
+  const cell = element("td", {class: column.isNumber ? "number" : "text"}, column.cell(row));
+  if (cell.textContent.length <= longestUnbroken) cell.classList.add("unbroken");
+  return cell;
 }

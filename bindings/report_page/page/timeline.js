@@ -6,11 +6,17 @@ const spanColours = {
   compile: "plain",
   load: "baseline",
   "warm-up": "baseline",
-  verify: "choice",
-  race: "bad",
+  verify: "baseline",
+  race: "choice",
+  worker: "plain",
   store: "faint",
   wait: "line"
 };
+
+/** A worker that was lost stands out. */
+function spanColour({category, name}) {
+  return category === "worker" && String(name).startsWith("lost") ? "bad" : spanColours[category] ?? "plain";
+}
 
 function timelineSection(details) {
   const timeline = details.timeline;
@@ -42,11 +48,19 @@ function timelineSection(details) {
                       kind),
                   element("td", {class: "number"}, String(times)),
                   element("td", {class: "number"}, significant(total, 3))))));
+  const lost = spans.filter((each) => spanColour(each) === "bad").map((each) => each.name.replace(/^lost: /, ""));
   return section(
       "Timeline",
+      lost.length > 0 ?
+          element(
+              "p", {},
+              `${countText(lost.length, "worker")} ${lost.length === 1 ? "was" : "were"} lost: ${lost.join("; ")}.`) :
+          null,
       figure(
           `Spans of time on ${
-              countText(used.length, "thread")}; those within others are drawn over them. Drag the slider to zoom.` +
+              countText(
+                  used.length,
+                  "line")}, of threads and processes; those within others are drawn over them. Drag the slider to zoom.` +
               (timeline.left_out > 0 ? ` ${timeline.left_out} are left out.` : ""),
           110 + 40 * used.length, () => timelineOption(timeline.tracks, spans, used)),
       table);
@@ -77,10 +91,11 @@ function timelineOption(tracks, spans, used) {
         const [end] = api.coord([api.value(2), api.value(0)]);
         const isOuter = ["tune", "search"].includes(spans[dataIndex].category);
         const height = isOuter ? 26 : 16;
+        const fill = spanColour(spans[dataIndex]);
         return {
           type: "rect",
-          shape: {x, y: y - height / 2, width: Math.max(end - x, 1), height},
-          style: {fill: colour(spanColours[spans[dataIndex].category] ?? "plain"), opacity: isOuter ? .4 : .85}
+          shape: {x, y: y - height / 2, width: Math.max(end - x, fill === "bad" ? 3 : 1), height},
+          style: {fill: colour(fill), opacity: isOuter ? .4 : .85}
         };
       },
     }],

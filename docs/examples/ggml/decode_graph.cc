@@ -1,5 +1,6 @@
 #include "decode_graph.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace {
@@ -11,26 +12,39 @@ ggml_context_ptr MakeContext() {
   return ggml_context_ptr(ggml_init(params));
 }
 
-/// Between -0.5 and 0.5, the same everywhere.
-std::vector<float> Numbers(std::size_t count, std::uint32_t seed) {
-  std::vector<float> numbers(count);
-  for (float& number : numbers) {
+/// Numbers between -0.5 and 0.5, the same everywhere. Tensors repeat them: a step's weights are billions, which nobody
+/// waits for. Their count is a prime, so that no two rows are equal.
+template <typename T, typename Convert>
+std::vector<T> MakeNumbers(const Convert& convert) {
+  std::vector<T> numbers(1048573);
+  std::uint32_t seed = 1;
+  for (T& number : numbers) {
     seed = seed * 1664525u + 1013904223u;
-    number = static_cast<float>(seed >> 8) / (1 << 24) - 0.5f;
+    number = convert(static_cast<float>(seed >> 8) / (1 << 24) - 0.5f);
   }
   return numbers;
 }
 
-void Fill(ggml_tensor* tensor, std::uint32_t seed) {
+/// Copies from `numbers`, beginning at another one for each `tensor_index`.
+template <typename T>
+void Repeat(ggml_tensor* tensor, const std::vector<T>& numbers, std::size_t tensor_index) {
   auto count = static_cast<std::size_t>(ggml_nelements(tensor));
-  std::vector<float> numbers = Numbers(count, seed);
-  if (tensor->type == GGML_TYPE_F32) {
-    ggml_backend_tensor_set(tensor, numbers.data(), 0, ggml_nbytes(tensor));
-    return;
+  std::vector<T> filled(count);
+  std::size_t from = tensor_index * 104729 % numbers.size();
+  for (std::size_t at = 0; at < count; from = 0) {
+    std::size_t part = std::min(count - at, numbers.size() - from);
+    std::copy_n(numbers.begin() + static_cast<std::ptrdiff_t>(from), part,
+                filled.begin() + static_cast<std::ptrdiff_t>(at));
+    at += part;
   }
-  std::vector<ggml_fp16_t> halves(count);
-  ggml_fp32_to_fp16_row(numbers.data(), halves.data(), static_cast<std::int64_t>(count));
-  ggml_backend_tensor_set(tensor, halves.data(), 0, ggml_nbytes(tensor));
+  ggml_backend_tensor_set(tensor, filled.data(), 0, ggml_nbytes(tensor));
+}
+
+void Fill(ggml_tensor* tensor, std::size_t tensor_index) {
+  static const auto floats = MakeNumbers<float>([](float number) { return number; });
+  static const auto halves = MakeNumbers<ggml_fp16_t>(ggml_fp32_to_fp16);
+  if (tensor->type == GGML_TYPE_F32) return Repeat(tensor, floats, tensor_index);
+  Repeat(tensor, halves, tensor_index);
 }
 
 }  // namespace
@@ -43,15 +57,19 @@ ggml_tensor* BackendGraph::Input(ggml_type type, std::vector<std::int64_t> exten
   return inputs_.back();
 }
 
-bool BackendGraph::Finish(ggml_tensor* output) {
+void BackendGraph::Expand(ggml_tensor* output) {
   output_ = output;
   ggml_set_output(output);
   graph_ = ggml_new_graph(context_.get());
   ggml_build_forward_expand(graph_, output);
+}
+
+bool BackendGraph::Finish(ggml_tensor* output) {
+  Expand(output);
   inputs_buffer_.reset(ggml_backend_alloc_ctx_tensors(inputs_context_.get(), backend_));
   allocator_.reset(ggml_gallocr_new(ggml_backend_get_default_buffer_type(backend_)));
   if (inputs_buffer_ == nullptr || !ggml_gallocr_alloc_graph(allocator_.get(), graph_)) return false;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) Fill(inputs_[i], static_cast<std::uint32_t>(i));
+  for (std::size_t i = 0; i < inputs_.size(); ++i) Fill(inputs_[i], i);
   return true;
 }
 

@@ -10,7 +10,7 @@
 #include "ggml-cpp.h"
 
 /// Tensors of one backend and a graph over them: what ggml's users write by hand. Build it with `context()`, end with
-/// Finish. Thread rule: one thread.
+/// Finish, or with Expand where nothing is computed. Thread rule: one thread.
 class BackendGraph {
  public:
   /// REQUIRES: `backend` outlives it.
@@ -19,7 +19,9 @@ class BackendGraph {
   ggml_context* context() const { return context_.get(); }
   /// A weight or an input; after Finish it holds reproducible numbers between -0.5 and 0.5.
   ggml_tensor* Input(ggml_type type, std::vector<std::int64_t> extents);
-  /// Makes `output` what is computed, and allocates. False: the backend has no memory for it.
+  /// Makes `output` what graph() computes; no tensor has memory.
+  void Expand(ggml_tensor* output);
+  /// Expand, and allocates. False: the backend has no memory for it.
   bool Finish(ggml_tensor* output);
   ggml_cgraph* graph() const { return graph_; }
   /// Runs the graph and waits. False: the backend failed.

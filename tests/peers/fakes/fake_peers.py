@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import subprocess
 import time
 from typing import Any
 
@@ -52,6 +53,19 @@ class Hanging(Good):
         raise AssertionError("nobody ended it")
 
 
+class Leaving(Good):
+    """Leaves a child in a group of its own, which keeps the cell's output open."""
+
+    NAME = "Leaving"
+    WORKS = {"vector_add": "it adds nothing", "matmul": None}
+
+    def tune(self, work: str) -> Choice:
+        choice = super().tune(work)
+        if choice.searched:
+            choice.config = str(subprocess.Popen(["sleep", "1000"], start_new_session=True).pid)
+        return choice
+
+
 class Lying(Good):
     """Its choice computes something else, and the device is lost afterwards."""
 
@@ -75,4 +89,4 @@ class OnGpus(Good):
     NAME, NEEDS_GPU = "OnGpus", True
 
 
-PEERS = [Good, Crashing, Hanging, Lying, Missing, OnGpus]
+PEERS = [Good, Crashing, Hanging, Leaving, Lying, Missing, OnGpus]

@@ -1,6 +1,7 @@
 """Kernel Tuner on the CUDA C++ that ours tunes: brute force by CuPy. Kernel Launcher's wisdom is made by it, too."""
 
 import pathlib
+import types
 from typing import Any, Dict, List, Optional
 
 import works
@@ -17,7 +18,9 @@ class KernelTuner(GpuPeer):
     FAULTS: Dict[str, Optional[str]] = dict.fromkeys(works.FAULTS)
 
     def prepare_on_gpu(self, folder: pathlib.Path) -> str:
-        imported("cupy")
+        cupy, cupyx = imported("cupy"), imported("cupyx")
+        if not hasattr(cupy, "_cupyx"):  # A name of CuPy 13's that its back end asks; 14 has it no more.
+            cupy._cupyx = types.SimpleNamespace(get_runtime_info=lambda: cupyx.get_runtime_info(full=False))
         self.kernel_tuner = imported("kernel_tuner")
         return str(getattr(self.kernel_tuner, "__version__", ""))
 

@@ -5,7 +5,7 @@ import pathlib
 from types import FunctionType
 from typing import Any, Dict, List, Sequence, Tuple
 
-from tuneonce.export import constants
+from tuneonce.export import constants, dtype_set
 from tuneonce.export.cutile_kernel import CutileKernel, array_parts
 from tuneonce.export.declaration import DTYPE_BYTES, Declaration
 from tuneonce.export.declaration_error import DeclarationError
@@ -57,34 +57,42 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
     addresses, and the manifest's variants: for each of the extents that are constants the preferred one first."""
     cutile_kernel = CutileKernel(kernel, name)
     cutile_kernel.check(declaration)
-    variants = []
-    for extents in constants.extents(declaration.constants):
-        # What divides a constant is known.
-        divisible = {d: n for d, n in declaration.divisible.items() if d not in extents}
-        of_extents = dataclasses.replace(declaration, divisible=divisible)
-        for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
-            variants.append(Export(cutile_kernel, of_extents, variant, is_divisible, extents).write(folder, bytecode_version))
-        for group in declaration.unaligned:
-            variant = "_".join(["tile_unaligned", *group])
-            variants.append(Export(cutile_kernel, of_extents, variant, False, extents, group).write(folder, bytecode_version))
+    exports = [export for of_dtype, dtype in dtype_set.each(declaration) for export in exports_of(cutile_kernel, of_dtype, dtype)]
+    variants = [each.write(folder, bytecode_version) for each in exports]
     workspaces = [p for p in declaration.parameters if p["kind"] == "workspace" and p["name"] in cutile_kernel.names]
     parts = [part for each in workspaces for part in array_parts(each)]
     return dataclasses.replace(declaration, more_parameters=parts), variants
 
 
+def exports_of(kernel: CutileKernel, declaration: Declaration, dtype: str) -> List["Export"]:
+    """The variants for one dtype; `dtype` is what is put behind their names."""
+    result = []
+    for extents in constants.extents(declaration.constants):
+        # What divides a constant is known.
+        divisible = {d: n for d, n in declaration.divisible.items() if d not in extents}
+        of_extents = dataclasses.replace(declaration, divisible=divisible)
+        for variant, is_divisible in (("tile", True), ("tile_any", False)) if divisible else (("tile", False),):
+            result.append(Export(kernel, of_extents, variant, is_divisible, extents, dtype))
+        for group in declaration.unaligned:
+            result.append(Export(kernel, of_extents, "_".join(["tile_unaligned", *group]), False, extents, dtype, group))
+    return result
+
+
 @dataclasses.dataclass
 class Export:
-    """One variant. `extents`: those that are constants of it, by dim. `unaligned`: dims along which rows may begin anywhere."""
+    """One variant. `extents`: those that are constants of it, by dim. `dtype`: what is put behind its name. `unaligned`: dims along
+    which rows may begin anywhere."""
     kernel: CutileKernel
     declaration: Declaration
     variant: str
     divisible: bool
     extents: Dict[str, int]
+    dtype: str = ""
     unaligned: Sequence[str] = ()
 
     @property
     def suffix(self) -> str:
-        return "".join(f"_{dim}{extent}" for dim, extent in self.extents.items())
+        return "".join(f"_{dim}{extent}" for dim, extent in self.extents.items()) + (f"_{self.dtype}" if self.dtype else "")
 
     def assumptions(self) -> List[Dict[str, Any]]:
         result = self.declaration.assumptions(self.divisible, self.unaligned)

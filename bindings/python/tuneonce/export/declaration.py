@@ -4,7 +4,7 @@ import itertools
 import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
-from tuneonce.export import config_list, constants as constant_values, named_space
+from tuneonce.export import config_list, constants as constant_values, dtype_set, named_space
 from tuneonce.export.declaration_check import check_axes, check_declaration
 from tuneonce.export.declaration_error import DeclarationError
 
@@ -152,8 +152,12 @@ class Declaration:
         upper bounds, and "nearest": [16, 256].
     baseline: a value per axis, or a list of {"config": {...}, "targets": {...}}, of which the first counts that fits.
     targets_of, options_of: by variant name, its `targets` and compiler `options`.
+    dtypes: those that tensors may have which are declared with the first of them, all of them the same: ["float16",
+        "bfloat16"]. The kernel is exported for each, as variants of their own (`tile_bfloat16`), and a call's tensors say
+        which run. `cpu` gets the dtype as the macro T.
     more_parameters: what an exporter adds that only its own kernels take.
-    added_axes: not to be given: the axes that were, where a named space has others.
+    added_axes, of_dtype: not to be given: the axes that were, where a named space has others; of which of `dtypes` this is, with
+        the tensor that shows it.
     """
     dims: Sequence[str]
     parameters: Sequence[Dict[str, Any]]
@@ -188,6 +192,8 @@ class Declaration:
     more_parameters: Sequence[Dict[str, Any]] = ()
     matmul: Optional[Dict[str, Any]] = None
     added_axes: Optional[List[str]] = None
+    dtypes: Sequence[str] = ()
+    of_dtype: Optional[Tuple[str, str]] = None
 
     def __post_init__(self) -> None:
         for grid in (self.grid, *self.grids.values()):
@@ -327,11 +333,13 @@ class Declaration:
                 continue  # A scalar: Triton only.
             tensor_name, dimension = self.place_of(name)
             result.append({"tensor": tensor_name, "dimension": dimension, "extent_divisible_by": divisor})
-        return result + self.no_overlaps()
+        return result + self.assumptions_of_any()
 
-    def no_overlaps(self) -> List[Dict[str, Any]]:
-        """What `alias_groups` says, in the manifest's words."""
+    def assumptions_of_any(self) -> List[Dict[str, Any]]:
+        """What a kernel is compiled for in whatever form: what `alias_groups` says, and the dtype, in the manifest's words."""
         result: List[Dict[str, Any]] = []
+        if self.of_dtype is not None:
+            result.append({"tensor": self.of_dtype[0], "dtype": self.of_dtype[1]})
         for a, b in itertools.combinations(self.tensors(), 2):
             written = a["access"] != "in" or b["access"] != "in"
             group = self.alias_group_of(a["name"])
@@ -346,7 +354,7 @@ class Declaration:
         result: Dict[str, Any] = {"tuneonce_bundle": 1, "name": name, "version": self.version, "dims": list(self.dims)}
         if self.key is not None:
             result["key"] = self.key
-        result["parameters"] = [*self.parameters, *self.more_parameters]
+        result["parameters"] = [*dtype_set.open_parameters(self), *self.more_parameters]
         if self.space is not None:
             result["space"] = self.space
         if axes or self.space is None:
@@ -356,7 +364,7 @@ class Declaration:
         optional = {"max_configs": self.max_configs, "baseline": self.baseline, "guards": list(self.guards) or None,
                     "target_filters": list(self.target_filters) or None, "stand_in": self.stand_in,
                     "unordered": self.unordered or None, "tolerance": self.tolerance, "work": self.work, "matmul": self.matmul,
-                    "example": self.example}
+                    "example": dtype_set.example(self)}
         result.update({field: value for field, value in optional.items() if value is not None})
         result["variants"] = [self._with_choices(variant) for variant in variants]
         return result
@@ -377,6 +385,10 @@ class Declaration:
         result = {"name": "cpu", "source": "host_cpp", "symbol": name, "parameters": self.names_of("cpu", with_dims=True),
                   "defines": [n for n in self.axes if n != "backend"], "grid": self.grids.get("cpu", self.grid),
                   "artifacts": [{"file": source.name}]}
+        if self.dtypes:
+            leader = dtype_set.leader(self)
+            result["types"] = {"T": {"dtype_of": leader}}
+            result["assumptions"] = [{"tensor": leader, "dtype": list(self.dtypes)}]
         backends = self.axes.get("backend", ())
         if backends and "cpu" not in backends:
             result["backend"] = next((c["backend"] for c in self.single_configs()), backends[0])

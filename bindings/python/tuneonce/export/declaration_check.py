@@ -1,7 +1,7 @@
 """What can be wrong with a declaration before its kernel is looked at."""
 from typing import Any, Iterable
 
-from tuneonce.export import config_list, constants
+from tuneonce.export import config_list, constants, dtype_set
 from tuneonce.export.declaration_error import DeclarationError
 
 # Most configs of a search space unless it says otherwise: SearchSpace::kDefaultMaxConfigs.
@@ -61,6 +61,7 @@ def _check_dims(declaration: Any) -> None:
 
 def _check_dtypes(declaration: Any) -> None:
     from tuneonce.export.declaration import DTYPE_BYTES  # Which imports this file.
+    dtype_set.check(declaration, list(DTYPE_BYTES))
     for parameter in declaration.parameters:
         if parameter["kind"] != "descriptor" and parameter.get("dtype") not in DTYPE_BYTES:
             raise DeclarationError(f"parameter '{parameter.get('name', parameter.get('dim'))}' has the dtype "

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 import triton
 from triton.backends import backends
 
-from tuneonce.export import constants, triton_descriptor
+from tuneonce.export import constants, dtype_set, triton_descriptor
 from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
 from tuneonce.export.triton_artifacts import Artifacts, CompileError
@@ -34,33 +34,44 @@ def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Pat
                                "space in axes or configs, with hints of its own (num_warps, num_stages); `tuneonce space "
                                "show` has the tiles")
     capabilities = sorted(set(capabilities))
-    kernel_of = TritonKernel(kernel, name, declaration)
-    groups = {"_".join(["unaligned", *group]): group for group in kernel_of.declaration.unaligned}
-    chains = [{"": Artifacts(kernel_of, c, extents, False),
-               **{suffix: Artifacts(kernel_of, c, extents, False, group) for suffix, group in groups.items()},
-               "any": Artifacts(kernel_of, c, extents, True)}
-              for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
-    artifacts = [each for chain in chains for each in chain.values()]
-    for config in kernel_of.declaration.all_configs("triton"):
+    kernels = [(TritonKernel(kernel, name, of_dtype), dtype) for of_dtype, dtype in dtype_set.each(declaration)]
+    chains = [(chain, dtype) for kernel_of, dtype in kernels for chain in chains_of(kernel_of, capabilities)]
+    artifacts = [each for chain, _ in chains for each in chain.values()]
+    first, _ = kernels[0]
+    for config in first.declaration.all_configs("triton"):
         try:
             compiled = [(each, each.compile(config)) for each in artifacts]
         except CompileError as error:
-            if not kernel_of.has_own_configs:
+            if not first.has_own_configs:
                 raise
             note(name, f"left out, as Triton itself would: {error}")
-            kernel_of.leave_out(config)
+            for kernel_of, _ in kernels:
+                kernel_of.leave_out(config)
             continue
         for each, code in compiled:
             each.add(config, code)
     variants: List[Dict[str, Any]] = []
     ptx: Dict[str, List[str]] = {}
-    for chain in chains:
+    for chain, dtype in chains:
         for suffix, each in without_doubles(chain).items():
-            variants.append({**each.variant(folder, source, suffix), "targets": each.targets(capabilities)})
+            behind = "_".join(part for part in (suffix, dtype) if part)
+            variants.append({**each.variant(folder, source, behind), "targets": each.targets(capabilities)})
             ptx[variants[-1]["name"]] = each.ptx()
-    declaration = with_descriptors(kernel_of.declaration, artifacts)
+    # Its parameters are those declared: with the first dtype.
+    declaration = dataclasses.replace(first.declaration, dtypes=declaration.dtypes, of_dtype=None)
+    declaration = with_descriptors(declaration, artifacts)
     scratch = max(each.scratch_bytes for each in artifacts)
     return (with_scratch(declaration, scratch) if scratch else declaration), variants, ptx
+
+
+def chains_of(kernel_of: TritonKernel, capabilities: Sequence[int]) -> List[Dict[str, Artifacts]]:
+    """For each capability and the extents that are constants: by suffix, the variants that stand in for each other, the one that
+    assumes most first."""
+    groups = {"_".join(["unaligned", *group]): group for group in kernel_of.declaration.unaligned}
+    return [{"": Artifacts(kernel_of, c, extents, False),
+             **{suffix: Artifacts(kernel_of, c, extents, False, group) for suffix, group in groups.items()},
+             "any": Artifacts(kernel_of, c, extents, True)}
+            for c in capabilities for extents in constants.extents(kernel_of.declaration.constants)]
 
 
 def without_doubles(chain: Dict[str, Artifacts]) -> Dict[str, Artifacts]:

@@ -39,6 +39,8 @@ class Specialization:
         dim = self._dim_of(parameter)
         if dim in self._extents:
             return DIVISOR if self._extents[dim] % DIVISOR == 0 else 1
+        if parameter["kind"] == "workspace":
+            return DIVISOR  # Allocated on its own.
         if self._is_general:
             return 1
         if parameter["kind"] == "tensor":
@@ -81,7 +83,7 @@ class Specialization:
                 result.append({"tensor": parameter["tensor"], "dimension": parameter["dimension"], "stride": 1})
             elif parameter["kind"] == "descriptor":
                 result += triton_descriptor.assumptions(parameter, self._declaration)
-            elif divisor == 1:
+            elif divisor == 1 or parameter["kind"] == "workspace":
                 continue
             elif parameter["kind"] == "tensor":
                 result.append({"tensor": parameter["name"], "aligned": divisor})
@@ -99,4 +101,4 @@ class Specialization:
                 result.append({"tensor": tensor, "dimension": dimension, "extent": value})
             else:
                 result.append({"scalar": name, "is": value})
-        return result + self._declaration.no_overlaps()
+        return result + self._declaration.assumptions_of_any()

@@ -20,6 +20,26 @@
 typedef __fp16 _Float16;
 #endif
 
+/// A kernel's bfloat16: a float's upper half, as compilers have no such type before gcc 13. It computes as float does.
+struct tuneonce_bfloat16 {
+  unsigned short bits;
+
+  tuneonce_bfloat16() = default;
+  /// To the nearest, of two the even one.
+  tuneonce_bfloat16(float value) {
+    unsigned word;
+    __builtin_memcpy(&word, &value, sizeof(word));
+    const bool is_nan = value != value;
+    bits = static_cast<unsigned short>(is_nan ? word >> 16 | 0x40u : (word + 0x7fffu + (word >> 16 & 1u)) >> 16);
+  }
+  operator float() const {
+    const unsigned word = static_cast<unsigned>(bits) << 16;
+    float value;
+    __builtin_memcpy(&value, &word, sizeof(value));
+    return value;
+  }
+};
+
 extern "C" {
 
 /// One block's place. Extents of the grid and of the block, index of this block, and its shared memory (the static

@@ -1,0 +1,123 @@
+#include "bundle/bundle_assumptions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace tuneonce {
+inline namespace v0 {
+namespace {
+
+/// Most of a variant: each is checked when the bundle is read, and at each launch.
+constexpr std::size_t kMostAssumptions = 1024;
+/// Most dtypes that one names.
+constexpr std::size_t kMostDTypes = 32;
+
+/// {"scalar": "causal", "is": true}, {"scalar": "n", "divisible_by": 16}.
+Status ReadScalarAssumption(const ManifestNode& node, std::vector<Assumption>* read) {
+  TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"scalar", "is", "divisible_by"}));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string scalar, node.Find("scalar")->String());
+  std::size_t before = read->size();
+  if (const ManifestNode* is = node.Find("is")) {
+    if (is->kind() == ManifestNode::Kind::kTruth) {
+      TUNEONCE_ASSIGN_OR_RETURN(bool value, is->Bool());
+      read->push_back(ScalarIs(scalar, value));
+    } else if (is->kind() == ManifestNode::Kind::kInt) {
+      TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, is->Int());
+      read->push_back(ScalarIs(scalar, value));
+    } else {
+      TUNEONCE_ASSIGN_OR_RETURN(double value, is->Number());
+      read->push_back(ScalarIs(scalar, value));
+    }
+  }
+  if (const ManifestNode* divisor = node.Find("divisible_by")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, divisor->Int());
+    read->push_back(ScalarDivisibleBy(scalar, value));
+  }
+  return read->size() == before ? node.Error("it assumes nothing") : Status();
+}
+
+/// "bfloat16", or a list of such.
+Result<std::vector<DType>> ReadDTypes(const ManifestNode& node) {
+  std::vector<DType> dtypes;
+  auto read = [&](const ManifestNode& each) -> Status {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string name, each.String());
+    std::optional<DType> dtype = DTypeNamed(name);
+    if (!dtype) return each.Error("unknown dtype '" + name + "'; dtypes are called float16, bfloat16, int32, ...");
+    dtypes.push_back(*dtype);
+    return Status();
+  };
+  if (node.kind() == ManifestNode::Kind::kString) {
+    TUNEONCE_RETURN_IF_ERROR(read(node));
+    return dtypes;
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, node.Array(kMostDTypes));
+  for (const ManifestNode& each : *list) TUNEONCE_RETURN_IF_ERROR(read(each));
+  return dtypes;
+}
+
+/// {"tensor": "x", "dimension": 0, "stride": 1} and so on.
+Status ReadTensorAssumption(const ManifestNode& node, std::vector<Assumption>* read) {
+  TUNEONCE_RETURN_IF_ERROR(
+      node.CheckFields({"tensor", "aligned", "contiguous", "dimension", "stride", "stride_divisible_by", "extent",
+                        "extent_divisible_by", "no_overlap", "dtype"}));
+  TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* tensor_node, node.Get("tensor"));
+  TUNEONCE_ASSIGN_OR_RETURN(std::string tensor, tensor_node->String());
+  int dimension = 0;
+  bool is_of_dimension = node.Find("stride") != nullptr || node.Find("stride_divisible_by") != nullptr ||
+                         node.Find("extent") != nullptr || node.Find("extent_divisible_by") != nullptr;
+  const ManifestNode* dimension_node = node.Find("dimension");
+  if (dimension_node != nullptr && !is_of_dimension) return dimension_node->Error("nothing is assumed of it");
+  if (is_of_dimension) {
+    TUNEONCE_ASSIGN_OR_RETURN(dimension_node, node.Get("dimension"));
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, dimension_node->Int());
+    dimension = static_cast<int>(std::clamp<std::int64_t>(value, -1, kMaxRank));
+  }
+  std::size_t before = read->size();
+  auto add = [&](const char* field, auto make) -> Status {
+    const ManifestNode* value_node = node.Find(field);
+    if (value_node == nullptr) return Status();
+    TUNEONCE_ASSIGN_OR_RETURN(std::int64_t value, value_node->Int());
+    read->push_back(make(value));
+    return Status();
+  };
+  TUNEONCE_RETURN_IF_ERROR(add("aligned", [&](std::int64_t v) { return Aligned(tensor, v); }));
+  TUNEONCE_RETURN_IF_ERROR(add("stride", [&](std::int64_t v) { return StrideIs(tensor, dimension, v); }));
+  TUNEONCE_RETURN_IF_ERROR(
+      add("stride_divisible_by", [&](std::int64_t v) { return StrideDivisibleBy(tensor, dimension, v); }));
+  TUNEONCE_RETURN_IF_ERROR(add("extent", [&](std::int64_t v) { return ExtentIs(tensor, dimension, v); }));
+  TUNEONCE_RETURN_IF_ERROR(
+      add("extent_divisible_by", [&](std::int64_t v) { return ExtentDivisibleBy(tensor, dimension, v); }));
+  if (const ManifestNode* contiguous_node = node.Find("contiguous")) {
+    TUNEONCE_ASSIGN_OR_RETURN(bool is_contiguous, contiguous_node->Bool());
+    if (is_contiguous) read->push_back(Contiguous(tensor));
+  }
+  if (const ManifestNode* dtype_node = node.Find("dtype")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::vector<DType> dtypes, ReadDTypes(*dtype_node));
+    read->push_back(DTypeIn(tensor, std::move(dtypes)));
+  }
+  if (const ManifestNode* other_node = node.Find("no_overlap")) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::string other, other_node->String());
+    read->push_back(NoOverlap(tensor, other));
+  }
+  return read->size() == before ? node.Error("it assumes nothing") : Status();
+}
+
+}  // namespace
+
+Result<std::vector<Assumption>> ReadAssumptions(const ManifestNode& variant) {
+  std::vector<Assumption> read;
+  const ManifestNode* assumptions = variant.Find("assumptions");
+  if (assumptions == nullptr) return read;
+  TUNEONCE_ASSIGN_OR_RETURN(const std::vector<ManifestNode>* list, assumptions->Array(kMostAssumptions));
+  for (const ManifestNode& each : *list) {
+    const bool is_of_scalar = each.Find("scalar") != nullptr;
+    TUNEONCE_RETURN_IF_ERROR(is_of_scalar ? ReadScalarAssumption(each, &read) : ReadTensorAssumption(each, &read));
+  }
+  return read;
+}
+
+}  // namespace v0
+}  // namespace tuneonce

@@ -1,0 +1,44 @@
+#ifndef TUNEONCE_LIB_CUDA_NVML_API_H_
+#define TUNEONCE_LIB_CUDA_NVML_API_H_
+
+#include <string>
+
+#include "tuneonce/api.h"
+#include "tuneonce/result.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+struct Environment;
+
+/// NVML's functions that the library uses, as plain pointers, with types of our own, so that neither building nor
+/// running needs NVML. The constants are nvml.h's of CUDA 12 and 13. Every function returns an nvmlReturn_t; 0 is
+/// success. Thread rule: immutable; NVML's functions may be called on any thread.
+struct NvmlApi {
+  using Device = void*;
+
+  static constexpr int kSmClock = 1;           ///< NVML_CLOCK_SM
+  static constexpr int kMemoryClock = 2;       ///< NVML_CLOCK_MEM
+  static constexpr int kGpuTemperature = 0;    ///< NVML_TEMPERATURE_GPU
+  static constexpr unsigned kNameLength = 96;  ///< NVML_DEVICE_NAME_V2_BUFFER_SIZE
+
+  int (*Init)() = nullptr;
+  int (*DeviceGetHandleByUuid)(const char* uuid, Device* device) = nullptr;
+  int (*DeviceGetClockInfo)(Device device, int type, unsigned* mhz) = nullptr;
+  int (*DeviceGetTemperature)(Device device, int sensor, unsigned* celsius) = nullptr;
+  int (*DeviceGetPowerUsage)(Device device, unsigned* milliwatts) = nullptr;
+  int (*DeviceGetEnforcedPowerLimit)(Device device, unsigned* milliwatts) = nullptr;
+  int (*DeviceGetCurrentClocksThrottleReasons)(Device device, unsigned long long* reasons) = nullptr;
+  int (*DeviceGetName)(Device device, char* name, unsigned length) = nullptr;
+  int (*DeviceGetDeviceHandleFromMigDeviceHandle)(Device mig_device, Device* device) = nullptr;
+};
+
+/// Loads NVML, `Environment::nvml` or by its usual name, and initializes it, once per name; it is never shut down. The
+/// result lives for ever. Errors: Unavailable, naming what was looked for, the function that is missing, or NVML's
+/// error.
+TUNEONCE_API Result<const NvmlApi*> LoadNvml(const Environment& environment);
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_CUDA_NVML_API_H_

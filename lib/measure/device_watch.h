@@ -1,0 +1,40 @@
+#ifndef TUNEONCE_LIB_MEASURE_DEVICE_WATCH_H_
+#define TUNEONCE_LIB_MEASURE_DEVICE_WATCH_H_
+
+#include <optional>
+#include <string>
+
+#include "base/environment.h"
+#include "cuda/nvml_api.h"
+#include "tuneonce/api.h"
+#include "tuneonce/device.h"
+#include "tuneonce/trial.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+/// Looks at one device from outside, by NVML: its clocks are the same whichever process measures. Loads NVML at the
+/// first look; a look costs some calls of the driver, and is for the ends of a race, not for samples. Thread rule: one
+/// thread at a time.
+class TUNEONCE_API DeviceWatch {
+ public:
+  DeviceWatch(const Environment& environment, const DeviceIdentity& identity);
+
+  /// Empty where nothing is known: without NVML, and of the CPU device.
+  std::optional<DeviceReading> Read();
+
+ private:
+  void Open();
+
+  const std::string nvml_name_;
+  const DeviceIdentity identity_;
+  bool is_open_ = false;
+  const NvmlApi* api_ = nullptr;  // Null: nothing is known.
+  NvmlApi::Device device_ = nullptr;
+  std::string mig_profile_;
+};
+
+}  // namespace v0
+}  // namespace tuneonce
+
+#endif  // TUNEONCE_LIB_MEASURE_DEVICE_WATCH_H_
