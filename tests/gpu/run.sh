@@ -152,6 +152,8 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
     "$bin/tuneonce_llm" "$llm"
   step_with_tileiras "time of a step with PyTorch" python3 "$llm" --device cuda --size small --time
   step_with_tileiras "time of a step by PyTorch alone" python3 "$llm" --device cuda --size small --time --ops torch
+  step "ranks under torchrun, on two GPUs" python3 "$here/../python/ranks_torchrun_test.py" \
+    "$here/../../docs/examples/ranks_torchrun.py" "$bundles" cuda
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"
