@@ -22,7 +22,7 @@ namespace {
 constexpr int kSharers = 3, kSharedCandidates = 12;
 constexpr int kHelper = 1;
 /// How long a rank may be silent where the fault makes one silent, and where it must not be taken for that.
-constexpr int kSoonMs = 150, kLateMs = 20000;
+constexpr int kSoonMs = 250, kLateMs = 20000;
 /// The promise: beyond the deadline and the work.
 constexpr int kPromiseMs = 2000;
 
@@ -211,7 +211,7 @@ TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {
                   };
                   run.Run();
                   for (int rank : {0, 2}) {
-                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "rank 1 said nothing for");
+                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "said nothing for 250 ms");
                   }
                   run.ExpectTheLeaderKnowsAll();
                 });
