@@ -1,6 +1,5 @@
 // SharedSearch's leader: what is done next, and what is made of the answers.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
