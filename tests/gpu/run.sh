@@ -56,6 +56,7 @@ step_with_tileiras() { # NAME COMMAND...
 
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
 step "ranks, a thread for each of two GPUs" "$bin/tuneonce_ranks_threads" cuda 2
+step "time of a search that GPUs share" "$bin/shared_search_benchmark" --device=cuda --benchmark_format=json
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
