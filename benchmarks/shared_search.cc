@@ -116,12 +116,7 @@ class SharedWarmup {
 std::vector<std::shared_ptr<Runtime>> MakeRuntimes(int ranks) {
   std::vector<std::shared_ptr<Runtime>> runtimes;
   for (int rank = 0; rank < ranks; ++rank) {
-    RuntimeOptions options;
-    options.environment["TUNEONCE_STORE"] = "memory";
-    for (const char* name : {"PATH", "HOME", "TUNEONCE_NVRTC", "TUNEONCE_CUPTI", "TUNEONCE_CPU_DEVICES", "CUDA_HOME"}) {
-      if (const char* value = std::getenv(name); value != nullptr) options.environment[name] = value;
-    }
-    runtimes.push_back(OrDie(Runtime::Create(std::move(options))));
+    runtimes.push_back(OrDie(Runtime::Create(RuntimeOptions())));
   }
   return runtimes;
 }

@@ -1,5 +1,5 @@
-// Ranks that are threads of one process, one for each device: all run the same config of each key, and serve it from a
-// CUDA graph.
+// Ranks that are threads of one process, one for each device: they share a search, all run the same config of each key,
+// and serve it from a CUDA graph.
 //
 //   tuneonce_ranks_threads [cpu|cuda] [RANKS]
 //
@@ -54,9 +54,10 @@ Result<Fingerprint> RunRank(const std::string& device_name, std::shared_ptr<Rank
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();  // Each rank its own, as ranks on hosts of their own have.
   policy.ranks.group = std::move(group);
+  policy.ranks.share_search = true;  // Each GPU tries a part of the candidates.
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(vector_add_bundle, policy));
   const TunedKernel::Shape shape = {{"N", kElements}};
-  TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(cu_stream, {shape}));  // All ranks: one searches.
+  TUNEONCE_RETURN_IF_ERROR(kernel.Warmup(cu_stream, {shape}));  // All ranks.
   kernel.Seal();
 
   const std::size_t bytes = kElements * sizeof(float);

@@ -1,11 +1,11 @@
 #ifndef TUNEONCE_LIB_RANKS_SEARCH_BOARD_H_
 #define TUNEONCE_LIB_RANKS_SEARCH_BOARD_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "ranks/rank_beat.h"
 #include "ranks/search_word.h"

@@ -26,6 +26,7 @@ void CompileAhead::Start(const Target& target, const CompileOptions& options) {
     pools_.emplace_back(runtime->compile_slots(), runtime->toolchains(), target, std::move(all), of_pool,
                         CompilePool::Order::kAsGiven, &runtime->trace());
   }
+  jobs_.clear();
 }
 
 void CompileAhead::Wait(const ProgressCallback& on_progress) {

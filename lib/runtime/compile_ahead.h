@@ -23,7 +23,7 @@ class CompileAhead {
   /// What one key needs of a Runtime's compilers: its stand-in's code first, then the candidates'. All keys' stand-ins
   /// come before all candidates.
   void Add(const std::shared_ptr<Runtime>& runtime, std::vector<CompileJob> jobs);
-  /// Begins, with these options for all.
+  /// Begins with what was added since the last Start, with these options for all.
   void Start(const Target& target, const CompileOptions& options);
   /// Returns when all is compiled, or the options end it. `on_progress` may be null.
   void Wait(const ProgressCallback& on_progress);

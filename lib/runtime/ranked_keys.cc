@@ -126,6 +126,7 @@ Vote RankedKeys::MakeVote(TunedKernel::Impl* of_device) {
 
 Result<std::string> RankedKeys::Find(std::size_t place, const Agreement& agreement, RankBeat& beat) {
   Entry& entry = *voted_[place];
+  if (ahead_) CompileAhead(agreement, beat);
   Status found;
   if (!agreement.HasRecord(place)) found = Search(entry, agreement.HelpersOf(place), beat);
   const int me = agreement.options().rank;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "measure/cupti_timer.h"
@@ -52,7 +53,15 @@ class RankedKeys {
 
   RankedKeys(CUstream stream, const RankPolicy& policy) : stream_(stream), policy_(policy) {}
 
-  void Add(Key key) { entries_.emplace_back().key = std::move(key); }
+  void Add(Key key) {
+    const std::size_t added = entries_.size();
+    entries_.emplace_back().key = std::move(key);
+    entries_.back().added = added;
+  }
+  /// Called once, before this rank searches the keys at `places`, in the order of Add, alone: to compile for all of
+  /// them. What takes long calls `beat`. Those of a search that is shared out are compiled as they are claimed.
+  using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
+  void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
   /// All of it; the stand-ins are loaded, too. Also without keys: the other ranks count on every rank's turn.
   /// `of_device`: of what rank this is, where there is no key; may be null.
   std::vector<Outcome> Agree(TunedKernel::Impl* of_device);
@@ -63,6 +72,7 @@ class RankedKeys {
     KeyVote vote;
     Chooser::Brought brought;
     std::optional<Chooser::Agreed> ready;  // Not resident yet.
+    std::size_t added = 0;                 // In the order of Add.
     bool is_in_vote = false;
     bool is_in_all_lists = true;
     Outcome outcome;
@@ -72,6 +82,7 @@ class RankedKeys {
   Status Bring(Entry& entry);
   AgreementWork Work();
   Result<std::string> Find(std::size_t place, const Agreement& agreement, RankBeat& beat);
+  void CompileAhead(const Agreement& agreement, RankBeat& beat);
   /// A search, by all ranks that take part in it.
   Status Search(Entry& entry, std::vector<int> helpers, RankBeat& beat);
   /// Takes part in what `leader` offers next: AgreementWork::help.
@@ -92,6 +103,7 @@ class RankedKeys {
   const RankPolicy& policy_;
   std::deque<Entry> entries_;  // Addresses stay.
   std::vector<Entry*> voted_;  // By the agreement's places.
+  AheadFn ahead_;              // May be null, and is so once it was called.
   std::uint64_t round_ = 0;
   std::map<int, SearchBoard> boards_;  // Of searches that are shared out, by leader.
   std::set<int> offered_all_;          // Leaders that have no more.

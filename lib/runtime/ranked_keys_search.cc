@@ -19,6 +19,15 @@ void RankedKeys::ClaimTimer(const TunedKernel::Impl& impl) {
   burst_.emplace(impl.policy.search.runtime->cupti(), impl.api);  // One claim of CUPTI for all.
 }
 
+void RankedKeys::CompileAhead(const Agreement& agreement, RankBeat& beat) {
+  std::vector<std::size_t> alone;
+  for (std::size_t place : agreement.wanted()) {
+    if (!agreement.HasRecord(place) && agreement.HelpersOf(place).empty()) alone.push_back(voted_[place]->added);
+  }
+  const AheadFn ahead = std::exchange(ahead_, nullptr);
+  if (!alone.empty()) ahead(alone, [&beat] { beat.Step(); });
+}
+
 Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat) {
   TunedKernel::Impl& impl = *entry.key.impl;
   const TuneLimits limits = LimitsOf(entry, beat);

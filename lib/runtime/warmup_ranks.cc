@@ -132,6 +132,11 @@ void WarmupRun::AgreeInRanks() {
       agreed.push_back(&entry);
       keys.Add(RankedKeyOf(entry));
     }
+    keys.CompileAheadBy([&](const std::vector<std::size_t>& places, const std::function<void()>& beat) {
+      std::vector<Entry*> searched;
+      for (std::size_t place : places) searched.push_back(agreed[place]);
+      CompileFor(searched, beat);
+    });
     std::vector<RankedKeys::Outcome> outcomes = keys.Agree(group.impl);
     for (std::size_t i = 0; i < agreed.size(); ++i) {
       agreed[i]->warmed.is_complete = outcomes[i].is_complete;

@@ -147,10 +147,17 @@ void WarmupRun::AnnounceSearches(const TunedKernel::Impl& first) {
 }
 
 void WarmupRun::CompileTheRest() {
+  std::vector<Entry*> all;
+  for (Entry& entry : entries_) all.push_back(&entry);
+  CompileFor(all, nullptr);
+}
+
+void WarmupRun::CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat) {
   const TunedKernel::Impl* first = nullptr;
   const Target* target = nullptr;
   double budgets_ms = 0;  // Of all searches; no limit where one has none.
-  for (Entry& entry : entries_) {
+  for (Entry* each : entries) {
+    Entry& entry = *each;
     if (entry.is_done || IsOverFor(*entry.impl)) continue;
     // What is wrong with a plan the search says.
     Status planned = entry.impl->Guarded([&] { return PlanCompiles(entry); });
@@ -162,7 +169,10 @@ void WarmupRun::CompileTheRest() {
   }
   if (first == nullptr || IsOver()) return;
   CompileOptions options = first->policy.search.compile;
-  options.interrupted = [this, first] { return IsOverFor(*first); };
+  options.interrupted = [this, first, beat] {
+    if (beat) beat();
+    return IsOverFor(*first);
+  };
   const bool waits = first->api.is_cpu_device();
   // Where nothing is measured meanwhile, half of the time is left for measuring.
   const auto most = ShareOf(TimeLeft(), waits ? 2 : 1).count();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ class WarmupRun {
   Result<TuningCall> CallWithoutMemory(const Entry& entry, const InputShape& shape) const;
   void Serve(Entry& entry);
   void CompileTheRest();
+  /// What these need, but for those of them that are done. `beat` is called while this waits; may be null.
+  void CompileFor(const std::vector<Entry*>& entries, const std::function<void()>& beat);
   /// Has a worker start, if one is going to be needed, while what it will run is compiled and loaded.
   static void AnnounceSearches(const TunedKernel::Impl& first);
   /// Hands what a key needs to `ahead_`.

@@ -116,8 +116,6 @@ SearchAnswer AnswerOf(const SearchPlan& plan, const Result<TuningResult>& part) 
   }
   for (const Config& config : part->not_measured) add(config, TriedCandidate::kNotMeasured);
   answer.is_certain = part->is_certain;
-  answer.timer = part->timer;
-  answer.notes = part->notes;
   answer.cost = part->cost;
   return answer;
 }
@@ -131,8 +129,7 @@ std::string EncodeAnswer(const SearchAnswer& answer) {
   }
   writer.Count(answer.tried.size());
   for (const TriedCandidate& tried : answer.tried) Write(writer, tried);
-  writer.Bool(answer.is_certain).Text(answer.timer).Count(answer.notes.size());
-  for (const std::string& note : answer.notes) writer.Text(note);
+  writer.Bool(answer.is_certain);
   Write(writer, answer.cost);
   return Sealed(writer.Take());
 }
@@ -155,8 +152,6 @@ Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_cand
     }
   }
   answer.is_certain = reader.Bool();
-  answer.timer = reader.Text();
-  for (std::size_t i = reader.Count(sizeof(std::uint64_t)); i > 0; --i) answer.notes.push_back(reader.Text());
   answer.cost = ReadCost(reader);
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
   return answer;

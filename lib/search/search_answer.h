@@ -27,8 +27,6 @@ struct SearchAnswer {
   Status status;  ///< Not OK: the part came to nothing, and the rest is empty.
   std::vector<TriedCandidate> tried;
   bool is_certain = true;
-  std::string timer;
-  std::vector<std::string> notes;
   TuningCost cost;  ///< But for wall times.
 };
 

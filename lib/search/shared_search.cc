@@ -68,7 +68,10 @@ SearchOptions SharedSearch::OptionsNow() const {
 }
 
 SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions& options) {
-  return AnswerOf(plan_, v0::RunPart(plan_, stream_, options, memory_, source));
+  Result<TuningResult> part = v0::RunPart(plan_, stream_, options, memory_, source);
+  SearchAnswer answer = AnswerOf(plan_, part);
+  if (part.ok()) last_part_ = *std::move(part);
+  return answer;
 }
 
 SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "ranks/rank_watch.h"
@@ -97,8 +96,7 @@ class SharedSearch {
   std::vector<Fingerprint> baseline_code_;
   std::map<int, RankWatch> watches_;
   std::set<int> gone_;  // Silent, gone on, or given up.
-  std::string timer_;
-  std::vector<std::string> notes_;
+  std::optional<TuningResult> last_part_;  // Its own: after the finals, how they were measured.
   // Another rank's.
   bool is_late_ = false;
   Clock::time_point next_look_ = Clock::now();

@@ -1,6 +1,5 @@
 // SharedSearch's leader: what is done next, and what is made of the answers.
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -118,8 +117,6 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   const Clock::time_point began = Clock::now();
   SearchAnswer mine = Race(finalists, OptionsNow());
   TUNEONCE_RETURN_IF_ERROR(mine.status);
-  timer_ = mine.timer;
-  notes_ = mine.notes;
   ledger_.TakeFinals(board_.rank(), std::move(mine));
   std::set<int> racing;
   for (const auto& [rank, watch] : watches_) {
@@ -204,8 +201,12 @@ TuningResult SharedSearch::ResultOf(std::uint64_t choice) const {
     if (baseline_us && best_us) result.speedup_over_baseline = std::max(1.0, *baseline_us / *best_us);
   }
   result.is_certain = ledger_.is_certain() && result.not_measured.empty();
-  result.timer = timer_;
-  result.notes = notes_;
+  // How it was measured: as on this rank.
+  result.timer = last_part_->timer;
+  result.is_isolated = last_part_->is_isolated;
+  result.device_before = last_part_->device_before;
+  result.device_after = last_part_->device_after;
+  result.notes = last_part_->notes;
   if (!plan_.note.empty()) result.notes.push_back(plan_.note);
   result.notes.push_back(absl::StrCat("shared out over ", ledger_.num_ranks(), " ranks"));
   result.cost = ledger_.cost();

@@ -56,6 +56,7 @@ step_with_tileiras() { # NAME COMMAND...
 
 step "driver conformance" "$bin/driver_conformance" --driver=cuda --gtest_brief=1
 step "ranks, a thread for each of two GPUs" "$bin/tuneonce_ranks_threads" cuda 2
+step "time of a search that GPUs share" "$bin/shared_search_benchmark" --device=cuda --benchmark_format=json
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
@@ -152,6 +153,8 @@ if python3 -c 'import tuneonce, torch, triton, cuda.tile' 2> /dev/null; then
     "$bin/tuneonce_llm" "$llm"
   step_with_tileiras "time of a step with PyTorch" python3 "$llm" --device cuda --size small --time
   step_with_tileiras "time of a step by PyTorch alone" python3 "$llm" --device cuda --size small --time --ops torch
+  step "ranks under torchrun, on two GPUs" python3 "$here/../python/ranks_torchrun_test.py" \
+    "$here/../../docs/examples/ranks_torchrun.py" "$bundles" cuda
   step_with_tileiras "search over cuTile kernels" python3 "$here/../../benchmarks/cutile_search.py"
 else
   skip "Python package" "python3 has not all of tuneonce, torch, triton and cuda-tile"

@@ -2,6 +2,7 @@
 // not.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "testing/runtimes.h"
+#include "tuneonce/progress.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
@@ -305,6 +307,33 @@ TEST(AgreedKernelTest, ManyKeysOfSeveralKernelsAreOneList) {
       EXPECT_EQ(key.state, rank.rank == 0 ? WarmedKey::State::kTuned : WarmedKey::State::kFromRanks) << key.key;
     }
   });
+}
+
+TEST(AgreedKernelTest, TheRankThatSearchesCompilesForAllItsKeysAhead) {
+  for (bool shares : {false, true}) {
+    RankThreads ranks(2);
+    std::map<int, int> ahead;  // How many candidates each rank compiled ahead.
+    Mutex mutex;
+    for (int rank = 0; rank < 2; ++rank) {
+      AutotunePolicy& policy = ranks.policies[static_cast<std::size_t>(rank)];
+      policy.ranks.share_search = shares;
+      policy.search.on_progress = [&, rank](const SearchProgress& progress) {
+        MutexLock lock(mutex);
+        if (progress.kernel == "all kernels") ahead[rank] = progress.total;
+      };
+    }
+    ranks.Run([&](RankThread& rank) {
+      AutotunePolicy policy = ranks.policies[static_cast<std::size_t>(rank.rank)];
+      Result<TunedKernel> other = TunedKernel::Create(ScaleKernel().Definition("other"), policy);
+      ASSERT_OK(other);
+      Result<std::vector<WarmedKey>> warmed =
+          WarmupAll(rank.cu_stream(), {{&*rank.kernel, {{{"N", 10}}}}, {&*other, {{{"N", 10}}}}});
+      ASSERT_OK(warmed);
+      for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+    });
+    // Of each key the stand-in's code and four candidates'. What is shared out is compiled as it is claimed.
+    EXPECT_EQ(ahead, (shares ? std::map<int, int>() : std::map<int, int>{{0, 10}}));
+  }
 }
 
 }  // namespace

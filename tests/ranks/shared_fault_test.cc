@@ -22,7 +22,7 @@ namespace {
 constexpr int kSharers = 3, kSharedCandidates = 12;
 constexpr int kHelper = 1;
 /// How long a rank may be silent where the fault makes one silent, and where it must not be taken for that.
-constexpr int kSoonMs = 150, kLateMs = 20000;
+constexpr int kSoonMs = 250, kLateMs = 20000;
 /// The promise: beyond the deadline and the work.
 constexpr int kPromiseMs = 2000;
 
@@ -173,24 +173,30 @@ TEST(SharedFaultsTest, AHelperWhoseCompilerHangsIsNotWaitedForAndComesBackForThe
   run.ExpectTheLeaderKnowsAll();
 }
 
-TEST(SharedFaultsTest, AHelperThatIsTenTimesSlowerHasASmallerShare) {
+TEST(SharedFaultsTest, AHelperThatIsSlowHasWhatItClaimedFirstAndTheOthersHaveTheRest) {
   SharedRun run(kHelper, {}, kLateMs);
-  for (int rank = 0; rank < kSharers; ++rank) {
-    const int step_ms = rank == kHelper ? 100 : 10;
-    run.ranks().policies[static_cast<std::size_t>(rank)].search.on_progress =
-        [step_ms](const SearchProgress& progress) {
-          if (progress.stage != SearchProgress::Stage::kMeasure) return;
-          std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
-        };
-  }
+  constexpr int kHeldAtATime = 2;  // With one compile at a time: what is tried, and what is compiled meanwhile.
+  for (AutotunePolicy& policy : run.ranks().policies) policy.search.compile.num_workers = 1;
+  run.ranks().policies[kHelper].search.on_progress = [&](const SearchProgress& progress) {
+    auto by_others = [&] {
+      int candidates = 0;
+      for (int candidate = 0; candidate < kSharedCandidates; ++candidate) {
+        const auto index = static_cast<std::size_t>(candidate);
+        candidates += run.ranks().kernels[0]->ledger().runs[index] + run.ranks().kernels[2]->ledger().runs[index] > 0;
+      }
+      return candidates;
+    };
+    while (progress.stage == SearchProgress::Stage::kMeasure && by_others() < kSharedCandidates - kHeldAtATime) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  };
   run.Run();
   for (int rank = 0; rank < kSharers; ++rank) {
     EXPECT_OK(run.status(rank));
     EXPECT_EQ(run.runs(rank), NameOf(kBest));
   }
-  // The baseline and the finalists it ran as all did.
-  EXPECT_LT(run.ranks().RunBy(kHelper), run.ranks().RunBy(0));
-  EXPECT_LT(run.ranks().RunBy(kHelper), run.ranks().RunBy(2));
+  constexpr int kRunByAll = 3;  // The baseline and the finalists.
+  EXPECT_LE(run.ranks().RunBy(kHelper), kHeldAtATime + kRunByAll);
   run.ExpectTheLeaderKnowsAll();
 }
 
@@ -205,7 +211,7 @@ TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {
                   };
                   run.Run();
                   for (int rank : {0, 2}) {
-                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "rank 1 said nothing for");
+                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "said nothing for 250 ms");
                   }
                   run.ExpectTheLeaderKnowsAll();
                 });

@@ -1,0 +1,104 @@
+#include "search/finals_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "search/search_ledger.h"
+
+namespace tuneonce {
+namespace {
+
+using Minimize = RankPolicy::Minimize;
+
+struct FinalsCase {
+  const char* name;
+  std::vector<std::vector<double>> times_us;  // By finalist, then by rank; the baseline first.
+  std::optional<std::size_t> worst, mean;
+};
+
+TEST(FinalsChoiceTest, TheMostPreferredWithinATieOfTheBestOverAllRanksIsChosen) {
+  const FinalsCase cases[] = {
+      {"one rank", {{100}, {50}, {60}}, 1, 1},
+      {"all alike", {{100, 100}, {50, 52}, {60, 60}}, 1, 1},
+      {"bad on one rank", {{100, 100}, {50, 80}, {60, 60}}, 2, 2},
+      {"bad on one rank of three", {{100, 100, 100}, {50, 50, 65}, {60, 60, 60}}, 2, 1},
+      {"within a tie the earlier one", {{100, 100}, {50.4, 50.4}, {50, 50}}, 1, 1},
+      {"beyond a tie the best", {{100, 100}, {50.6, 50.6}, {50, 50}}, 2, 2},
+      {"the baseline, by its margin", {{50.9, 50.9}, {50, 50}}, 0, 0},
+      {"beyond the baseline's margin", {{51.1, 51.1}, {50, 50}}, 1, 1},
+      {"who failed somewhere is out", {{100, 100}, {}, {60, 60}}, 2, 2},
+      {"a baseline that failed is out", {{}, {50, 50}}, 1, 1},
+      {"all failed", {{}, {}}, std::nullopt, std::nullopt},
+      {"nobody", {}, std::nullopt, std::nullopt},
+  };
+  for (const FinalsCase& each : cases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(ChooseForAll(each.times_us, {Minimize::kWorst, 0.01, 0.02}), each.worst);
+    EXPECT_EQ(ChooseForAll(each.times_us, {Minimize::kMean, 0.01, 0.02}), each.mean);
+  }
+}
+
+SearchAnswer Measured(const std::vector<std::pair<std::uint64_t, double>>& times_us) {
+  SearchAnswer answer;
+  for (const auto& [place, us] : times_us) {
+    answer.tried.emplace_back().place = place;
+    answer.tried.back().kind = TriedCandidate::kMeasured;
+    answer.tried.back().success.measurement.mean_us = us;
+  }
+  return answer;
+}
+
+TEST(SearchLedgerTest, SharesAreComparedByTheBaselineOfTheirOwnRank) {
+  SearchLedger ledger(5, 0);
+  EXPECT_EQ(ledger.Open(), (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  ledger.Take(0, Measured({{0, 100}, {1, 80}, {2, 60}}));
+  ledger.Take(1, Measured({{0, 200}, {3, 125}}));  // A GPU that is half as fast.
+  EXPECT_EQ(ledger.Open(), std::vector<std::uint64_t>{4});
+  EXPECT_EQ(ledger.Finalists(), (std::vector<std::uint64_t>{0, 2, 3}));
+}
+
+TEST(SearchLedgerTest, WhatComesTwiceOrFromARankWhoseBaselineFailedDoesNotCount) {
+  SearchLedger ledger(3, 0);
+  SearchAnswer bad = Measured({{1, 10}});  // Not verified: its baseline is not there.
+  ledger.Take(2, bad);
+  EXPECT_EQ(ledger.Open(), (std::vector<std::uint64_t>{1, 2}));
+  bad.status = InternalError("it failed");
+  ledger.Take(2, bad);
+  EXPECT_EQ(ledger.Open(), (std::vector<std::uint64_t>{1, 2}));
+  ledger.Take(0, Measured({{0, 100}, {1, 50}}));
+  ledger.Take(1, Measured({{0, 100}, {1, 10}, {2, 90}}));
+  EXPECT_EQ(ledger.Find(1)->success.measurement.mean_us, 50) << "the first word counts";
+  SearchAnswer nothing = Measured({{0, 100}});
+  nothing.tried.emplace_back().place = 2;  // Not measured: it knows less.
+  ledger.Take(0, nothing);
+  EXPECT_EQ(ledger.Find(2)->kind, TriedCandidate::kMeasured);
+}
+
+TEST(SearchLedgerTest, WithoutABaselineTimesAreComparedAsTheyAre) {
+  SearchLedger ledger(3, std::nullopt);
+  ledger.Take(0, Measured({{0, 100}, {1, 50}}));
+  ledger.Take(1, Measured({{2, 54}}));
+  EXPECT_EQ(ledger.Finalists(), (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST(SearchLedgerTest, AFinalistsTimeIsItsWorstAndOneThatFailsOnARankHasNone) {
+  SearchLedger ledger(3, 0);
+  ledger.Take(0, Measured({{0, 100}, {1, 50}, {2, 50}}));
+  ledger.TakeFinals(0, Measured({{0, 100}, {1, 50}, {2, 51}}));
+  SearchAnswer of_other = Measured({{0, 100}, {1, 70}});
+  of_other.tried.emplace_back().place = 2;
+  of_other.tried.back().kind = TriedCandidate::kFailed;
+  of_other.tried.back().failure.message = "wrong there";
+  ledger.TakeFinals(1, of_other);
+  EXPECT_EQ(ledger.TimeOf(1, Minimize::kWorst), 70);
+  EXPECT_EQ(ledger.TimeOf(1, Minimize::kMean), 60);
+  EXPECT_EQ(ledger.TimeOf(2, Minimize::kWorst), std::nullopt);
+  EXPECT_EQ(ledger.Find(2)->failure.message, "wrong there");
+  EXPECT_EQ(ledger.Choice({0, 1, 2}, FinalsOptions()), std::optional<std::uint64_t>(1));
+}
+
+}  // namespace
+}  // namespace tuneonce
