@@ -58,10 +58,13 @@ def tensors(work: str, device: str = "cuda") -> Dict[str, Any]:
     """By name, in the order of the call: torch's on a GPU, numpy's on the CPU device. Inputs are random, outputs 0."""
     found = WORKS[work]
     dims = found.dims if device == "cuda" else found.cpu_dims
+    declared = manifest(work)
+    example: Dict[str, str] = declared["example"].get("dtypes", {})  # Where the kernel takes several.
     made: Dict[str, Any] = {}
-    for p in manifest(work)["parameters"]:
+    for p in declared["parameters"]:
         if p["kind"] != "tensor":
             continue
+        dtype = p.get("dtype") or example[p.get("same_dtype_as", p["name"])]
         shape = [dims[d] for d in p["dims"]]
         if device == "cuda":
             import torch
@@ -70,12 +73,12 @@ def tensors(work: str, device: str = "cuda") -> Dict[str, Any]:
             values = (
                 torch.rand(shape, device="cuda") - 0.5 if p["access"] == "in" else torch.zeros(shape, device="cuda")
             )
-            made[p["name"]] = values.to(getattr(torch, p["dtype"]))
+            made[p["name"]] = values.to(getattr(torch, dtype))
         else:
             import numpy
 
             values = numpy.random.default_rng(len(made)).random(shape) - 0.5
-            made[p["name"]] = (values if p["access"] == "in" else values * 0).astype(p["dtype"])
+            made[p["name"]] = (values if p["access"] == "in" else values * 0).astype(dtype)
     return made
 
 
