@@ -23,7 +23,7 @@ def found(result: Dict[str, Any], brief: Any) -> str:
         kinds = sorted({failure["kind"] for failure in result["failures"]})
         others.append(f"{len(result['failures'])} failed ({', '.join(kinds)})")
     if result["not_measured"]:
-        others.append(f"{len(result['not_measured'])} were not measured")
+        others.append(f"{len(result['not_measured'])} not measured")
     best, speedup = result["best"], result["speedup_over_baseline"]
     faster = f", {speedup:.2f} times the baseline's speed" if speedup else ""
     return (
