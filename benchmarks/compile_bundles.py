@@ -3,7 +3,7 @@
 
 That the shipped bundles compile for GPUs that are not here: `tuneonce bundle compile` of each for sm_80, sm_90, sm_100 and
 sm_120: all configs by all variants that are for the target, or the baselines and the first config of each back end, by the
-first variant of each compiler and back end.
+first variant of each compiler, back end and dtype.
 Nothing is run. A target for which a compiler refuses something is a failure: exit code 1. Rows of other bundles that the file
 has stay, and those of all configs where now fewer were asked for. Needs tileiras and NVRTC; no GPU.
 """
@@ -23,7 +23,7 @@ ALL, FEW = "all", "few"
 
 def with_few_configs(bundle: Path, folder: Path) -> Path:
     """A copy of the bundle whose space has its baselines and the first config of each back end, and of its variants the first
-    of each compiler for each back end."""
+    of each compiler for each back end and dtype."""
     copy = folder / bundle.name
     shutil.copytree(bundle, copy)
     manifest = json.loads((copy / "manifest.json").read_text())
@@ -36,7 +36,8 @@ def with_few_configs(bundle: Path, folder: Path) -> Path:
         manifest["configs"] = [config for config in manifest["configs"] if config in kept]
     first: Dict[Any, Any] = {}
     for variant in manifest["variants"]:
-        first.setdefault((variant["source"], variant.get("backend", variant["name"])), variant)
+        dtypes = [str(a["dtype"]) for a in variant.get("assumptions", ()) if "dtype" in a]
+        first.setdefault((variant["source"], variant.get("backend", variant["name"]), *dtypes), variant)
     manifest["variants"] = list(first.values())
     (copy / "manifest.json").write_text(json.dumps(manifest))
     return copy

@@ -3,8 +3,7 @@
 static int smaller(int a, int b) { return a < b ? a : b; }
 
 /// One query that sees `count` keys; `sums` are d numbers of its own.
-static void attend(const T* query, const T* k, const T* v, T* out, float* sums, float scale,
-                   int count, int d) {
+static void attend(const T* query, const T* k, const T* v, T* out, float* sums, float scale, int count, int d) {
   float largest = -3.4e38f, total = 0;
   for (int i = 0; i < d; ++i) sums[i] = 0;
   for (int key = 0; key < count; ++key, k += d, v += d) {
@@ -20,8 +19,8 @@ static void attend(const T* query, const T* k, const T* v, T* out, float* sums, 
   for (int i = 0; i < d; ++i) out[i] = static_cast<T>(total > 0 ? sums[i] / total : 0.0f);
 }
 
-static void attention(const tuneonce_block& block, const T* q, const T* k, const T* v, T* o,
-                      float scale, bool causal, int s, int t, int h, int g, int d) {
+static void attention(const tuneonce_block& block, const T* q, const T* k, const T* v, T* o, float scale, bool causal,
+                      int s, int t, int h, int g, int d) {
   const long head = static_cast<long>(block.z) * h + block.y;
   const long kv_head = static_cast<long>(block.z) * g + static_cast<long>(block.y) * g / h;
   const int begin = static_cast<int>(block.x) * TILE_M, end = smaller(begin + TILE_M, s);

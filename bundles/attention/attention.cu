@@ -1,4 +1,4 @@
-// o = softmax(scale q k^T) v of half-precision numbers (bfloat16 with BFLOAT16), as attention_declared.py says it, in float, for heads of any
+// o = softmax(scale q k^T) v of half-precision numbers, as attention_declared.py says it, in float, for heads of any
 // size whose tiles shared memory holds: block (TILE_M queries, head, batch), kQueries of them at a time, against 32
 // keys at a time, one per lane. A warp has kOfWarp queries; its lanes share their maxima and sums so far, and each has
 // every 32nd column of their output. Without tensor cores: for head sizes, strides and alignments that the Tile IR is
@@ -6,7 +6,7 @@
 // bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

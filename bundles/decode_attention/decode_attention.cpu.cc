@@ -7,8 +7,7 @@ static int smaller(int a, int b) { return a < b ? a : b; }
 
 /// One query against the keys from `begin` up to `end`: into `sums`, d numbers, its output. Returns the natural
 /// logarithm of the sum of exponents; kLeast of no keys.
-static float attend(const _Float16* query, const _Float16* k, const _Float16* v, float* sums, float scale, int begin,
-                    int end, int d) {
+static float attend(const T* query, const T* k, const T* v, float* sums, float scale, int begin, int end, int d) {
   float largest = kLeast, total = 0;
   for (int i = 0; i < d; ++i) sums[i] = 0;
   for (int key = begin; key < end; ++key) {
@@ -28,20 +27,20 @@ static float attend(const _Float16* query, const _Float16* k, const _Float16* v,
 }
 
 /// The outputs of SPLITS splits, each weighed by its sum of exponents.
-static void combine(const float* outputs, const float* lse, _Float16* out, int d) {
+static void combine(const float* outputs, const float* lse, T* out, int d) {
   float most = kLeast, total = 0;
   for (int split = 0; split < SPLITS; ++split) most = lse[split] > most ? lse[split] : most;
   for (int split = 0; split < SPLITS; ++split) total += __builtin_expf(lse[split] - most);
   for (int i = 0; i < d; ++i) {
     float sum = 0;
     for (int split = 0; split < SPLITS; ++split) sum += __builtin_expf(lse[split] - most) * outputs[split * d + i];
-    out[i] = static_cast<_Float16>(sum / total);
+    out[i] = static_cast<T>(sum / total);
   }
 }
 
-static void decode_attention(const tuneonce_block& block, const _Float16* q, const _Float16* k, const _Float16* v,
-                             const int* lengths, _Float16* o, int* /*counters*/, float scale, float* partial_o,
-                             float* partial_lse, int c, int h, int g, int d) {
+static void decode_attention(const tuneonce_block& block, const T* q, const T* k, const T* v, const int* lengths, T* o,
+                             int* /*counters*/, float scale, float* partial_o, float* partial_lse, int c, int h, int g,
+                             int d) {
   const long row = static_cast<long>(block.y) * h + block.x;
   const long of_keys = (static_cast<long>(block.y) * g + static_cast<long>(block.x) / (h / g)) * c * d;
   const int length = lengths[block.y], num_tiles = (length + TILE_N - 1) / TILE_N;

@@ -34,7 +34,7 @@ def config(backend, tile_n, splits, occupancy=1, num_warps=0, num_stages=0):
 
 
 decode_attention_bundle = Declaration(
-    dims=["B", "C", "H", "G", "D"],
+    dims=["B", "C", "H", "G", "D"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("q", "float16", ["B", "H", "D"]), *tensors("k v", "float16", ["B", "G", "C", "D"]),
                 tensor("lengths", "int32", ["B"], warmup="C"), tensor("o", "float16", ["B", "H", "D"], "out"),
                 tensor("counters", "int32", ["B", "H"], "inout", warmup=0), scalar("scale", "float32", warmup=0.125),

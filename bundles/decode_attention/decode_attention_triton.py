@@ -54,12 +54,12 @@ def decode_attention(q, k, v, lengths, o, counters, scale, partial_o, partial_ls
         most = tl.maximum(largest, tl.max(scores, 1))
         exponents = tl.math.exp2(scores - most[:, None])
         factor = tl.math.exp2(largest - most)
-        sums = tl.dot(exponents.to(tl.float16), values, sums * factor[:, None])
+        sums = tl.dot(exponents.to(values.dtype), values, sums * factor[:, None])
         total = total * factor + tl.sum(exponents, 1)
         largest = most
     result = sums / tl.where(total > 0.0, total, 1.0)[:, None]
     if SPLITS == 1:
-        tl.store(o + of_queries, result.to(tl.float16), mask=rows[:, None] < heads)
+        tl.store(o + of_queries, result.to(o.dtype.element_ty), mask=rows[:, None] < heads)
     else:
         first_block = (batch.to(tl.int64) * tl.num_programs(1) + group) * SPLITS
         at = (first_block + split) * HEADS + rows
@@ -71,5 +71,5 @@ def decode_attention(q, k, v, lengths, o, counters, scale, partial_o, partial_ls
         done = tl.atomic_add(counter, 1, sem="acq_rel", scope="gpu")
         if done == SPLITS - 1:
             result = combined(partial_o, partial_lse, first_block, SPLITS, D)
-            tl.store(o + of_queries, result.to(tl.float16), mask=rows[:, None] < heads)
+            tl.store(o + of_queries, result.to(o.dtype.element_ty), mask=rows[:, None] < heads)
             tl.store(counter, 0)

@@ -11,8 +11,8 @@ static void multiply_row(const T* x, const T* w, float* sums, int cols, int n, i
   }
 }
 
-static void dual_gemm(const tuneonce_block& block, const T* x, const T* w_gate, const T* w_up,
-                      T* y, int m, int n, int k) {
+static void dual_gemm(const tuneonce_block& block, const T* x, const T* w_gate, const T* w_up, T* y, int m, int n,
+                      int k) {
   const int row_end = smaller((static_cast<int>(block.x) + 1) * TILE_M, m);
   const int col_begin = static_cast<int>(block.y) * TILE_N, cols = smaller(TILE_N, n - col_begin);
   for (int row = static_cast<int>(block.x) * TILE_M; row < row_end; ++row) {

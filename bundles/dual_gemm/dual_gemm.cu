@@ -1,11 +1,11 @@
-// y (m, n) = silu(x w_gate) (x w_up) of half-precision numbers (bfloat16 with BFLOAT16), element by element, summed in float: one block of
+// y (m, n) = silu(x w_gate) (x w_up) of half-precision numbers, element by element, summed in float: one block of
 // 16 x 16 threads per TILE_M x TILE_N tile of y. The tiles of x and both w go through shared memory, kDepth deep; each
 // thread keeps twice (TILE_M / 16) x (TILE_N / 16) sums in registers. For extents, strides and alignments that the Tile
 // IR is not for, and where there is no tileiras. Without cuda_fp16.h, which is not everywhere that NVRTC is: a half is
 // its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

@@ -1,9 +1,9 @@
-// y = gelu(x) * z of half-precision numbers (bfloat16 with BFLOAT16), BLOCK elements per block of 256 threads, 8 at a time where tensors start
+// y = gelu(x) * z of half-precision numbers, BLOCK elements per block of 256 threads, 8 at a time where tensors start
 // at 16 bytes; gelu with tanh: (1 + tanh(u)) / 2 = 1 / (1 + exp(-2 u)). Without cuda_fp16.h, which is not everywhere
 // that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

@@ -9,22 +9,22 @@ static int group_of(int block, const int* offsets, int num_groups) {
   return group;
 }
 
-static void grouped_gemm(const tuneonce_block& block, const _Float16* x, const _Float16* w, const int* offsets,
-                         _Float16* y, int e, int k, int n) {
+static void grouped_gemm(const tuneonce_block& block, const T* x, const T* w, const int* offsets, T* y, int e, int k,
+                         int n) {
   const int group = group_of(static_cast<int>(block.x), offsets, e);
   const int tile = static_cast<int>(block.x) - offsets[group] / TILE_M - group;
   const int row_begin = offsets[group] + tile * TILE_M, row_end = smaller(row_begin + TILE_M, offsets[group + 1]);
   const int col_begin = static_cast<int>(block.y) * TILE_N, cols = smaller(TILE_N, n - col_begin);
-  const _Float16* weights = w + static_cast<long>(group) * k * n + col_begin;
+  const T* weights = w + static_cast<long>(group) * k * n + col_begin;
   for (int row = row_begin; row < row_end; ++row) {
     float sums[TILE_N] = {};
     for (int p = 0; p < k; ++p) {
       const float factor = static_cast<float>(x[static_cast<long>(row) * k + p]);
-      const _Float16* w_row = weights + static_cast<long>(p) * n;
+      const T* w_row = weights + static_cast<long>(p) * n;
       for (int col = 0; col < cols; ++col) sums[col] += factor * static_cast<float>(w_row[col]);
     }
-    _Float16* out = y + static_cast<long>(row) * n + col_begin;
-    for (int col = 0; col < cols; ++col) out[col] = static_cast<_Float16>(sums[col]);
+    T* out = y + static_cast<long>(row) * n + col_begin;
+    for (int col = 0; col < cols; ++col) out[col] = static_cast<T>(sums[col]);
   }
 }
 TUNEONCE_CPU_KERNEL(grouped_gemm);

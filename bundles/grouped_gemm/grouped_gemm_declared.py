@@ -24,7 +24,7 @@ def less_than_twice(extent, smallest):
 
 
 grouped_gemm_bundle = Declaration(
-    dims=["T", "E", "K", "N", "OFFSETS"],
+    dims=["T", "E", "K", "N", "OFFSETS"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("x", "float16", ["T", "K"]), tensor("w", "float16", ["E", "K", "N"]),
                 tensor("offsets", "int32", ["OFFSETS"], warmup={"offsets": ["T", 1]}),
                 tensor("y", "float16", ["T", "N"], "out", may_be_partial=True), *map(dim, "EKN")],

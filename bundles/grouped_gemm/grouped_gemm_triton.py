@@ -35,4 +35,4 @@ def grouped_gemm(x, w, offsets, y, E, K, N, TILE_M: tl.constexpr, TILE_N: tl.con
             sums = tl.dot(x_values, w_values, sums)
             x_tile += TILE_K
             w_tile += TILE_K * N
-        tl.store(y + rows.to(tl.int64) * N + columns, sums.to(tl.float16), mask=(rows < end) & (columns < N))
+        tl.store(y + rows.to(tl.int64) * N + columns, sums.to(y.dtype.element_ty), mask=(rows < end) & (columns < N))

@@ -5,8 +5,7 @@ static float sum_of(const float* parts) {
   return sum;
 }
 
-static void normalize(const T* in, const T* weight, const T* bias, T* out, float eps,
-                      int n) {
+static void normalize(const T* in, const T* weight, const T* bias, T* out, float eps, int n) {
   float sums[16] = {}, squares[16] = {};
   for (int i = 0; i < n; ++i) sums[i % 16] += static_cast<float>(in[i]);
   const float mean = sum_of(sums) / static_cast<float>(n);
@@ -24,8 +23,8 @@ static void normalize(const T* in, const T* weight, const T* bias, T* out, float
   }
 }
 
-static void layer_norm(const tuneonce_block& block, const T* x, const T* weight, const T* bias,
-                       T* y, float eps, int m, int n) {
+static void layer_norm(const tuneonce_block& block, const T* x, const T* weight, const T* bias, T* y, float eps, int m,
+                       int n) {
   for (long row = block.x; row < m; row += block.grid_x) normalize(x + row * n, weight, bias, y + row * n, eps, n);
 }
 TUNEONCE_CPU_KERNEL(layer_norm);

@@ -1,11 +1,11 @@
-// y[row] = (x[row] - mean) / sqrt(variance + eps) * weight + bias of half-precision numbers (bfloat16 with BFLOAT16), summed in float, by rows
+// y[row] = (x[row] - mean) / sqrt(variance + eps) * weight + bias of half-precision numbers, summed in float, by rows
 // of any length, TILE_N columns at a time: a row that TILE_N covers is read once and kept in registers. A block takes
 // one row, or (ONE_ROW 0) every grid-th. Mean and squared deviations of each thread's values are put together in the
 // end, as in T. F. Chan, G. H. Golub, R. J. LeVeque, Stanford STAN-CS-79-773: no difference of large numbers. Without
 // cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

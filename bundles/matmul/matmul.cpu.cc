@@ -2,8 +2,7 @@
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 /// One tile of c.
-static void multiply_tile(int tile_m, int tile_n, const T* a, const T* b, T* c, int m, int n,
-                          int k) {
+static void multiply_tile(int tile_m, int tile_n, const T* a, const T* b, T* c, int m, int n, int k) {
   const int row_end = smaller((tile_m + 1) * TILE_M, m);
   const int col_begin = tile_n * TILE_N, cols = smaller(TILE_N, n - col_begin);
   for (int row = tile_m * TILE_M; row < row_end; ++row) {
@@ -16,13 +15,11 @@ static void multiply_tile(int tile_m, int tile_n, const T* a, const T* b, T* c, 
         for (int col = 0; col < cols; ++col) sums[col] += factor * static_cast<float>(b_row[col]);
       }
     }
-    for (int col = 0; col < cols; ++col)
-      c[static_cast<long>(row) * n + col_begin + col] = static_cast<T>(sums[col]);
+    for (int col = 0; col < cols; ++col) c[static_cast<long>(row) * n + col_begin + col] = static_cast<T>(sums[col]);
   }
 }
 
-static void matmul(const tuneonce_block& block, const T* a, const T* b, T* c, int m, int n,
-                   int k) {
+static void matmul(const tuneonce_block& block, const T* a, const T* b, T* c, int m, int n, int k) {
   multiply_tile(static_cast<int>(block.x), static_cast<int>(block.y), a, b, c, m, n, k);
 }
 TUNEONCE_CPU_KERNEL(matmul);

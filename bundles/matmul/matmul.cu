@@ -1,10 +1,10 @@
-// c (m, n) = a (m, k) b (k, n) of half-precision numbers (bfloat16 with BFLOAT16), summed in float: one block of 16 x 16 threads per
+// c (m, n) = a (m, k) b (k, n) of half-precision numbers, summed in float: one block of 16 x 16 threads per
 // TILE_M x TILE_N tile of c. The tiles of a and b go through shared memory, TILE_K deep; each thread keeps
 // (TILE_M / 16) x (TILE_N / 16) sums in registers. For extents, strides and alignments that the Tile IR is not for, and
 // where there is no tileiras. Without cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

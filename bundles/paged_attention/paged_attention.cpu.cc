@@ -11,7 +11,7 @@ static int sequence_of(int block, const int* cu_seqlens, int num_sequences) {
 
 /// Where the keys of a sequence are, and its values, of one head: rows that are `stride` apart in pages of `page` rows.
 struct Caches {
-  const _Float16 *k, *v;
+  const T *k, *v;
   const int* pages;
   int page;
   long stride;
@@ -19,12 +19,11 @@ struct Caches {
 };
 
 /// One query that sees `count` keys; `sums` are d numbers of its own.
-static void attend(const _Float16* query, const Caches& caches, _Float16* out, float* sums, float scale, int count,
-                   int d) {
+static void attend(const T* query, const Caches& caches, T* out, float* sums, float scale, int count, int d) {
   float largest = -3.4e38f, total = 0;
   for (int i = 0; i < d; ++i) sums[i] = 0;
   for (int key = 0; key < count; ++key) {
-    const _Float16 *k = caches.k + caches.row(key), *v = caches.v + caches.row(key);
+    const T *k = caches.k + caches.row(key), *v = caches.v + caches.row(key);
     float score = 0;
     for (int i = 0; i < d; ++i) score += static_cast<float>(query[i]) * static_cast<float>(k[i]);
     score *= scale;
@@ -34,12 +33,12 @@ static void attend(const _Float16* query, const Caches& caches, _Float16* out, f
     for (int i = 0; i < d; ++i) sums[i] = sums[i] * factor + weight * static_cast<float>(v[i]);
     largest = most;
   }
-  for (int i = 0; i < d; ++i) out[i] = static_cast<_Float16>(total > 0 ? sums[i] / total : 0.0f);
+  for (int i = 0; i < d; ++i) out[i] = static_cast<T>(total > 0 ? sums[i] / total : 0.0f);
 }
 
-static void paged_attention(const tuneonce_block& block, const _Float16* q, const _Float16* k, const _Float16* v,
-                            const int* pages, const int* lengths, const int* cu_seqlens, _Float16* o, float scale,
-                            bool causal, int s, int h, int g, int d, int page, int table) {
+static void paged_attention(const tuneonce_block& block, const T* q, const T* k, const T* v, const int* pages,
+                            const int* lengths, const int* cu_seqlens, T* o, float scale, bool causal, int s, int h,
+                            int g, int d, int page, int table) {
   const int sequence = sequence_of(static_cast<int>(block.x), cu_seqlens, s);
   const int begin = cu_seqlens[sequence], num_queries = cu_seqlens[sequence + 1] - begin, num_keys = lengths[sequence];
   const int row_begin = (static_cast<int>(block.x) - begin / TILE_M - sequence) * TILE_M;

@@ -25,7 +25,7 @@ def config(backend, tiles, occupancy=1, num_warps=0, num_stages=0):
 
 
 paged_attention_bundle = Declaration(
-    dims=["T", "S", "H", "G", "D", "PAGES", "PAGE", "TABLE", "OFFSETS"],
+    dims=["T", "S", "H", "G", "D", "PAGES", "PAGE", "TABLE", "OFFSETS"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("q", "float16", ["T", "H", "D"]), *tensors("k v", "float16", ["PAGES", "PAGE", "G", "D"]),
                 tensor("pages", "int32", ["S", "TABLE"], warmup={"uniform": [0, "PAGES"]}),
                 tensor("lengths", "int32", ["S"], warmup=product("TABLE", "PAGE")),

@@ -8,12 +8,10 @@ static void normalize(const T* in, const T* w, T* out, float eps, int n) {
   float sum = 0;
   for (float part : sums) sum += part;
   const float scale = 1.0f / __builtin_sqrtf(sum / static_cast<float>(n) + eps);
-  for (int i = 0; i < n; ++i)
-    out[i] = static_cast<T>(static_cast<float>(in[i]) * scale * static_cast<float>(w[i]));
+  for (int i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<float>(in[i]) * scale * static_cast<float>(w[i]));
 }
 
-static void rms_norm(const tuneonce_block& block, const T* x, const T* w, T* y, float eps, int m,
-                     int n) {
+static void rms_norm(const tuneonce_block& block, const T* x, const T* w, T* y, float eps, int m, int n) {
   for (long row = block.x; row < m; row += block.grid_x) normalize(x + row * n, w, y + row * n, eps, n);
 }
 TUNEONCE_CPU_KERNEL(rms_norm);

@@ -1,9 +1,9 @@
-// Rotary embedding in place, of half-precision x (bfloat16 with BFLOAT16; t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads
+// Rotary embedding in place, of half-precision x (t, h, 2 * HALF): a block of HALF x 4 threads per token, TILE_H heads
 // at a time. For strides and alignments that the Tile IR is not for, and where there is no tileiras. Without
 // cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

@@ -1,8 +1,8 @@
-// y[:, j] = silu(x[:, j]) * x[:, n + j] of half-precision numbers (bfloat16 with BFLOAT16): block (row, tile of TILE_N columns), 8 columns at a
+// y[:, j] = silu(x[:, j]) * x[:, n + j] of half-precision numbers: block (row, tile of TILE_N columns), 8 columns at a
 // time where rows start at 16 bytes. Without cuda_fp16.h, which is not everywhere that NVRTC is: a half is its bits.
 using Half = unsigned short;
 
-#ifdef BFLOAT16  // A float's upper half.
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
 __device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
 /// To the nearest, of two the even one.
 __device__ inline Half ToHalf(float value) {

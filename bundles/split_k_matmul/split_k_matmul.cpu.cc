@@ -3,17 +3,16 @@
 static int smaller(int x, int y) { return x < y ? x : y; }
 
 /// Part of a row of c: of `cols` columns, over the numbers of k from `k_begin` on.
-static void add_products(const _Float16* a_row, const _Float16* b, float* sums, int k_begin, int k_end, int cols,
-                         int n) {
+static void add_products(const T* a_row, const T* b, float* sums, int k_begin, int k_end, int cols, int n) {
   for (int p = k_begin; p < k_end; ++p) {
     const float factor = static_cast<float>(a_row[p]);
-    const _Float16* b_row = b + static_cast<long>(p) * n;
+    const T* b_row = b + static_cast<long>(p) * n;
     for (int col = 0; col < cols; ++col) sums[col] += factor * static_cast<float>(b_row[col]);
   }
 }
 
-static void split_k_matmul(const tuneonce_block& block, const _Float16* a, const _Float16* b, _Float16* c,
-                           int* counters, float* partial, int m, int n, int k) {
+static void split_k_matmul(const tuneonce_block& block, const T* a, const T* b, T* c, int* counters, float* partial,
+                           int m, int n, int k) {
   static_cast<void>(counters);
   const int row_begin = static_cast<int>(block.x) * TILE_M, col_begin = static_cast<int>(block.y) * TILE_N;
   const int cols = smaller(TILE_N, n - col_begin);
@@ -31,8 +30,8 @@ static void split_k_matmul(const tuneonce_block& block, const _Float16* a, const
       const float* sums = partial + ((tile * SPLITS + split) * TILE_M + row - row_begin) * TILE_N;
       for (int col = 0; col < cols; ++col) total[col] += sums[col];
     }
-    _Float16* out = c + static_cast<long>(row) * n + col_begin;
-    for (int col = 0; col < cols; ++col) out[col] = static_cast<_Float16>(total[col]);
+    T* out = c + static_cast<long>(row) * n + col_begin;
+    for (int col = 0; col < cols; ++col) out[col] = static_cast<T>(total[col]);
   }
 }
 TUNEONCE_CPU_KERNEL(split_k_matmul);

@@ -5,6 +5,14 @@
 // is: a half is its bits.
 using Half = unsigned short;
 
+#ifdef BFLOAT16  // A half is a bfloat16 then: a float's upper half.
+__device__ inline float ToFloat(Half half) { return __uint_as_float(static_cast<unsigned int>(half) << 16); }
+/// To the nearest, of two the even one.
+__device__ inline Half ToHalf(float value) {
+  const unsigned int bits = __float_as_uint(value);
+  return static_cast<Half>(value == value ? (bits + 0x7fff + (bits >> 16 & 1)) >> 16 : 0x7fff);
+}
+#else
 __device__ inline float ToFloat(Half half) {
   float value;
   asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(half));
@@ -15,6 +23,7 @@ __device__ inline Half ToHalf(float value) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
   return half;
 }
+#endif
 
 constexpr int kThreads = 16;
 constexpr int kRows = TILE_M / kThreads;

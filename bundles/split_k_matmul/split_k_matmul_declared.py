@@ -18,7 +18,7 @@ def config(backend, tiles, splits, occupancy=1, num_warps=0, num_stages=0):
 
 
 split_k_matmul_bundle = Declaration(
-    dims=["M", "N", "K", "COUNTERS"],
+    dims=["M", "N", "K", "COUNTERS"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("a", "float16", ["M", "K"]), tensor("b", "float16", ["K", "N"]),
                 tensor("c", "float16", ["M", "N"], "out"), tensor("counters", "int32", ["COUNTERS"], "inout", warmup=0),
                 workspace("partial", product(IS_SPLIT, "SPLITS", TILES, "TILE_M", "TILE_N"), "float32"),

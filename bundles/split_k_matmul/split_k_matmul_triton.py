@@ -28,7 +28,7 @@ def split_k_matmul(a, b, c, counters, partial, M, N, K, TILE_M: tl.constexpr, TI
     of_c = c + rows.to(tl.int64) * N + columns
     is_in_c = (rows < M) & (columns < N)
     if SPLITS == 1:
-        tl.store(of_c, sums.to(tl.float16), mask=is_in_c)
+        tl.store(of_c, sums.to(c.dtype.element_ty), mask=is_in_c)
     else:
         tile = tl.program_id(0) * tl.num_programs(1) + tl.program_id(1)
         in_tile = in_rows[:, None] * TILE_N + in_columns[None, :]
@@ -41,5 +41,5 @@ def split_k_matmul(a, b, c, counters, partial, M, N, K, TILE_M: tl.constexpr, TI
             total = tl.zeros((TILE_M, TILE_N), dtype=tl.float32)
             for part in range(0, SPLITS):
                 total += tl.load(first + part * TILE_M * TILE_N + in_tile, cache_modifier=".cg")
-            tl.store(of_c, total.to(tl.float16), mask=is_in_c)
+            tl.store(of_c, total.to(c.dtype.element_ty), mask=is_in_c)
             tl.store(counters + tile, 0)

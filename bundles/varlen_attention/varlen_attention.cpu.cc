@@ -10,8 +10,8 @@ static int sequence_of(int block, const int* cu_seqlens, int num_sequences) {
 }
 
 /// One query that sees `count` keys, `stride` numbers apart; `sums` are d numbers of its own.
-static void attend(const _Float16* query, const _Float16* k, const _Float16* v, _Float16* out, float* sums, float scale,
-                   int count, int d, long stride) {
+static void attend(const T* query, const T* k, const T* v, T* out, float* sums, float scale, int count, int d,
+                   long stride) {
   float largest = -3.4e38f, total = 0;
   for (int i = 0; i < d; ++i) sums[i] = 0;
   for (int key = 0; key < count; ++key, k += stride, v += stride) {
@@ -24,12 +24,11 @@ static void attend(const _Float16* query, const _Float16* k, const _Float16* v, 
     for (int i = 0; i < d; ++i) sums[i] = sums[i] * factor + weight * static_cast<float>(v[i]);
     largest = most;
   }
-  for (int i = 0; i < d; ++i) out[i] = static_cast<_Float16>(total > 0 ? sums[i] / total : 0.0f);
+  for (int i = 0; i < d; ++i) out[i] = static_cast<T>(total > 0 ? sums[i] / total : 0.0f);
 }
 
-static void varlen_attention(const tuneonce_block& block, const _Float16* q, const _Float16* k, const _Float16* v,
-                             const int* cu_seqlens, _Float16* o, float scale, bool causal, int num_offsets, int h,
-                             int g, int d) {
+static void varlen_attention(const tuneonce_block& block, const T* q, const T* k, const T* v, const int* cu_seqlens,
+                             T* o, float scale, bool causal, int num_offsets, int h, int g, int d) {
   const int sequence = sequence_of(static_cast<int>(block.x), cu_seqlens, num_offsets - 1);
   const int begin = cu_seqlens[sequence], length = cu_seqlens[sequence + 1] - begin;
   const int row_begin = (static_cast<int>(block.x) - begin / TILE_M - sequence) * TILE_M;

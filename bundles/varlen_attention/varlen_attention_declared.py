@@ -25,7 +25,7 @@ def config(backend, tiles, occupancy=1, num_warps=0, num_stages=0):
 
 
 varlen_attention_bundle = Declaration(
-    dims=["T", "OFFSETS", "H", "G", "D"],
+    dims=["T", "OFFSETS", "H", "G", "D"], dtypes=["float16", "bfloat16"],
     parameters=[tensor("q", "float16", ["T", "H", "D"]), *tensors("k v", "float16", ["T", "G", "D"]),
                 tensor("cu_seqlens", "int32", ["OFFSETS"], warmup={"offsets": ["T", 1]}),
                 tensor("o", "float16", ["T", "H", "D"], "out", may_be_partial=True),

@@ -34,7 +34,7 @@ def add_keys(largest, total, sums, queries, k, v, first, last, scale, length, G,
     most = tl.maximum(largest, tl.max(scores, 1))
     exponents = tl.math.exp2(scores - most[:, None])
     factor = tl.math.exp2(largest - most)
-    sums = tl.dot(exponents.to(tl.float16), values, sums * factor[:, None])
+    sums = tl.dot(exponents.to(values.dtype), values, sums * factor[:, None])
     return most, total * factor + tl.sum(exponents, 1), sums
 
 
@@ -66,4 +66,4 @@ def varlen_attention(q, k, v, cu_seqlens, o, scale, causal, OFFSETS, H, G, D: tl
             largest, total, sums = add_keys(largest, total, sums, queries, k + of_head, v + of_head, first, last, scale,
                                             length, G, D, TILE_N, True)
         result = sums / tl.where(total > 0.0, total, 1.0)[:, None]
-        tl.store(o + of_queries, result.to(tl.float16), mask=rows[:, None] < length)
+        tl.store(o + of_queries, result.to(o.dtype.element_ty), mask=rows[:, None] < length)

@@ -71,9 +71,10 @@ TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
 
 /// One element in, one out (gated activations, casts, adds): TILE, elements of a block, 1024, 2048, 4096 x `occupancy`
-/// 1, 2, 4, 16; on sm_90 to sm_119 also tiles of 2048 and 4096 by clusters of 2, at 4 and 16. Baseline: 1024 and 1.
-/// (1024 was the best of 256 to 8192 in TileGym's sweep on a B200; light kernels take 16 blocks. 4096 by a cluster of 2
-/// at 16 was the best of 120 for 64 Mi elements on an H100: docs/performance.md.) `n`: the dim that is cut into tiles.
+/// 1, 2, 4, 16; on sm_90 to sm_119 also tiles of 2048 and 4096 by clusters of 2, whose threads are fewer, with more
+/// elements each. Baseline: 1024 and 1. (1024 was the best of 256 to 8192 in TileGym's sweep on a B200; light kernels
+/// take 16 blocks. 4096 by a cluster of 2 at 16 was the best of 120 for 64 Mi elements on an H100:
+/// docs/performance.md.) `n`: the dim that is cut into tiles.
 TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
 
 /// A kernel that writes its input (rotary embedding): `occupancy` 1, 2, 4, 8, 12; its tile is given by heads and head

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "base/environment.h"

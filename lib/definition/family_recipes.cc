@@ -78,7 +78,7 @@ Family Elementwise() {
   family.configs = {
       {{Generation::kAmpere, Generation::kBlackwellRtx, Generation::kCpu}, every, baselines},
       {{Generation::kHopper, Generation::kBlackwell},
-       Together({every, AtOccupancy({{2048}, {4096}}, {4, 16}, 2)}),
+       Together({every, AtOccupancy({{2048}}, {1}, 2), AtOccupancy({{4096}}, {1, 16}, 2)}),
        baselines},
   };
   return family;

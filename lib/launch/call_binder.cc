@@ -60,6 +60,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
   }
   num_arguments_ = expected_.size();
   has_same_dtypes_ = !same_dtypes_.empty();
+  bool has_leading_dtype = false;
+  if (definition.parameters().empty()) not_passed_.push_back(0);  // So that LeadingDType reads what was set.
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
   for (const KeyPart& part : definition.key()) {
     KeyWord word{part.kind, 0, 0, 0, nullptr};
@@ -78,6 +80,9 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     bool is_declared = tensor != nullptr && (tensor->dtype != DType::kAny || !tensor->same_dtype_as.empty());
     if (part.kind == KeyPart::Kind::kDim && part.bucket == KeyPart::Bucket::kExact) {
       exact_dims_.push_back(word.index);
+    } else if (tensor != nullptr && !is_declared && !has_leading_dtype) {
+      leading_dtype_ = word.index;
+      has_leading_dtype = true;
     } else if (!is_declared) {
       other_varying_.push_back(word);
     }

@@ -86,13 +86,19 @@ class TUNEONCE_API CallBinder {
   void KeyWords(const BoundCall& call, std::uint64_t* words) const;
   std::size_t num_key_words() const { return key_.size(); }
   /// Calls `add(word)` for those of them that can differ between calls (a declared dtype cannot, nor one that is
-  /// another's): what tells resident keys apart.
+  /// another's), but for LeadingDType: what tells resident keys apart.
   template <typename Add>
   [[gnu::always_inline]] void AddVaryingKeyWords(const BoundCall& call, const Add& add) const {
     for (std::uint8_t dim : exact_dims_) add(static_cast<std::uint64_t>(call.problem.dims[Dim{dim}]));
     for (const KeyWord& word : other_varying_) add(WordOf(word, call));
   }
   std::size_t num_varying_key_words() const { return exact_dims_.size() + other_varying_.size(); }
+  /// The dtype of the first tensor that says its own, in 8 bits: most kernels have one such at most, which then takes
+  /// no word. Where there is none the same for all calls.
+  std::uint64_t LeadingDType(const BoundCall& call) const {
+    static_assert(sizeof(DType) == 1);
+    return static_cast<std::uint64_t>(call.problem.dtypes[leading_dtype_]);
+  }
   /// True if calls with the same key words have the same dims and dtypes, so that all that is computed from these can
   /// be computed once per key.
   bool key_decides_problem() const { return key_decides_problem_; }
@@ -152,12 +158,10 @@ class TUNEONCE_API CallBinder {
   const std::vector<std::int64_t>& ListOf(const KeyPart& part);
 
   std::uint64_t DifferentDTypes(const BoundCall& call) const {
-    std::uint64_t different = 0;
     for (const auto& [a, b] : same_dtypes_) {
-      different |=
-          static_cast<std::uint64_t>(call.problem.dtypes[a]) ^ static_cast<std::uint64_t>(call.problem.dtypes[b]);
+      if (call.problem.dtypes[a] != call.problem.dtypes[b]) return 1;  // A loop that ends early is not vectorized.
     }
-    return different;
+    return 0;
   }
 
   /// Why these arguments do not fit: the first thing wrong, from left to right. OK if they do (raw memory without
@@ -180,6 +184,7 @@ class TUNEONCE_API CallBinder {
   std::vector<std::unique_ptr<const std::vector<std::int64_t>>> lists_;  // What words of dims point to.
   std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,
   std::vector<KeyWord> other_varying_;    // and the others.
+  std::uint8_t leading_dtype_ = 0;        // The parameter; the first if none says its own.
   bool key_decides_problem_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include "compile/toolbox.h"
 #include "cuda/cupti_api.h"
 #include "cuda/driver_api.h"
+#include "cuda/nvml_api.h"
 #include "report/tile_ir_finding.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
@@ -89,6 +90,13 @@ DoctorFinding CuptiFinding(const Environment& environment) {
   return DoctorFinding{"CUPTI", true, absl::StrCat((*cupti)->library_path, " API ", version), ""};
 }
 
+DoctorFinding NvmlFinding(const Environment& environment) {
+  Result<const NvmlApi*> nvml = LoadNvml(environment);
+  if (nvml.ok()) return DoctorFinding{"NVML", true, "says the device's clocks, for records and results", ""};
+  return DoctorFinding{"NVML", false, nvml.status().message(),
+                       "without it records do not say the device's clocks; it comes with NVIDIA's driver"};
+}
+
 DoctorFinding WorkerFinding(const Environment& environment) {
   Result<std::string> worker = FindWorker(environment);
   if (worker.ok()) return DoctorFinding{"worker", true, *worker, ""};
@@ -146,6 +154,7 @@ DoctorReport RunDoctor(const Runtime& runtime) {
   report.findings.push_back(NvrtcFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CudaHeadersFinding(NvrtcToolchain(tools)));
   report.findings.push_back(CuptiFinding(environment));
+  report.findings.push_back(NvmlFinding(environment));
   report.findings.push_back(WorkerFinding(environment));
   report.findings.push_back(CompilerFinding("tileiras", TileirasToolchain(tools),
                                             "for Tile IR kernels: pip install nvidia-cuda-tileiras, or set "

@@ -27,7 +27,7 @@ Residency::Residency(const KernelDefinition& definition, const CallBinder& binde
 Result<std::uint64_t> Residency::DeviceWord(ResidentKey::Role role) const {
   CUdevice device = 0;
   TUNEONCE_RETURN_IF_ERROR(CurrentDeviceOf(&device));
-  return ResidentKey::DeviceWord(device, role);
+  return ResidentKey::FirstWord(device, role);
 }
 
 Result<const Residency::DeviceState*> Residency::CurrentDevice() {

@@ -57,7 +57,7 @@ class Residency {
     CUdevice device = 0;
     if (Status found = CurrentDeviceOf(&device); !found.ok()) return found;
     KeyWriter writer(key);
-    writer.Add(ResidentKey::DeviceWord(device, role));
+    writer.Add(ResidentKey::FirstWord(device, role, binder_.LeadingDType(call)));
     binder_.AddVaryingKeyWords(call, [&writer](std::uint64_t word) { writer.Add(word); });
     writer.Finish();
     return Status();
@@ -68,7 +68,7 @@ class Residency {
   Result<bool> LeaveOut(const BoundCall& call, ResidentKey* key);
   /// The key of what a launch of `call` would run: that of all variants, if its choice is there and suits.
   Status ChoiceKeyOf(const BoundCall& call, ResidentKey* key);
-  /// The first word of such keys.
+  /// ResidentKey::DeviceAndRole of such keys.
   Result<std::uint64_t> DeviceWord(ResidentKey::Role role) const;
   /// What `key` runs, or null.
   [[gnu::always_inline]] const HitTable::Entry* Find(const ResidentKey& key) const { return table_.Find(key); }

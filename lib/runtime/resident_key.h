@@ -32,8 +32,8 @@ struct KeyMultipliers {
 };
 inline constexpr KeyMultipliers kKeyMultipliers;
 
-/// What a launch is looked up by: the device, whether the tuned or a stand-in config is wanted, and the recipe's
-/// words. On the stack of the launch.
+/// What a launch is looked up by: the device, a dtype, whether the tuned or a stand-in config is wanted, and the
+/// recipe's words. On the stack of the launch.
 struct ResidentKey {
   std::array<std::uint64_t, kMaxKeyWords> words;  // The first `count` are set.
   std::size_t count;
@@ -45,14 +45,15 @@ struct ResidentKey {
   static constexpr std::size_t kMostStandIns = (1 << kRoleBits) - kStandIn;
   static Role StandIn(std::size_t i) { return static_cast<Role>(kStandIn + i); }
 
-  /// The first word, never 0. The context does not count: a CUkernel runs in each. In its upper half are the variants
-  /// that the key leaves out; of most keys none.
-  static std::uint64_t DeviceWord(CUdevice device, Role role) {
-    return static_cast<std::uint64_t>(device) << kRoleBits | role;
+  /// The first word, never 0, from its lowest bits on: the role, the device, CallBinder::LeadingDType, and in its upper
+  /// half the variants that the key leaves out; of most keys none. The context does not count: a CUkernel runs in each.
+  static std::uint64_t FirstWord(CUdevice device, Role role, std::uint64_t dtype = 0) {
+    return dtype << kDTypeShift | static_cast<std::uint64_t>(device) << kRoleBits | role;
   }
+  static constexpr int kDTypeShift = 24;
   static constexpr int kLeftOutShift = 32;
   /// Of a first word: device and role alone.
-  static constexpr std::uint64_t DeviceAndRole(std::uint64_t word) { return word & 0xffffffffu; }
+  static constexpr std::uint64_t DeviceAndRole(std::uint64_t word) { return word & 0xffffffu; }
   CUdevice device() const { return static_cast<CUdevice>(DeviceAndRole(words[0]) >> kRoleBits); }
   VariantSet left_out() const { return VariantSet(static_cast<std::uint32_t>(words[0] >> kLeftOutShift)); }
 };
@@ -96,8 +97,8 @@ inline ResidentKey WithRole(const ResidentKey& key, ResidentKey::Role role) {
 }
 /// The key of calls that these variants do not suit.
 inline ResidentKey LeavingOut(const ResidentKey& key, VariantSet variants) {
-  return WithFirstWord(key, ResidentKey::DeviceAndRole(key.words[0]) | static_cast<std::uint64_t>(variants.bits())
-                                                                           << ResidentKey::kLeftOutShift);
+  return WithFirstWord(key, (key.words[0] & 0xffffffffu) | static_cast<std::uint64_t>(variants.bits())
+                                                               << ResidentKey::kLeftOutShift);
 }
 
 }  // namespace v0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (of 8-bit
-# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90. Nothing runs. Needs
+# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90, of bfloat16 for sm_80. Nothing runs. Needs
 # nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
 set -euo pipefail
 tuneonce=$1 bundles=$2/bundles
@@ -22,6 +22,9 @@ of_cuda() { # NAME MACRO...
   has_cuda[$name]=1
   for macro in "$@"; do macros+=(-D "$macro"); done
   for target in sm_80 sm_90; do "$tuneonce" compile "$bundles/$name/$name.cu" --target "$target" "${macros[@]}"; done
+  if grep -q BFLOAT16 "$bundles/$name/$name.cu"; then
+    "$tuneonce" compile "$bundles/$name/$name.cu" --target sm_80 "${macros[@]}" -D BFLOAT16=1
+  fi
 }
 of_tile_ir() { # OLDEST_TARGET FILE...
   local oldest=$1 file target
@@ -37,6 +40,7 @@ of_tile_ir() { # OLDEST_TARGET FILE...
 of_tile_ir sm_80 attention.64x64.D64 decode_attention.64.D64 dual_gemm.64x64x32 elementwise.1024 \
   grouped_gemm.64x128x64 layer_norm.1024x0x1 matmul.64x64x32 paged_attention.64x64.D64 persistent_matmul.64x64x64 rms_norm.1024x0x1 rope.4x64 \
   silu_and_mul.512 softmax.1024x0x1 split_k_matmul.64x64x64 varlen_attention.64x64.D64 vector_add.1024
+of_tile_ir sm_80 attention.64x64.D64.bfloat16 matmul.64x64x32.bfloat16 rms_norm.1024x0x1.bfloat16
 of_tile_ir sm_89 fp8_block_matmul.64x128x128 fp8_matmul.64x128x128
 of_cuda attention TILE_M=64
 of_cuda decode_attention TILE_N=64

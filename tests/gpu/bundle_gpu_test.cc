@@ -57,9 +57,10 @@ TEST_P(BundleGpuTest, TheTunedBundleComputesItsFormula) {
   EXPECT_TRUE(with_tile || !kept_->ByTileIr()) << kept_->tuned.best.variant;
 }
 
-TEST_P(BundleGpuTest, AtAnyAddressItIsNotTileIrThatComputesIt) {
+TEST_P(BundleGpuTest, AtAnyAddressItIsComputedByWhatTakesAny) {
   testing::ExpectItComputesItsFormula(std::get<1>(GetParam()), *device_, stream_->view(), policy_, /*offset=*/1);
-  EXPECT_FALSE(kept_->ByTileIr()) << "Tile IR is for tensors aligned to 16 bytes";
+  const std::string& variant = kept_->tuned.best.variant;  // Others in Tile IR are for tensors aligned to 16 bytes.
+  EXPECT_TRUE(!kept_->ByTileIr() || variant.find("unaligned") != std::string::npos) << variant;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BundleGpuTest, ::testing::Combine(::testing::Bool(), ::testing::ValuesIn(AllCases())),

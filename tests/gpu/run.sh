@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# run.sh FOLDER: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it on a machine
-# that cannot build). At its end stands a table of what passed, failed or was skipped, and why. Exit code 0 if nothing
-# failed, also where something was skipped for want of a tool; 1 if a step failed; 77 where there is no GPU.
+# run.sh FOLDER [STEP]: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it on a
+# machine that cannot build); with STEP, from the step of that name on, after a run that was cut off. At its end stands a
+# table of what passed, failed or was skipped, and why. Exit code 0 if nothing failed, also where something was skipped
+# for want of a tool; 1 if a step failed, or none is called STEP; 77 where there is no GPU.
 set -uo pipefail
-bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS}" && pwd)
+bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS [STEP]}" && pwd)
+from=${2:-}
 here=$(cd "$(dirname "$0")" && pwd)
 bundles=$(cd "$here/../../bundles" && pwd)
 log=$(mktemp)
@@ -17,12 +19,18 @@ echo "$doctor"
 
 table=()
 failed=0
+is_before() { # NAME: whether it comes before the step to begin with.
+  [ "$1" != "$from" ] || from=
+  [ -n "$from" ]
+}
 skip() { # NAME WHY
+  is_before "$1" && return
   echo "SKIPPED: $1 was NOT run: $2"
   table+=("skipped  $1: $2")
 }
 step() { # NAME COMMAND...: a program that is not there is skipped, and so is one that ends with 77.
   local name=$1 code skipped
+  is_before "$name" && return
   shift
   if ! command -v "$1" > /dev/null; then
     skip "$name" "there is no $1"
@@ -166,5 +174,9 @@ else
   skip "C++ custom op" "python3 has no torch, or TUNEONCE_PREFIX is not set"
 fi
 echo
+if [ -n "$from" ]; then
+  echo "run.sh: no step is called '$from'"
+  exit 1
+fi
 printf '%s\n' "${table[@]}"
 exit $failed

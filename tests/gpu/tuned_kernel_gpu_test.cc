@@ -28,9 +28,7 @@ using testing::View;
 
 class TunedKernelGpuTest : public testing::GpuTest {
  protected:
-  TunedKernelGpuTest() {
-    policy_.store = std::make_shared<MemoryStore>();
-  }
+  TunedKernelGpuTest() { policy_.store = std::make_shared<MemoryStore>(); }
   DeviceBuffer Floats(std::size_t count, float value) { return GpuTest::Floats(std::vector<float>(count, value)); }
   static KernelDefinition Shipped(const std::string& name) {
     return Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/" + name)->definition();
@@ -68,6 +66,24 @@ TEST_F(TunedKernelGpuTest, AHitIsCapturedAndReplayed) {
   ASSERT_OK(graph->Launch(stream_->get()));
   EXPECT_EQ(Read(z), std::vector<float>(1000, 3));
   EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(TunedKernelGpuTest, ARecordSaysTheClocksWhoeverMeasured) {
+  for (Isolation isolation : {Isolation::kOff, Isolation::kRequired}) {
+    auto store = std::make_shared<MemoryStore>();
+    policy_.store = store;
+    policy_.search.isolation = isolation;
+    TunedKernel kernel = *TunedKernel::Create(Shipped("vector_add"), policy_);
+    ASSERT_OK(LaunchIn(kernel));
+    Result<std::vector<TuningRecord>> records = store->List();
+    ASSERT_OK(records);
+    ASSERT_EQ(records->size(), 1u);
+    const DeviceConditions& conditions = records->front().conditions;
+    EXPECT_GT(conditions.sm_clock_mhz.value_or(0), 0);
+    EXPECT_GT(conditions.memory_clock_mhz.value_or(0), 0);
+    EXPECT_GT(conditions.power_limit_mw.value_or(0), 0);
+    EXPECT_TRUE(conditions.throttle_reasons);
+  }
 }
 
 TEST_F(TunedKernelGpuTest, ATuneBesideAGlobalCaptureDoesNotSpoilIt) {

@@ -163,7 +163,7 @@ TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
   ASSERT_OK(copy.Validate());
   CallBinder binder(copy);
   EXPECT_EQ(binder.num_key_words(), 3u) << "N, and the dtypes of x and w";
-  EXPECT_EQ(binder.num_varying_key_words(), 3u);
+  EXPECT_EQ(binder.num_varying_key_words(), 2u) << "x's dtype is the leading one";
   EXPECT_TRUE(binder.key_decides_problem());
   TensorView half = TensorView::Contiguous(memory_, DType::kFloat16, {8});
   auto bind = [&](const TensorView& x, const TensorView& y) {
@@ -171,7 +171,9 @@ TEST_F(CallTest, ADTypeThatMustBeAnothersIs) {
     return binder.Bind(arguments, 3, &call_);
   };
   EXPECT_OK(bind(half, half));
+  EXPECT_EQ(binder.LeadingDType(call_), static_cast<std::uint64_t>(kFloat16));
   EXPECT_OK(bind(w_, w_));
+  EXPECT_EQ(binder.LeadingDType(call_), static_cast<std::uint64_t>(kFloat32));
   EXPECT_ERROR(bind(w_, half), StatusCode::kInvalidArgument,
                "parameter 'y': expected a float32 tensor, as 'x' is one, got float16[8]");
 }

@@ -167,6 +167,35 @@ TEST_F(PrecompiledBundleTest, AnUndecidedKeyIsSearchedWithoutACompilerAndRemembe
   EXPECT_FALSE(monitor.HasStartedOne());
 }
 
+TEST_F(PrecompiledBundleTest, EachDTypeHasItsCodeUnlessFewerWereAskedFor) {
+  Rewrite("scale/manifest.json", R"("in", "dtype": "float32")", R"("in")");
+  Rewrite("scale/manifest.json", R"("out", "dtype": "float32")", R"("out", "same_dtype_as": "x")");
+  Rewrite("scale/manifest.json", R"("defines": ["TILE"],)",
+          R"("defines": ["TILE"], "types": {"T": {"dtype_of": "x"}},
+             "assumptions": [{"tensor": "x", "dtype": ["float32", "bfloat16"]}],)");
+  Rewrite("scale/src/scale.cc", "const float* x, float* y", "const T* x, T* y");
+  // A float's upper half is a bfloat16, and the lower one of 1 and of 3 is 0.
+  auto launch_halves = [&](TunedKernel& kernel) {
+    DeviceBuffer x = Floats(std::vector<float>(100, 1)), y = Floats(std::vector<float>(100, 0));
+    const Status launched = kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kBFloat16, {200}),
+                                          TensorView::Contiguous(y.data(), kBFloat16, {200}), 3.0f);
+    if (launched.ok()) {
+      EXPECT_EQ(Read(y), std::vector<float>(100, 3));
+    }
+    return launched;
+  };
+  ASSERT_TRUE(Compile("both"));
+  TunedKernel both = *TunedKernel::FromBundle(Path("both"), Policy());
+  EXPECT_OK(Launch(both, 5000));
+  EXPECT_OK(launch_halves(both));
+  EXPECT_EQ(both.counters().tunes, 2);
+  ASSERT_TRUE(Compile("one", {"--dtype", "x=float32"}));
+  TunedKernel one = *TunedKernel::FromBundle(Path("one"), Policy());
+  EXPECT_OK(Launch(one, 5000));
+  EXPECT_ERROR(launch_halves(one), StatusCode::kUnavailable, "compiler");
+  EXPECT_EQ(compilerless_->num_compiles(), 0);
+}
+
 TEST_F(PrecompiledBundleTest, InStoredOnlyAnUndecidedKeyRunsTheBaseline) {
   ASSERT_TRUE(Compile("out"));
   TunedKernel kernel = *TunedKernel::FromBundle(Path("out"), Policy(AutotunePolicy::Mode::kStoredOnly));

@@ -97,6 +97,7 @@ def test_a_search_with_failures_and_duplicates_is_told_whole():
     assert "no_such_function" in result.failures[1].message and not result.failures[1].is_transient, result.failures
     assert result.baseline is not None and result.baseline.config == {"BODY": "a"} and result.speedup_over_baseline > 2
     assert result.not_measured == () and result.timer == "events" and result.cost.num_compiled >= 4, result
+    assert result.device_before is None and result.device_after is None, "of the CPU device nothing is known"
     assert 0 < result.cost.compile_wall_seconds <= result.cost.wall_seconds and result.cost.num_launches > 0, result.cost
     assert "2 successes, 3 failures, 1 duplicates" in repr(result) and "\n" not in repr(result), repr(result)
     for words in ("*  {'BODY': 'quick'}", " b {'BODY': 'a'}", "'BODY': 'b'}: the same as {'BODY': 'a'}", "compile: "):

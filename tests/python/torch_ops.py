@@ -127,7 +127,7 @@ CASES = {
 }
 # Bundles that have code for bfloat16, too.
 OF_BFLOAT16 = ("rms_norm", "silu_and_mul", "rope", "matmul", "persistent_matmul", "layer_norm", "dual_gemm", "elementwise",
-               "attention")
+               "attention", "grouped_gemm", "varlen_attention", "paged_attention")
 _ops: Dict[str, "tuneonce.torch.CustomOp"] = {}
 
 

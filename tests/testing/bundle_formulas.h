@@ -188,7 +188,17 @@ inline std::vector<FormulaCase> BFloat16Cases() {
       Attention({1, 2, 1, 128, 128, 64}, true),
       Attention({1, 6, 2, 37, 61, 80}, true),
       {"elementwise", {{"N", 65536}}, ElementwiseFormula, kHalf, {}},
-      {"elementwise", {{"N", 1001}}, ElementwiseFormula, kHalf, {}}};
+      {"elementwise", {{"N", 1001}}, ElementwiseFormula, kHalf, {}},
+      SplitKMatmul(128, 128, 2048, 16),
+      SplitKMatmul(37, 72, 531, 6),
+      GroupedGemm({2, 128, 256}, 256, {0, 128, 256}),
+      GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),
+      VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
+      VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),
+      PagedAttention({4, 2, 64, 128, 2}, true, 192, {256, 192}, {0, 128, 192}),
+      PagedAttention({4, 1, 80, 16, 5}, true, 70, {70, 64}, {0, 5, 60}),
+      DecodeAttention({4, 2, 4096, 64}, {4096}),
+      DecodeAttention({20, 1, 130, 80}, {130, 65})};
   for (FormulaCase& of : cases) of = InBFloat16(std::move(of));
   return cases;
 }

@@ -42,6 +42,23 @@ py::object CostObject(const TuningCost& cost) {
       py::arg("workers_replaced") = cost.workers_replaced);
 }
 
+/// What is not known is left out.
+py::object ReadingDict(const std::optional<DeviceReading>& reading) {
+  if (!reading) return py::none();
+  py::dict known;
+  auto add = [&](const char* name, const auto& value) {
+    if (value) known[name] = *value;
+  };
+  add("sm_clock_mhz", reading->conditions.sm_clock_mhz);
+  add("memory_clock_mhz", reading->conditions.memory_clock_mhz);
+  add("temperature_c", reading->temperature_c);
+  add("power_mw", reading->power_mw);
+  add("power_limit_mw", reading->conditions.power_limit_mw);
+  add("throttle_reasons", reading->conditions.throttle_reasons);
+  if (!reading->conditions.mig_profile.empty()) known["mig_profile"] = reading->conditions.mig_profile;
+  return py::object(std::move(known));
+}
+
 }  // namespace
 
 py::object ConfigDict(const Config& config) {
@@ -71,7 +88,9 @@ py::object ResultObject(const TuningResult& result, const ConfigOf& config_of) {
       py::arg("speedup_over_baseline") = result.speedup_over_baseline, py::arg("is_certain") = result.is_certain,
       py::arg("is_isolated") = result.is_isolated, py::arg("timer") = result.timer, py::arg("drift") = result.drift,
       py::arg("notes") = py::tuple(py::cast(result.notes)), py::arg("cost") = CostObject(result.cost),
-      py::arg("reason") = std::string(FindStored(ReasonOf(result))->word));
+      py::arg("reason") = std::string(FindStored(ReasonOf(result))->word),
+      py::arg("device_before") = ReadingDict(result.device_before),
+      py::arg("device_after") = ReadingDict(result.device_after));
 }
 
 }  // namespace tuneonce::python

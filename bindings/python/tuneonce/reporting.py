@@ -107,6 +107,8 @@ def _result_json(result: TuningResult[Any]) -> Dict[str, Any]:
         "is_isolated": result.is_isolated,
         "timer": result.timer,
         "drift": result.drift,
+        "device_before": result.device_before,
+        "device_after": result.device_after,
         "notes": list(result.notes),
         "cost": {
             "compile_s": cost.compile_seconds,

@@ -77,7 +77,9 @@ class TuningResult(Generic[C]):
     best: the choice; reason: what decided for it, as records have it ("fastest", "tie_baseline", ...). successes: fastest first; the others in the order of the space. not_measured: what a budget that ended
     left out. baseline: None if there is none, or it failed. speedup_over_baseline: never below 1; None without a baseline.
     is_certain: False if a budget ended the race. is_isolated: they ran in a worker process. timer: how they were timed. drift: how much slower the best ran in the
-    second half of its rounds than in the first. notes: what one should know about how was measured."""
+    second half of its rounds than in the first. notes: what one should know about how was measured. device_before,
+    device_after: the device right before the race and right after it, by NVML: sm_clock_mhz, temperature_c, power_mw and
+    more, as far as they are known; None on the CPU device."""
     kernel: str
     best: Success[C]
     successes: Tuple[Success[C], ...]
@@ -93,6 +95,8 @@ class TuningResult(Generic[C]):
     notes: Tuple[str, ...]
     cost: TuningCost
     reason: str = "unknown"
+    device_before: Optional[Dict[str, Any]] = None
+    device_after: Optional[Dict[str, Any]] = None
 
     def __repr__(self) -> str:
         counts = [f"{len(each)} {name}" for each, name in (

@@ -47,6 +47,7 @@ class TuneonceBundle(Peer):
 
     def __init__(self, device: str = "cuda"):
         self.device = device
+        self.deadline_ms = 3000 if device == "cuda" else 1000  # The CPU device's is for tests.
 
     def prepare(self, folder: pathlib.Path) -> str:
         os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
@@ -67,7 +68,7 @@ class TuneonceBundle(Peer):
                 results.append(result)
 
         kernel = self.tuneonce.TunedKernel(
-            bundle, self.device, observer=Observer(), candidate_deadline_ms=3000, on_tune_error="raise"
+            bundle, self.device, observer=Observer(), candidate_deadline_ms=self.deadline_ms, on_tune_error="raise"
         )
         arguments = [*t.values(), *works.WORKS[work].scalars.values()]
         kernel(*arguments)
