@@ -27,11 +27,11 @@ namespace {
 
 constexpr char kCudaSource[] = R"(
 extern "C" __global__ void scale(const float* x, float* y, float factor, int n) {
-  const long long begin = (long long)blockIdx.x * BLOCK * ITEMS + threadIdx.x;
+  // A thread's elements lie side by side: the more it has, the slower, so that candidates differ as a matmul's do.
+  const long long begin = ((long long)blockIdx.x * BLOCK + threadIdx.x) * ITEMS;
 #pragma unroll
   for (int i = 0; i < ITEMS; ++i) {
-    const long long at = begin + (long long)i * BLOCK;
-    if (at < n) y[at] = x[at] * factor;
+    if (begin + i < n) y[begin + i] = x[begin + i] * factor;
   }
 })";
 constexpr char kCpuSource[] = R"(
