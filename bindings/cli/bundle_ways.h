@@ -27,8 +27,8 @@ struct BundleWays {
 };
 
 /// The dtypes of the tensors whose dtype the bundle leaves open: `settings` ("x=float16", a name several times for
-/// several), else all that variants are for, else the example's. One problem for each combination; its dims are 0. Errors: InvalidArgument for a name
-/// that is no such tensor's, or no dtype.
+/// several), else all that variants are for, else the example's. One problem for each combination; its dims are 0.
+/// Errors: InvalidArgument for a name that is no such tensor's, or no dtype.
 Result<std::vector<Problem>> ProblemsOf(const KernelDefinition& definition, const Bundle::Example& example,
                                         const std::vector<std::string>& settings);
 
