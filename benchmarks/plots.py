@@ -12,6 +12,7 @@ import sys
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import peers_plots
+from peers_plots import show
 from plot import COLOURS, LEFT, ROW, TOP, Plot
 
 _HERE = pathlib.Path(__file__).resolve().parent
@@ -208,9 +209,9 @@ def main() -> int:
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else _HERE.parent / "docs" / "plots"
     out.mkdir(parents=True, exist_ok=True)
     plots = {name: draw() for name, draw in _PLOTS.items()}
-    runs = sorted((_HERE / "results").glob("peers-*.json"))  # By date.
+    runs = sorted((_HERE / "results").glob("peers-*.json"), reverse=True)  # By date: the newest first.
     if runs:
-        plots.update(peers_plots.draw(json.loads(runs[-1].read_text())))
+        plots.update(peers_plots.draw(show.filled_up([json.loads(run.read_text()) for run in runs])))
     for name, svg in plots.items():
         (out / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"{len(plots)} plots in {out}")

@@ -116,6 +116,22 @@ def test_the_table_has_a_line_for_each_and_a_reason_for_what_was_not_run() -> No
     assert text.startswith("**These are figures of the CPU device") and "no GPU" in text
 
 
+def test_a_cell_that_was_cut_off_is_that_of_the_next_result() -> None:
+    first, second = copy.deepcopy(result), copy.deepcopy(result)
+    over = {"cannot": "the run's 9 s were over"}
+    first["cells"]["Good, Python"].update(crash=over, tune=over)
+    second["cells"]["Good, Python"].update(crash=over, restart=over)
+    cells_of_both = show.filled_up([first, second])["cells"]["Good, Python"]
+    assert cells_of_both == {**cells["Good"], "crash": over}, cells_of_both
+    second["machine"]["device"] = "another"
+    try:
+        show.filled_up([first, second])
+    except SystemExit as error:
+        assert "another" in str(error)
+    else:
+        raise AssertionError("results of two kinds of GPU are no one table")
+
+
 def test_regret_is_over_the_fastest_candidate_by_the_one_timer() -> None:
     cell = {"works": {"matmul": {"config": "b", "space_us": {"a": 10.0, "b": 11.0, "c": 40.0}}}}
     assert abs(show.regret(cell, "matmul") - 0.1) < 1e-9 and show.regret(cell, "matmul", "c") == 3.0

@@ -1,6 +1,7 @@
 """The suite's result as Markdown tables, and what its figures are made of (benchmarks/plots.py).
 
-show.py RESULT: the tables. show.py RESULT --into PAGE: puts them between the page's two "<!-- results -->" lines.
+show.py RESULT...: the tables; a cell that one result has not, since its run was cut, is that of the next. show.py
+RESULT... --into PAGE: puts them between the page's two "<!-- results -->" lines.
 """
 
 import json
@@ -129,15 +130,35 @@ def reasons(result: Dict[str, Any]) -> List[str]:
     return [item(f"{why} ({', '.join(names)})") for why, names in found.items()]
 
 
+def is_cut(cell: Dict[str, Any]) -> bool:
+    return " s were over" in cell.get("cannot", "")
+
+
+def filled_up(results: List[Dict[str, Any]]) -> Dict[str, Any]:
+    """The first, and cells that were cut off in it from those after it, which are of a GPU of the same kind."""
+    merged = dict(results[0], runs=[(each["date"], each["commit"]) for each in results])
+    merged["cells"] = {peer: dict(cells) for peer, cells in results[0]["cells"].items()}
+    for each in results[1:]:
+        if each["machine"]["device"] != merged["machine"]["device"]:
+            raise SystemExit(f"show.py: results of {merged['machine']['device']} and of {each['machine']['device']}")
+        for peer, cells in each["cells"].items():
+            mine = merged["cells"].setdefault(peer, {})
+            for name, cell in cells.items():
+                if name not in mine or (is_cut(mine[name]) and not is_cut(cell)):
+                    mine[name] = cell
+    return merged
+
+
 def markdown(result: Dict[str, Any]) -> str:
     machine, works = result["machine"], result["works"]
     lines = []
     if result["is_cpu_device"]:
         lines += ["**These are figures of the CPU device, for trying the programs: none is a GPU's.**", ""]
     where = machine["device"] or "no GPU"
+    runs = result.get("runs", [(result["date"], result["commit"])])
     lines += [
-        f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']}, "
-        f"{result['date']}, commit {result['commit'] or '–'}.",
+        f"{where}, driver {machine.get('driver', '–')}, {machine['cores']} cores, Python {machine['python']};",
+        ", else ".join(f"{date}, commit {commit or '–'}" for date, commit in runs) + ".",
         f"Several numbers: {' / '.join(works)}.",
     ]
     of_peers = {
@@ -166,14 +187,17 @@ def markdown(result: Dict[str, Any]) -> str:
 
 
 def main() -> int:
-    if len(sys.argv) not in (2, 4) or (len(sys.argv) == 4 and sys.argv[2] != "--into"):
-        print("usage: show.py RESULT [--into PAGE]", file=sys.stderr)
+    files, into = sys.argv[1:], None
+    if files[-2:-1] == ["--into"]:
+        files, into = files[:-2], files[-1]
+    if not files or any(file.startswith("-") for file in files):
+        print("usage: show.py RESULT... [--into PAGE]", file=sys.stderr)
         return 2
-    text = markdown(json.loads(pathlib.Path(sys.argv[1]).read_text()))
-    if len(sys.argv) == 2:
+    text = markdown(filled_up([json.loads(pathlib.Path(file).read_text()) for file in files]))
+    if into is None:
         print(text, end="")
         return 0
-    page = pathlib.Path(sys.argv[3])
+    page = pathlib.Path(into)
     parts = page.read_text().split(MARK)
     if len(parts) != 3:
         print(f"{page} must have two lines {MARK.strip()}", file=sys.stderr)
