@@ -169,9 +169,9 @@ Status Tune(const TuneArguments& arguments) {
   BeginTrace(arguments, policy);
   Result<BundleReport> tuned = TuneBundle(bundle, device, arguments.shape, arguments.scalars, policy);
   Result<std::string> traced = EndTrace(arguments, policy);
-  TUNEONCE_ASSIGN_OR_RETURN(BundleReport report, std::move(tuned));
-  TUNEONCE_ASSIGN_OR_RETURN(std::string trace, std::move(traced));
-  Print(bundle.definition().name(), report, arguments.json, arguments.samples ? trace : "");
+  TUNEONCE_RETURN_IF_ERROR(tuned.status());
+  TUNEONCE_RETURN_IF_ERROR(traced.status());
+  Print(bundle.definition().name(), *tuned, arguments.json, arguments.samples ? *traced : "");
   return kept == nullptr ? Status() : kept->failure();
 }
 

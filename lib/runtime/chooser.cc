@@ -212,8 +212,10 @@ Result<SearchOutcome> Chooser::SearchAt(const TuneRequest& request, const KeyInS
   if (request.shared != nullptr && only == nullptr) {
     SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, &call != &request.call.call(),
                                  request.shared->key};
-    SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
-    found = search.Lead(request.shared->helpers);
+    // Not on the stack, of which the thread of a host's may have little.
+    auto search = std::make_unique<SharedSearch>(request.shared->board, std::move(plan), stream, std::move(memory),
+                                                 std::move(shared));
+    found = search->Lead(request.shared->helpers);
   } else {
     found = RunSearch(std::move(plan), stream, options, std::move(memory));
   }
@@ -259,13 +261,14 @@ Result<Chooser::Searched> Chooser::SearchForKey(const TuneRequest& request, cons
                        [&] { return absl::StrCat("a search begins among ", in_store.configs.size(), " configs"); });
   to_.announcer.Tell([&](AutotuneObserver& observer) { observer.OnTuneBegin(kernel, key_text); });
   MeasuredOn measured_on;
-  TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome found, Search(request, in_store, /*only=*/nullptr, &measured_on));
-  const TuningResult& result = found.result;
+  Result<SearchOutcome> found = Search(request, in_store, /*only=*/nullptr, &measured_on);
+  TUNEONCE_RETURN_IF_ERROR(found.status());
+  const TuningResult& result = found->result;
   to_.counters.tuning_ns += static_cast<std::int64_t>(result.cost.wall_seconds * 1e9);
   to_.counters.workers_replaced += result.cost.workers_replaced;
   to_.counters.tuning_gpu_ns += static_cast<std::int64_t>(result.cost.gpu_seconds * 1e9);
   TuningRecord record = RecordOf(result, in_store.key, measured_on);
-  return Searched{std::move(found), std::move(record)};
+  return Searched{*std::move(found), std::move(record)};
 }
 
 void Chooser::RememberSearched(const Searched& searched) const {
