@@ -33,12 +33,13 @@ Result<SearchOutcome> OnTrialStream(const SearchPlan& plan, StreamView stream, c
       std::unique_ptr<SearchRunner> runner,
       SearchRunner::Create(plan.planned, trial_stream.view(), options, memory, plan.baseline.has_value()));
   TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  SearchEngine engine(plan.kernel, plan.key, plan.target, plan.baseline, options, *runner,
-                      stream.api().measuring_lock(device.handle()));
-  engine.LeaveOut(plan.lethal);
+  // Not on the stack, of which a host's thread may have little.
+  auto engine = std::make_unique<SearchEngine>(plan.kernel, plan.key, plan.target, plan.baseline, options, *runner,
+                                               stream.api().measuring_lock(device.handle()));
+  engine->LeaveOut(plan.lethal);
   // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
   Result<SearchOutcome> outcome =
-      CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal, [&] { return run(engine); });
+      CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal, [&] { return run(*engine); });
   // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
   // the search's before.
   (void)trial_stream.view().Synchronize();
@@ -89,8 +90,8 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
 
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory) {
   return OnTrialStream(plan, stream, options, std::move(memory), [&](SearchEngine& engine) -> Result<SearchOutcome> {
-    TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome outcome, engine.Run(std::move(plan.planned)));
-    if (!plan.note.empty()) outcome.result.notes.push_back(plan.note);
+    Result<SearchOutcome> outcome = engine.Run(std::move(plan.planned));
+    if (outcome.ok() && !plan.note.empty()) outcome->result.notes.push_back(plan.note);
     return outcome;
   });
 }
