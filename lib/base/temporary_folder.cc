@@ -48,6 +48,14 @@ FileDescriptor Mark(const std::string& folder) {
   return file;
 }
 
+/// The mark last: who is killed amidst this leaves a folder that can still be told to be ours.
+void RemoveFolder(const std::string& path) {
+  for (const std::string& name : NamesIn(path)) {
+    if (name != kMark) RemoveTree(absl::StrCat(path, "/", name));
+  }
+  RemoveTree(path);
+}
+
 /// Once for each folder that this process makes others in.
 void RemoveAbandonedFoldersOnce(const std::string& parent) {
   static Mutex* const mutex = new Mutex;
@@ -69,7 +77,7 @@ void RemoveAbandonedFolders(const std::string& parent) {
     if (!IsOurs(folder, S_IFDIR)) continue;
     FileDescriptor mark(openat(folder.get(), kMark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!IsOurs(mark, S_IFREG) || flock(mark.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    RemoveTree(path);
+    RemoveFolder(path);
   }
 }
 
@@ -89,7 +97,7 @@ Result<TemporaryFolder> TemporaryFolder::Create(const std::string& parent) {
 
 TemporaryFolder::~TemporaryFolder() {
   owner_.Close();  // Listing a folder takes a descriptor: there may be no other.
-  if (!path_.empty()) RemoveTree(path_);
+  if (!path_.empty()) RemoveFolder(path_);
 }
 
 Result<std::string> TemporaryFolder::WriteFile(const std::string& name, const std::string& content) const {
