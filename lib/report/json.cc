@@ -3,6 +3,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "report/doctor.h"
+#include "report/reading_fields.h"
 #include "runtime/recorded_result.h"
 #include "store/stored_enums.h"
 #include "tuneonce/report.h"
@@ -62,16 +63,7 @@ Json ToJson(const Success& success) {
 Json ToJson(const std::optional<DeviceReading>& reading) {
   if (!reading) return nullptr;
   Json json = Json::object();
-  auto add = [&](const char* name, const auto& value) {
-    if (value) json[name] = *value;
-  };
-  add("sm_clock_mhz", reading->conditions.sm_clock_mhz);
-  add("memory_clock_mhz", reading->conditions.memory_clock_mhz);
-  add("temperature_c", reading->temperature_c);
-  add("power_mw", reading->power_mw);
-  add("power_limit_mw", reading->conditions.power_limit_mw);
-  add("throttle_reasons", reading->conditions.throttle_reasons);
-  if (!reading->conditions.mig_profile.empty()) json["mig_profile"] = reading->conditions.mig_profile;
+  ForEachKnown(*reading, [&](const char* name, const auto& value) { json[name] = value; });
   return json;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "report/reading_fields.h"
 #include "runtime/recorded_result.h"
 #include "store/stored_enums.h"
 
@@ -46,16 +47,7 @@ py::object CostObject(const TuningCost& cost) {
 py::object ReadingDict(const std::optional<DeviceReading>& reading) {
   if (!reading) return py::none();
   py::dict known;
-  auto add = [&](const char* name, const auto& value) {
-    if (value) known[name] = *value;
-  };
-  add("sm_clock_mhz", reading->conditions.sm_clock_mhz);
-  add("memory_clock_mhz", reading->conditions.memory_clock_mhz);
-  add("temperature_c", reading->temperature_c);
-  add("power_mw", reading->power_mw);
-  add("power_limit_mw", reading->conditions.power_limit_mw);
-  add("throttle_reasons", reading->conditions.throttle_reasons);
-  if (!reading->conditions.mig_profile.empty()) known["mig_profile"] = reading->conditions.mig_profile;
+  ForEachKnown(*reading, [&](const char* name, const auto& value) { known[name] = value; });
   return py::object(std::move(known));
 }
 
