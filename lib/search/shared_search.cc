@@ -108,7 +108,7 @@ bool SharedSearch::IsLate(int word) {
   return is_late_;
 }
 
-std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader) {
+std::optional<SearchWord> SharedSearch::NextWord(int* word) {
   constexpr int kSliceMs = 50;
   for (;;) {
     Result<std::optional<SearchWord>> said = board_.WordOf(*word, kSliceMs);
@@ -118,8 +118,9 @@ std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader
       if (!next.ok() || !*next) return *std::move(said);
       said = std::move(next);
     }
-    board_.context().beat.Step();
-    const bool is_over = !said.ok() || !of_leader.Look().ok() || of_leader.IsSilent() || of_leader.HasGoneOn() ||
+    RankBeat& beat = board_.context().beat;
+    beat.Step();
+    const bool is_over = !said.ok() || beat.IsSilent(board_.leader()) || beat.HasDecided(board_.leader()) ||
                          IsInterrupted(board_.context().interrupted);
     if (is_over) return std::nullopt;
   }
@@ -141,13 +142,13 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
                                        : Race(what.places, options);
 }
 
-Status SharedSearch::Help(const SearchOffer& offer, RankWatch& of_leader) {
+Status SharedSearch::Help(const SearchOffer& offer) {
   if (offer.candidates != plan_.CandidatesFingerprint()) {
     return FailedPreconditionError("this rank has other candidates than the leader");
   }
   TUNEONCE_RETURN_IF_ERROR(board_.Join());
   for (int word = 0;; ++word) {
-    const std::optional<SearchWord> said = NextWord(&word, of_leader);
+    const std::optional<SearchWord> said = NextWord(&word);
     if (!said || said->kind == SearchWord::kOver) return Status();
     const SearchAnswer answer = AnswerTo(word, *said);
     if (is_late_) continue;
