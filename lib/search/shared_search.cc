@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/callback.h"
+#include "base/span.h"
 #include "compile/compile_cached.h"
 #include "compile/compile_pool.h"
 #include "ranks/code_exchange.h"
@@ -77,7 +78,9 @@ SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions&
 SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
                                std::set<int>* other_holders) {
   ClaimedCandidates source(
-      board_, places, {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }});
+      board_, places,
+      {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }, &runtime().trace()});
+  Span span(&runtime().trace(), "share", "share");
   SearchAnswer answer;
   if (source.has_any()) {
     options.max_rounds = std::min(options.max_rounds, kShareRounds);
@@ -95,6 +98,7 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
 }
 
 SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, const SearchOptions& options) {
+  Span span(&runtime().trace(), "finals", "finals");
   AllOf source(places);
   return RunPart(source, options);
 }
@@ -110,6 +114,7 @@ bool SharedSearch::IsLate(int word) {
 
 std::optional<SearchWord> SharedSearch::NextWord(int* word) {
   constexpr int kSliceMs = 50;
+  Span span(&runtime().trace(), "wait", "wait for the leader's word");
   for (;;) {
     Result<std::optional<SearchWord>> said = board_.WordOf(*word, kSliceMs);
     // Of several words that this rank missed, the last one is the one to follow.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/span.h"
 #include "compile/compile_pool.h"
 #include "ranks/code_exchange.h"
 #include "search/shared_search.h"
@@ -56,6 +57,7 @@ bool SharedSearch::IsGone(int rank) {
 
 Status SharedSearch::Await(int word, std::set<int> ranks, Clock::time_point patience_end,
                            const std::function<void(int rank, SearchAnswer answer)>& take) {
+  Span span(&runtime().trace(), "wait", "wait for other ranks' answers");
   while (!ranks.empty()) {
     bool is_first = true;
     for (auto rank = ranks.begin(); rank != ranks.end();) {
