@@ -1,6 +1,7 @@
 #include "tuneonce/bundle.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,8 @@
 #include "definition/compiler_option.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
+#include "launch/parameter_block.h"
+#include "launch/source_parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -82,6 +85,7 @@ class BundleReader {
       definition.ShippedDecisions(std::move(decisions));
     }
     Bundle bundle(std::move(definition));
+    bundle.check_sources_ = SourcesCheck(root);
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
   }
@@ -250,8 +254,7 @@ class BundleReader {
     return Status();
   }
 
-  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it, with the
-  /// right kernel.
+  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it.
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(TargetFilter(), definition.space()));
@@ -279,15 +282,27 @@ class BundleReader {
               absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
         }
       }
-      Result<ParameterLayout> layout =
-          ParameterLayout::Create(definition, variant.variant.convention, variant.variant.parameters);
-      if (!layout.ok()) return variant.node->Error(layout.status().message());
-      for (const BundleArtifact& artifact : variant.artifacts->list()) {
-        Status fits = CheckKernel(*layout, *variant.artifacts, artifact);
-        if (!fits.ok()) return artifact.node->Error(fits.message());
-      }
     }
     return Status();
+  }
+
+  /// Bundle::CheckSources.
+  std::function<Status(const KernelDefinition&)> SourcesCheck(const ManifestNode& root) const {
+    std::vector<std::shared_ptr<const BundleArtifacts>> all;
+    for (const BundleVariant& variant : variants_) all.push_back(variant.artifacts);
+    return [file = root.File(), all](const KernelDefinition& definition) -> Status {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const Variant& variant = definition.variants()[i];
+        TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                                  ParameterLayout::Create(definition, variant.convention, variant.parameters));
+        for (const BundleArtifact& artifact : all[i]->list()) {
+          TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, all[i]->SourceOf(artifact))
+                                       .WithPrefix("variant '" + variant.name + "'")
+                                       .WithPrefix(file));
+        }
+      }
+      return Status();
+    };
   }
 
   // --- verification, work, example

@@ -204,11 +204,13 @@ void ManifestNode::PlaceChildren() {
   }
 }
 
-std::string ManifestNode::FileAndLine() const {
+const std::string& ManifestNode::File() const {
   const ManifestNode* root = this;
   while (root->parent_ != nullptr) root = root->parent_;
-  return absl::StrCat(root->file_, ":", line_);
+  return root->file_;
 }
+
+std::string ManifestNode::FileAndLine() const { return absl::StrCat(File(), ":", line_); }
 
 std::string ManifestNode::Path() const {
   std::vector<const ManifestNode*> way;  // From below.

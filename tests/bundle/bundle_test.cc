@@ -127,7 +127,6 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
        ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
-      {"\"symbol\": \"k\"", "\"symbol\": \"wrong\"", ":18: variants[0].artifacts[0]: it has no kernel 'wrong'"},
       {"\"one_d\"", "\"spiral\"",
        ":16: variants[0].grid.pattern: there is no grid pattern 'spiral'; expected tile_coverage"},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
@@ -648,27 +647,6 @@ TEST_F(BundleFileTest, EveryTruncationAndByteFlipOfAManifestIsRefusedOrRead) {
     flipped[i] = static_cast<char>(flipped[i] ^ 0x15);
     static_cast<void>(Load(flipped));  // No crash; under ASan, no read outside.
   }
-}
-
-TEST(BundleArtifactTest, TileIrParametersAreComparedWithTheManifest) {
-  Result<std::string> text = ReadFile(FolderOf("softmax") + "/manifest.json");
-  ASSERT_OK(text);
-  TemporaryFolder folder = *testing::MakeFolder();
-  auto load = [&](const std::string& from, const std::string& to) {
-    std::filesystem::copy(FolderOf("softmax"), folder.path(),
-                          std::filesystem::copy_options::overwrite_existing | std::filesystem::copy_options::recursive);
-    std::string manifest = *text;
-    for (std::size_t at = manifest.find(from); at != std::string::npos; at = manifest.find(from, at + to.size())) {
-      manifest.replace(at, from.size(), to);
-    }
-    std::ofstream(folder.path() + "/manifest.json") << manifest;
-    return Bundle::Load(folder.path()).status();
-  };
-  ASSERT_OK(load("nothing of it", ""));
-  EXPECT_ERROR(load("\"parameters\": [\"x\", \"y\"]", "\"parameters\": [\"x\"]"), StatusCode::kInvalidArgument,
-               "kernel 'softmax' is declared with 5 parameters, but its code has 10");
-  EXPECT_ERROR(load("\"symbol\": \"softmax\"", "\"symbol\": \"soft\""), StatusCode::kInvalidArgument,
-               "it has no kernel 'soft'; it has: softmax");
 }
 
 TEST(BundleEmbeddedTest, FilesOfAProgramAreReadAsAFolderIs) {

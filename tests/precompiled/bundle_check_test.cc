@@ -117,6 +117,14 @@ std::string CpuVariant(const std::string& blocks) {
          blocks + R"(]}, "artifacts": [{"file": "k.cc"}]})";
 }
 
+TEST_F(BundleCheckTest, AnArtifactWithoutTheKernelIsWrong) {
+  ASSERT_OK(folder_.WriteFile("k/k.cc", "static void other(const tuneonce_block&, float*) {}"));
+  Write(R"({"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]})", "",
+        R"({"name": "cpu", "source": "host_cpp", "symbol": "k", "grid": {"pattern": "one_d", "tiles": [["N", 64]]},
+            "artifacts": [{"file": "k.cc"}]})");
+  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: it has no kernel 'k'");
+}
+
 TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesShow) {
   ASSERT_OK(folder_.WriteFile("k/k.cc", kCpuSource));
   ASSERT_OK(folder_.WriteFile("k/notes.txt", "x"));

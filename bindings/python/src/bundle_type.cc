@@ -68,6 +68,10 @@ void AddBundle(py::module_& module) {
           "dtype also has same_dtype_as.")
       .def_property_readonly("variants", VariantsOf, "The names of its variants, the preferred one first.")
       .def_property_readonly("example", ExampleOf, "A shape to try it with: {dims: {...}, scalars: {...}}.")
+      .def(
+          "check", [](const Bundle& bundle) { ThrowIfError(bundle.CheckSources()); },
+          "Looks into every artifact: that it has the kernel, with parameters as declared. Raises ValueError for the "
+          "first that is wrong.")
       .def("__repr__", [](const Bundle& bundle) { return "<tuneonce.Bundle '" + bundle.definition().name() + "'>"; });
 }
 
