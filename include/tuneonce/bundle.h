@@ -38,8 +38,8 @@ struct EmbeddedBundle {
 /// that code is read when it is needed.
 ///
 /// Loading reads every artifact and checks all that the manifest says: fields, names, that each config has exactly one
-/// artifact in each variant. What is in an artifact is looked into by CheckSources, and when a search takes it. A value.
-/// Thread rule: immutable; any thread.
+/// artifact in each variant. What is in an artifact is looked into by CheckSources, and when a search takes it. A
+/// value. Thread rule: immutable; any thread.
 class TUNEONCE_API Bundle {
  public:
   /// `folder_or_name`: a folder, or a name without a slash, which is looked for in the folders of TUNEONCE_BUNDLES,
@@ -67,10 +67,10 @@ class TUNEONCE_API Bundle {
   };
   const Example& example() const { return example_; }
 
-  /// Looks into every artifact without a device: that it has the kernel that the manifest names, with as many parameters
-  /// of such sizes (Tile IR, PTX) or such names (C++) as the manifest declares. For who makes bundles: a candidate's own
-  /// artifact is looked into before it runs, so that Load need not do it for all. Errors: InvalidArgument
-  /// "FOLDER/manifest.json: variant 'tile_ir': k.tileir: ...", for the first that is wrong.
+  /// Looks into every artifact without a device: that it has the kernel that the manifest names, with as many
+  /// parameters of such sizes (Tile IR, PTX) or such names (C++) as the manifest declares. For who makes bundles: a
+  /// candidate's own artifact is looked into before it runs, so that Load need not do it for all. Errors:
+  /// InvalidArgument "variant 'tile_ir': k.tileir: ...", for the first that is wrong.
   Status CheckSources() const { return check_sources_ ? check_sources_(definition_) : Status(); }
 
  private:

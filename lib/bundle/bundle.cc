@@ -85,7 +85,7 @@ class BundleReader {
       definition.ShippedDecisions(std::move(decisions));
     }
     Bundle bundle(std::move(definition));
-    bundle.check_sources_ = SourcesCheck(root);
+    bundle.check_sources_ = SourcesCheck();
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
   }
@@ -287,18 +287,17 @@ class BundleReader {
   }
 
   /// Bundle::CheckSources.
-  std::function<Status(const KernelDefinition&)> SourcesCheck(const ManifestNode& root) const {
+  std::function<Status(const KernelDefinition&)> SourcesCheck() const {
     std::vector<std::shared_ptr<const BundleArtifacts>> all;
     for (const BundleVariant& variant : variants_) all.push_back(variant.artifacts);
-    return [file = root.File(), all](const KernelDefinition& definition) -> Status {
+    return [all](const KernelDefinition& definition) -> Status {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const Variant& variant = definition.variants()[i];
         TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
                                   ParameterLayout::Create(definition, variant.convention, variant.parameters));
         for (const BundleArtifact& artifact : all[i]->list()) {
-          TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, all[i]->SourceOf(artifact))
-                                       .WithPrefix("variant '" + variant.name + "'")
-                                       .WithPrefix(file));
+          TUNEONCE_RETURN_IF_ERROR(
+              CheckSource(layout, all[i]->SourceOf(artifact)).WithPrefix("variant '" + variant.name + "'"));
         }
       }
       return Status();

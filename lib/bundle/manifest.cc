@@ -204,13 +204,11 @@ void ManifestNode::PlaceChildren() {
   }
 }
 
-const std::string& ManifestNode::File() const {
+std::string ManifestNode::FileAndLine() const {
   const ManifestNode* root = this;
   while (root->parent_ != nullptr) root = root->parent_;
-  return root->file_;
+  return absl::StrCat(root->file_, ":", line_);
 }
-
-std::string ManifestNode::FileAndLine() const { return absl::StrCat(File(), ":", line_); }
 
 std::string ManifestNode::Path() const {
   std::vector<const ManifestNode*> way;  // From below.

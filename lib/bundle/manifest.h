@@ -35,8 +35,6 @@ class TUNEONCE_API ManifestNode {
   ManifestNode& operator=(ManifestNode&&) = default;
 
   Kind kind() const { return kind_; }
-  /// The document's file, as Parse was told.
-  const std::string& File() const;
   /// Where it stands: "manifest.json:12: axes[0].name".
   std::string Place() const;
   /// "manifest.json:12: axes[0].name: `what`", InvalidArgument: one line, without control characters, since names in a

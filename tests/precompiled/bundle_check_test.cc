@@ -117,12 +117,12 @@ std::string CpuVariant(const std::string& blocks) {
          blocks + R"(]}, "artifacts": [{"file": "k.cc"}]})";
 }
 
-TEST_F(BundleCheckTest, AnArtifactWithoutTheKernelIsWrong) {
-  ASSERT_OK(folder_.WriteFile("k/k.cc", "static void other(const tuneonce_block&, float*) {}"));
-  Write(R"({"name": "y", "kind": "tensor", "access": "out", "dtype": "float32", "dims": ["N"]})", "",
-        R"({"name": "cpu", "source": "host_cpp", "symbol": "k", "grid": {"pattern": "one_d", "tiles": [["N", 64]]},
-            "artifacts": [{"file": "k.cc"}]})");
+TEST_F(BundleCheckTest, AnArtifactWithoutTheKernelOrOfOtherParametersIsWrong) {
+  Write(kTensors, kTileAxis, CpuVariant(R"({"ceil_div": ["N", "TILE"]})"));
+  ASSERT_OK(folder_.WriteFile("k/k.cc", "int other() { return 0; }"));
   ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: it has no kernel 'k'");
+  ASSERT_OK(folder_.WriteFile("k/k.cc", kCpuSource));  // It takes n, too.
+  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: kernel 'k' is declared with 2 parameters");
 }
 
 TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesShow) {
