@@ -40,7 +40,8 @@ Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes, std::si
   TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyHtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyHtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
   return Status();
 }
 

@@ -38,7 +38,8 @@ Status CheckPointers(const Parameter& parameter) {
   }
   for (const std::string& dim : parameter.varying) {
     if (std::find(parameter.dims.begin() + 1, parameter.dims.end(), dim) != parameter.dims.end()) continue;
-    return InvalidArgumentError(absl::StrCat("ByPointers lets the dim '", dim, "' vary, which its tensors do not have"));
+    return InvalidArgumentError(
+        absl::StrCat("ByPointers lets the dim '", dim, "' vary, which its tensors do not have"));
   }
   return Status();
 }
@@ -190,7 +191,8 @@ Status KernelDefinition::CheckStrides() const {
       return InvalidArgumentError(what + " names no tensor parameter with dims");
     }
     if (parameters_[*found].by_pointers) {
-      return InvalidArgumentError(what + ": tensors that are reached by pointers are dense, and have no stride to pass");
+      return InvalidArgumentError(what +
+                                  ": tensors that are reached by pointers are dense, and have no stride to pass");
     }
     std::size_t rank = parameters_[*found].dims.size();
     if (parameter.dimension < 0 || static_cast<std::size_t>(parameter.dimension) >= rank) {

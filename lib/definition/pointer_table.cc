@@ -37,7 +37,8 @@ Status PointerTable::Check() const {
                                                ": all are of one dtype and rank"));
     }
     if (tensor.rank < 1 || tensor.rank >= kMaxRank) {
-      return InvalidArgumentError(absl::StrCat(which, " has rank ", tensor.rank, "; 1 to ", kMaxRank - 1, " are possible"));
+      return InvalidArgumentError(
+          absl::StrCat(which, " has rank ", tensor.rank, "; 1 to ", kMaxRank - 1, " are possible"));
     }
     if (!tensor.HasElements()) continue;
     if (tensor.data == nullptr) return InvalidArgumentError(which + " is a null pointer, and has elements");

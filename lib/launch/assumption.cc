@@ -98,7 +98,8 @@ Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumpti
     case Assumption::Kind::kExtentIs:
     case Assumption::Kind::kExtentDivisibleBy: {
       const std::string& dim = parameter.dims[static_cast<std::size_t>(assumption.dimension)];
-      if (std::find(parameter.varying.begin(), parameter.varying.end(), dim) == parameter.varying.end()) return Status();
+      if (std::find(parameter.varying.begin(), parameter.varying.end(), dim) == parameter.varying.end())
+        return Status();
       return InvalidArgumentError("it assumes an extent of " + what + ": its tensors may differ in '" + dim + "'");
     }
     case Assumption::Kind::kNoOverlap:
@@ -426,11 +427,10 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
   std::string what;
   switch (check.kind) {
     case Assumption::Kind::kAligned:
-      what = check.is_table
-                 ? absl::StrCat("not all tensors that ", name(check.parameter), " points to are aligned to ",
-                                check.value, " bytes")
-                 : absl::StrCat(name(check.parameter), " is not aligned to ", check.value, " bytes: it is at 0x",
-                                absl::Hex(check.AddressBits(call)));
+      what = check.is_table ? absl::StrCat("not all tensors that ", name(check.parameter), " points to are aligned to ",
+                                           check.value, " bytes")
+                            : absl::StrCat(name(check.parameter), " is not aligned to ", check.value,
+                                           " bytes: it is at 0x", absl::Hex(check.AddressBits(call)));
       break;
     case Assumption::Kind::kStrideIs:
       what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", not ", check.value,

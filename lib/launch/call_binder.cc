@@ -27,8 +27,8 @@ std::uint64_t TypeMask(const Parameter& parameter) {
 std::uint64_t EqualDimensions(const Parameter& parameter) {
   std::uint64_t equal = 0;
   for (std::size_t d = 1; d < parameter.dims.size(); ++d) {
-    const bool varies = std::find(parameter.varying.begin(), parameter.varying.end(), parameter.dims[d]) !=
-                        parameter.varying.end();
+    const bool varies =
+        std::find(parameter.varying.begin(), parameter.varying.end(), parameter.dims[d]) != parameter.varying.end();
     if (!varies) equal |= std::uint64_t{1} << d;
   }
   return equal;

@@ -43,8 +43,8 @@ class KeptInputs {
   /// The ranges of the launch's tensors, and for each its copy; none for one that is only written.
   const std::vector<Range>& ranges() const { return ranges_; }
   CUdeviceptr CopyOf(std::size_t range) const;
-  /// The launch's views of all that it reached by a parameter, at their own addresses: of a tensor one, of a parameter by
-  /// pointers its tensors.
+  /// The launch's views of all that it reached by a parameter, at their own addresses: of a tensor one, of a parameter
+  /// by pointers its tensors.
   const std::vector<TensorView>& views(std::size_t parameter) const { return views_[parameter]; }
 
   /// What is put into `stream` from now on finds the copies made. Errors: FailedPrecondition in another context than
@@ -60,7 +60,7 @@ class KeptInputs {
   const std::shared_ptr<Place> place_;
   const std::size_t bytes_;
   std::vector<Range> ranges_;
-  std::vector<DeviceBuffer> buffers_;  // By range.
+  std::vector<DeviceBuffer> buffers_;           // By range.
   std::vector<std::vector<TensorView>> views_;  // By parameter.
 };
 

@@ -161,8 +161,10 @@ Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
   TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
-  if (owner == current.get()) return Status();
-  return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+  if (owner != current.get()) {
+    return InvalidArgumentError("the stream belongs to another context than the thread's current one");
+  }
+  return TrialTensors::CheckTables(*to_.definition, call, StreamView(to_.api, stream));
 }
 
 TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {

@@ -71,8 +71,8 @@ class TuningCall {
   std::shared_ptr<const KeptInputs> kept_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> outputs_;
-  // On these, and on repeated elements. What call_ points to, by parameter: of one by pointers the tensors of its table,
-  // else one. Never grows after OnKept or Repeat.
+  // On these, and on repeated elements. What call_ points to, by parameter: of one by pointers the tensors of its
+  // table, else one. Never grows after OnKept or Repeat.
   std::vector<std::vector<TensorView>> views_;
   std::vector<std::unique_ptr<DeviceTable>> tables_;
   // On repeated elements.

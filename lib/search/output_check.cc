@@ -26,7 +26,8 @@ std::vector<ReachedTensor> OutputsOf(const KernelDefinition& definition, const T
 }
 
 std::string NameOf(const Parameter& parameter, const ReachedTensor& output) {
-  return absl::StrCat("'", parameter.name, "'", parameter.by_pointers ? absl::StrCat(" (tensor ", output.nth, ")") : "");
+  return absl::StrCat("'", parameter.name, "'",
+                      parameter.by_pointers ? absl::StrCat(" (tensor ", output.nth, ")") : "");
 }
 
 }  // namespace
@@ -65,9 +66,9 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
       }
       source = (*given)[next_given++];
       if (source.bytes != tensor->bytes || source.dtype != tensor->dtype) {
-        return InvalidArgumentError(absl::StrCat("the reference for output ", name, " is ",
-                                                 source.ToString(), " of ", source.bytes, " bytes; the output is ",
-                                                 tensor->ToString(), " of ", tensor->bytes));
+        return InvalidArgumentError(absl::StrCat("the reference for output ", name, " is ", source.ToString(), " of ",
+                                                 source.bytes, " bytes; the output is ", tensor->ToString(), " of ",
+                                                 tensor->bytes));
       }
     }
     if (!tensor->HasElements() && parameter.by_pointers) continue;
@@ -80,7 +81,8 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
       not_compared_.push_back("not compared: " + name + ": " + layout.status().message());
       continue;
     }
-    bool is_partial = given == nullptr && tensors.is_poisoned(reached.parameter, reached.nth) && parameter.may_be_partial;
+    bool is_partial =
+        given == nullptr && tensors.is_poisoned(reached.parameter, reached.nth) && parameter.may_be_partial;
     const Tolerance tolerance = definition.ToleranceOf(parameter, tensor->dtype);
     Output output{ordinal, name, *tensor, *layout, tolerance, is_partial, {}};
     TUNEONCE_ASSIGN_OR_RETURN(output.references[0], Copy(source));
@@ -102,8 +104,8 @@ Status OutputCheck::KeepPartial(const KernelDefinition& definition, const TrialT
   return Status();
 }
 
-Result<Comparison> OutputCheck::Compare(const Output& output, const ReachedTensor& reached,
-                                        const TrialTensors& tensors, int poison) {
+Result<Comparison> OutputCheck::Compare(const Output& output, const ReachedTensor& reached, const TrialTensors& tensors,
+                                        int poison) {
   auto index = static_cast<std::size_t>(poison);
   ElementCheck check;
   check.tolerance = output.tolerance;
@@ -124,12 +126,13 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
     const TensorView* tensor = place != nullptr ? place->tensor : nullptr;
     // In a search without a definition each config has arguments of its own.
     if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
-      return std::optional<Finding>({FailureKind::kWrongResult, "output " + output.name + " is not of the size and " +
-                                                                    "type of the reference's"});
+      return std::optional<Finding>({FailureKind::kWrongResult,
+                                     "output " + output.name + " is not of the size and " + "type of the reference's"});
     }
     TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, *place, tensors, poison));
     if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {
-      *largest = OutputDifference{definition.parameters()[place->parameter].name, found.largest_difference, found.largest_share};
+      *largest = OutputDifference{definition.parameters()[place->parameter].name, found.largest_difference,
+                                  found.largest_share};
     }
     if (found.num_wrong + found.num_missing == 0) continue;
     if (found.num_wrong == 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));

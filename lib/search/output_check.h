@@ -52,7 +52,7 @@ class OutputCheck {
   struct Output {
     std::size_t ordinal;  // Its place among its kernel's outputs: those of another kernel may be other parameters.
     std::string name;     // "'y'", "'c' (tensor 3)".
-    TensorView tensor;  // Of the trial that the reference is of, for its type and size.
+    TensorView tensor;    // Of the trial that the reference is of, for its type and size.
     ArrayLayout layout;
     Tolerance tolerance;  // Absolute in the output's units.
     bool is_partial;

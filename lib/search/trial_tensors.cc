@@ -35,17 +35,16 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
 /// "'x'", "'a' (tensor 3)".
 std::string NameOf(const KernelDefinition& definition, const ReachedTensor& reached) {
   const Parameter& parameter = definition.parameters()[reached.parameter];
-  return absl::StrCat("'", parameter.name, "'", parameter.by_pointers ? absl::StrCat(" (tensor ", reached.nth, ")") : "");
+  return absl::StrCat("'", parameter.name, "'",
+                      parameter.by_pointers ? absl::StrCat(" (tensor ", reached.nth, ")") : "");
 }
 
 /// "'x', 'w'".
 std::string NamesOf(const KernelDefinition& definition, const std::vector<ReachedTensor>& tensors) {
-  return absl::StrJoin(tensors, ", ", [&](std::string* out, const ReachedTensor& reached) {
-    out->append(NameOf(definition, reached));
-  });
+  return absl::StrJoin(
+      tensors, ", ", [&](std::string* out, const ReachedTensor& reached) { out->append(NameOf(definition, reached)); });
 }
 
-/// The caller's table must hold what its tensors say, or what runs on them is not what was tuned.
 Status CheckEntries(const std::string& where, const PointerTable& table, StreamView stream) {
   if (table.count == 0) return Status();
   const auto at = reinterpret_cast<CUdeviceptr>(table.view.data);
@@ -87,6 +86,16 @@ Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundC
   return Status();
 }
 
+Status TrialTensors::CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const PointerTable* table = call.FindTable(definition.parameters(), i);
+    if (table == nullptr) continue;
+    std::string where = "kernel '" + definition.name() + "', parameter '" + definition.parameters()[i].name + "'";
+    TUNEONCE_RETURN_IF_ERROR(CheckEntries(where, *table, stream));
+  }
+  return Status();
+}
+
 void TrialTensors::MoveAll(const std::vector<Parameter>& parameters, const BoundCall& call) {
   moved_.resize(parameters.size());
   for (const ReachedTensor& reached : ReachedTensorsOf(parameters, call)) {
@@ -114,8 +123,7 @@ Status TrialTensors::MakeTables(const KernelDefinition& definition, TrialMemory&
     const std::string& name = definition.parameters()[moved->parameter].name;
     pieces.push_back({moved->tensors.size() * sizeof(std::uint64_t), 0, "the table of '" + name + "'"});
   }
-  TUNEONCE_ASSIGN_OR_RETURN(GuardedMemory made,
-                            GuardedMemory::Create(memory, stream, GuardedMemory::BytesFor(pieces)));
+  TUNEONCE_ASSIGN_OR_RETURN(GuardedMemory made, GuardedMemory::Create(memory, stream, GuardedMemory::BytesFor(pieces)));
   made.LayOut(std::move(pieces));
   TUNEONCE_RETURN_IF_ERROR(made.Arm(*comparer_));
   table_memory_.emplace(std::move(made));
@@ -152,16 +160,10 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
                                           TrialMemory& memory, InputCopies& inputs, ArrayComparer& comparer,
                                           StreamView stream) {
   TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
+  TUNEONCE_RETURN_IF_ERROR(CheckTables(definition, call, stream));
   TrialTensors tensors(call);
   tensors.copies_ = &inputs;
   tensors.comparer_ = &comparer;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const PointerTable* table = call.FindTable(definition.parameters(), i);
-    if (table == nullptr) continue;
-    TUNEONCE_RETURN_IF_ERROR(CheckEntries("kernel '" + definition.name() + "', parameter '" +
-                                              definition.parameters()[i].name + "'",
-                                          *table, stream));
-  }
   tensors.MoveAll(definition.parameters(), call);
   std::vector<Range> ranges = TensorRangesOf(definition, call);
   std::vector<GuardedMemory::Piece> pieces;
@@ -175,8 +177,8 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
   std::size_t piece = 0;
   for (const Range& range : ranges) {
     if (!range.written) {
-      TUNEONCE_ASSIGN_OR_RETURN(const InputCopies::Input* input, inputs.Add({range.begin, range.end - range.begin},
-                                                                            NamesOf(definition, range.tensors)));
+      TUNEONCE_ASSIGN_OR_RETURN(const InputCopies::Input* input,
+                                inputs.Add({range.begin, range.end - range.begin}, NamesOf(definition, range.tensors)));
       tensors.inputs_.push_back(input);
       for (const ReachedTensor& reached : range.tensors) {
         CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(reached.tensor->data) - range.begin;

@@ -33,16 +33,19 @@ std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, cons
 /// does.
 ///
 /// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move
-/// to scratch together. All lie at the original's address modulo GuardedMemory::kAlignment. Of tensors by pointers each is
-/// one of them, and a table of where they are now is made in memory of the search's, guarded and checked as an input is.
-/// All work is in the order of one stream, which outlives this object. Thread rule: one thread.
+/// to scratch together. All lie at the original's address modulo GuardedMemory::kAlignment. Of tensors by pointers each
+/// is one of them, and a table of where they are now is made in memory of the search's, guarded and checked as an input
+/// is. All work is in the order of one stream, which outlives this object. Thread rule: one thread.
 class TrialTensors {
  public:
   /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
   static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
 
-  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes; InvalidArgument for a table that does not hold the
-  /// addresses of the tensors that came with it, naming the first; ResourceExhausted.
+  /// InvalidArgument for a table that does not hold the addresses of the tensors that came with it, naming the first:
+  /// what runs on it would be something else than what was tuned. Waits for the stream, if there is a table.
+  static Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
+
+  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes and CheckTables; ResourceExhausted.
   static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
                                      InputCopies& inputs, ArrayComparer& comparer, StreamView stream);
 
@@ -63,9 +66,7 @@ class TrialTensors {
   /// Fills every scratch that Restore does not fill with `value`, so that elements that a trial does not write show.
   Status Poison(unsigned char value) const;
   /// True if this tensor of the parameter, the nth of its table, is in scratch that Poison fills.
-  bool is_poisoned(std::size_t parameter, std::size_t nth) const {
-    return poisoned_.count({parameter, nth}) > 0;
-  }
+  bool is_poisoned(std::size_t parameter, std::size_t nth) const { return poisoned_.count({parameter, nth}) > 0; }
 
   /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
   /// both. Empty if nothing. Waits for the stream.
@@ -93,10 +94,10 @@ class TrialTensors {
   /// A parameter's tensors where trials find them. On the heap: others point into it.
   struct Moved {
     std::size_t parameter;
-    std::vector<TensorView> tensors;         // Of a parameter by pointers all, else one.
-    PointerTable table;                      // Of these.
-    std::vector<std::uint64_t> addresses;    // What the table is written from.
-    std::uint64_t checksum = 0;              // Of the table.
+    std::vector<TensorView> tensors;       // Of a parameter by pointers all, else one.
+    PointerTable table;                    // Of these.
+    std::vector<std::uint64_t> addresses;  // What the table is written from.
+    std::uint64_t checksum = 0;            // Of the table.
   };
 
   explicit TrialTensors(const BoundCall& call) : trial_call_(call) {}
