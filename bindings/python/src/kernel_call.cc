@@ -1,14 +1,19 @@
 #include "kernel_call.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <new>
 
 #include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
+#include "launch/device_table.h"
 #include "python_signals.h"
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
 #include "staged_tensors.h"
+#include "table_reader.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/stream.h"
@@ -41,6 +46,24 @@ class KernelCaller::Arguments {
   void Add(const Argument& argument) { new (&list_storage[count++ * sizeof(Argument)]) Argument(argument); }
   const Argument* list() const { return reinterpret_cast<const Argument*>(list_storage); }
 
+  TableRef& AddTable() { return *tables.emplace_back(std::make_unique<TableRef>()); }
+
+  /// Calls `use` with each tensor, and with those of tables, until one returns false.
+  template <typename Use>
+  bool ForEach(const Use& use) {
+    for (std::size_t i = 0; i < num_tensors; ++i) {
+      if (!use(tensor(i))) return false;
+    }
+    for (const auto& table : tables) {
+      if (table->own() != nullptr && !use(*table->own())) return false;
+      for (const TensorRef& each : table->tensors()) {
+        if (!use(each)) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<std::unique_ptr<TableRef>> tables;
   std::size_t num_tensors = 0;
   std::size_t count = 0;
   Choice* choice = nullptr;  // Use::kChoice: where the answer goes.
@@ -74,6 +97,37 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinitio
   return caller;
 }
 
+bool KernelCaller::NameParameter(const Parameter& parameter) const {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
+               parameter.name.c_str(), value);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return false;
+}
+
+bool KernelCaller::IsWhereItRuns(const TensorRef& tensor, const Parameter& parameter) const {
+  if (tensor.on_cuda() != is_cpu_) return true;
+  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
+               kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
+               is_cpu_ ? "the CPU device" : "a CUDA device");
+  return false;
+}
+
+bool KernelCaller::ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const {
+  TableRef& table = read->AddTable();
+  if (!table.Read(object, is_cpu_)) return NameParameter(parameter);
+  if (table.own() != nullptr && !IsWhereItRuns(*table.own(), parameter)) return false;
+  for (const TensorRef& tensor : table.tensors()) {
+    if (!IsWhereItRuns(tensor, parameter)) return false;
+  }
+  read->Add(Argument(table.table()));
+  return true;
+}
+
 bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const {
   if (static_cast<std::size_t>(count) != expected_.size()) {
     PyErr_Format(PyExc_TypeError, "kernel '%s' takes %zu arguments, got %zd", kernel_.definition().name().c_str(),
@@ -87,25 +141,13 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
       read->Add(Argument::Scalar(parameter.dtype, &read->words[i]));
       continue;
     }
+    if (parameter.by_pointers) {
+      if (!ReadTable(arguments[i], parameter, read)) return false;
+      continue;
+    }
     TensorRef& tensor = read->AddTensor();
-    if (!tensor.Read(arguments[i])) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
-        PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-        PyErr_Fetch(&type, &value, &trace);
-        PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
-                     parameter.name.c_str(), value);
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-      }
-      return false;
-    }
-    if (tensor.on_cuda() == is_cpu_) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
-                   kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
-                   is_cpu_ ? "the CPU device" : "a CUDA device");
-      return false;
-    }
+    if (!tensor.Read(arguments[i])) return NameParameter(parameter);
+    if (!IsWhereItRuns(tensor, parameter)) return false;
     read->Add(Argument(tensor.view()));
   }
   return true;
@@ -154,21 +196,22 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
 PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given, Use use) {
   int device = -1;
   void* stream = given.value_or(nullptr);
-  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
-    TensorRef& tensor = arguments.tensor(i);
-    if (tensor.device_id() < 0) continue;
+  const bool is_one_device = arguments.ForEach([&](const TensorRef& tensor) {
+    if (tensor.device_id() < 0) return true;
     if (device < 0) {
       device = tensor.device_id();
       if (!given && !tensor.CurrentStream(&stream)) {
-        if (PyErr_Occurred() != nullptr) return nullptr;
+        if (PyErr_Occurred() != nullptr) return false;
         stream = nullptr;  // The legacy stream, which orders itself behind all others.
       }
-    } else if (tensor.device_id() != device) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
-                   kernel_.definition().name().c_str(), device, tensor.device_id());
-      return nullptr;
+      return true;
     }
-  }
+    if (tensor.device_id() == device) return true;
+    PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
+                 kernel_.definition().name().c_str(), device, tensor.device_id());
+    return false;
+  });
+  if (!is_one_device) return nullptr;
   Status status;
   std::optional<ScopedContext> scoped;
   if (has_many_devices_ && device >= 0) {
@@ -198,39 +241,62 @@ Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
   }
   ScopedContext current(primary_.view());
   TUNEONCE_RETURN_IF_ERROR(current.status());
-  std::vector<TensorView> host;
-  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
-    host.push_back(arguments.tensor(i).view());
-    if (host.back().HasElements()) continue;
-    // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
+  // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
+  auto is_empty = [](const Argument& argument) { return argument.is_tensor() && !argument.tensor().HasElements(); };
+  if (std::any_of(arguments.list(), arguments.list() + arguments.count, is_empty)) {
     return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
   }
+  // All tensors, those of tables in their place; without those that have no elements.
+  std::vector<TensorView> host;
+  for (std::size_t i = 0; i < arguments.count; ++i) {
+    const Argument& argument = arguments.list()[i];
+    const TensorView* views = argument.is_table() ? argument.table().tensors : &argument.tensor();
+    const std::size_t count = argument.is_table() ? argument.table().count : argument.is_tensor() ? 1 : 0;
+    std::copy_if(views, views + count, std::back_inserter(host), [](const TensorView& v) { return v.HasElements(); });
+  }
   TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
+  std::vector<std::unique_ptr<DeviceTable>> tables;
   std::vector<Argument> list;
-  std::size_t tensor = 0;
-  for (std::size_t i = 0; i < expected_.size(); ++i) {
-    list.push_back(expected_[i].is_tensor ? Argument(staged.view(tensor++)) : arguments.list()[i]);
+  std::vector<std::size_t> written;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < arguments.count; ++i) {
+    const Argument& argument = arguments.list()[i];
+    const std::size_t first = next;
+    if (argument.is_table()) {
+      std::vector<TensorView> tensors(argument.table().tensors, argument.table().tensors + argument.table().count);
+      for (TensorView& tensor : tensors) {
+        if (tensor.HasElements()) tensor = staged.view(next++);
+      }
+      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table,
+                                DeviceTable::Create(std::move(tensors), cpu_stream_->view()));
+      list.emplace_back(table->table());
+      tables.push_back(std::move(table));
+    } else {
+      list.push_back(argument.is_tensor() ? Argument(staged.view(next++)) : argument);
+    }
+    if (expected_[i].parameter->access == Access::kIn) continue;
+    for (std::size_t tensor = first; tensor < next; ++tensor) written.push_back(tensor);
   }
   TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
   if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
-  tensor = 0;
-  for (const Expected& expected : expected_) {
-    if (!expected.is_tensor) continue;
-    if (expected.parameter->access != Access::kIn) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
-    ++tensor;
-  }
+  for (std::size_t tensor : written) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
   return cpu_stream_->view().Synchronize();
 }
 
 PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
-  std::size_t tensor = 0;
+  std::size_t next_tensor = 0, next_table = 0;
   for (const Expected& expected : expected_) {
     if (!expected.is_tensor) continue;
-    if (!arguments.tensor(tensor++).is_writable() && expected.parameter->access != Access::kIn) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
-                   kernel_.definition().name().c_str(), expected.parameter->name.c_str());
-      return nullptr;
+    bool is_writable = true;
+    if (expected.parameter->by_pointers) {
+      for (const TensorRef& tensor : arguments.tables[next_table++]->tensors()) is_writable &= tensor.is_writable();
+    } else {
+      is_writable = arguments.tensor(next_tensor++).is_writable();
     }
+    if (is_writable || expected.parameter->access == Access::kIn) continue;
+    PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
+                 kernel_.definition().name().c_str(), expected.parameter->name.c_str());
+    return nullptr;
   }
   Status status;
   Py_BEGIN_ALLOW_THREADS;
