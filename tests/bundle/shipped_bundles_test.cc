@@ -228,7 +228,7 @@ TEST_P(ShippedBundleTest, WhatTheBaselinesBackEndDoesNotSuitRunsAllTheSame) {
         last = &variant;
     }
     ASSERT_NE(last, nullptr);
-    EXPECT_EQ(last->name, "cuda_behind_tile" + suffix);
+    EXPECT_EQ(last->name, (backend == "tile" ? "cuda_behind_tile" : "cuda") + suffix);
     for (const Assumption& assumption : last->assumptions) {
       const bool is_of_dtype = assumption.kind == Assumption::Kind::kDTypeIn && GetParam().has_bfloat16;
       EXPECT_TRUE(is_of_dtype || assumption.kind == Assumption::Kind::kNoOverlap) << assumption.tensor;
