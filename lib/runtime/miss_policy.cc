@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/context_status.h"
+#include "search/table_check.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -164,7 +165,7 @@ Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
   if (owner != current.get()) {
     return InvalidArgumentError("the stream belongs to another context than the thread's current one");
   }
-  return TrialTensors::CheckTables(*to_.definition, call, StreamView(to_.api, stream));
+  return CheckTables(*to_.definition, call, StreamView(to_.api, stream));
 }
 
 TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {

@@ -1,11 +1,10 @@
 #include "search/trial_tensors.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tuneonce/device_buffer.h"
+#include "search/table_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -45,22 +44,6 @@ std::string NamesOf(const KernelDefinition& definition, const std::vector<Reache
       tensors, ", ", [&](std::string* out, const ReachedTensor& reached) { out->append(NameOf(definition, reached)); });
 }
 
-Status CheckEntries(const std::string& where, const PointerTable& table, StreamView stream) {
-  if (table.count == 0) return Status();
-  const auto at = reinterpret_cast<CUdeviceptr>(table.view.data);
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> entries, ReadDeviceMemory(stream, at, table.view.bytes));
-  for (std::size_t i = 0; i < table.count; ++i) {
-    std::uint64_t entry = 0;
-    std::memcpy(&entry, entries.data() + i * sizeof(entry), sizeof(entry));
-    const auto address = reinterpret_cast<std::uintptr_t>(table.tensors[i].data);
-    if (entry == address || !table.tensors[i].HasElements()) continue;
-    return InvalidArgumentError(absl::StrCat(where, ": entry ", i, " of the table is 0x", absl::Hex(entry),
-                                             ", but tensor ", i, " is at 0x", absl::Hex(address),
-                                             ": pass the tensors that the table points to, in its order"));
-  }
-  return Status();
-}
-
 }  // namespace
 
 std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call) {
@@ -82,16 +65,6 @@ Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundC
     if (tensor == nullptr || parameter.access == Access::kIn || tensor->bytes > 0) continue;
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
                                              "': an output without a size cannot be tuned: pass {pointer, bytes}"));
-  }
-  return Status();
-}
-
-Status TrialTensors::CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const PointerTable* table = call.FindTable(definition.parameters(), i);
-    if (table == nullptr) continue;
-    std::string where = "kernel '" + definition.name() + "', parameter '" + definition.parameters()[i].name + "'";
-    TUNEONCE_RETURN_IF_ERROR(CheckEntries(where, *table, stream));
   }
   return Status();
 }

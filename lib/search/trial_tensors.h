@@ -41,10 +41,6 @@ class TrialTensors {
   /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
   static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
 
-  /// InvalidArgument for a table that does not hold the addresses of the tensors that came with it, naming the first:
-  /// what runs on it would be something else than what was tuned. Waits for the stream, if there is a table.
-  static Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream);
-
   /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes and CheckTables; ResourceExhausted.
   static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
                                      InputCopies& inputs, ArrayComparer& comparer, StreamView stream);

@@ -246,6 +246,59 @@ TEST_F(PointerTableTest, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_TRUE(AreAll(y, 6)) << "a call that was wrong says nothing about its key";
 }
 
+TEST_F(PointerTableTest, ATableThatIsNotDeclaredIsRefusedBeforeACandidateWritesThroughIt) {
+  const std::vector<int> rows = {2, 3};
+  Group y = Make(rows, -1);
+  SearchSpace space;
+  IntAxis kind = space.AddAxis("KIND", {0, 1});
+  space.SetBaseline({{kind, 0}});
+  auto define = [&](std::vector<std::string> dims) {
+    KernelDefinition definition("hidden");
+    const std::string source =
+        "static void hidden(const tuneonce_block&, float* const* y, int* n) { y[0][0] = KIND; *n = 1; }"
+        "TUNEONCE_CPU_KERNEL(hidden);";
+    definition.Parameters({In("y", kInt64, std::move(dims)), Out("n", kInt32, {"ONE"})})
+        .Space(space)
+        .AddVariant(Variant([=](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(source, "hidden").Define("KIND", c[kind]);
+                    }).Grid(Grid::Fixed(1)));
+    return definition;
+  };
+  DeviceBuffer n = Ints({0});
+  const TensorView out = View(n), table = TensorView::Contiguous(y.table().view.data, kInt64, {2});
+  TunedKernel kernel = Create(define({"G"}));
+  const char* refused = "parameter 'y': its element 0 is the address of memory";
+  EXPECT_ERROR(kernel.Launch(stream_->get(), table, out), StatusCode::kInvalidArgument, refused);
+  EXPECT_ERROR(kernel.Warmup(stream_->get(), table, out), StatusCode::kInvalidArgument, refused);
+  EXPECT_ERROR(exhaustive_search(define({"G"}), stream_->get(), {table, out}, policy_.search),
+               StatusCode::kInvalidArgument, refused);
+  EXPECT_TRUE(AreAll(y, -1));
+}
+
+TEST_F(PointerTableTest, LargeNumbersThatAreNoAddressesAreNoTable) {
+  SearchSpace space;
+  IntAxis kind = space.AddAxis("KIND", {0, 1});
+  space.SetBaseline({{kind, 0}});
+  KernelDefinition definition("counted");
+  definition.Parameters({In("x", kInt64, {"G"}), Out("n", kInt64, {"G"})})
+      .Space(space)
+      .AddVariant(Variant([=](const Config& c, const Problem&) {
+                    return KernelSource::HostCpp(
+                               "static void counted(const tuneonce_block&, const long* x, long* n) "
+                               "{ n[0] = x[0] + 0 * KIND; n[1] = x[1]; }"
+                               "TUNEONCE_CPU_KERNEL(counted);",
+                               "counted")
+                        .Define("KIND", c[kind]);
+                  }).Grid(Grid::Fixed(1)));
+  const std::int64_t values[] = {1732500000000000, std::int64_t{1} << 40};
+  DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), 16), n = *DeviceBuffer::Allocate(stream_->view(), 16);
+  ASSERT_OK(x.CopyFromHost(values, 16));
+  TunedKernel kernel = Create(definition);
+  ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), kInt64, {2}),
+                          TensorView::Contiguous(n.data(), kInt64, {2})));
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
 TEST_F(PointerTableTest, AnAlignmentIsThatOfTheLeastAlignedTensor) {
   KernelDefinition definition = Doubled();
   KernelDefinition both("doubled");
