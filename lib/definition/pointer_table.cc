@@ -31,18 +31,19 @@ Status PointerTable::Check() const {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const TensorView &tensor = tensors[i], &first = tensors[0];
-    const std::string which = absl::StrCat("tensor ", i, " of the table");
+    auto wrong = [&](const std::string& how) {
+      return InvalidArgumentError(absl::StrCat("tensor ", i, " of the table ", how));
+    };
     if (tensor.dtype != first.dtype || tensor.rank != first.rank) {
-      return InvalidArgumentError(absl::StrCat(which, " is ", tensor.ToString(), ", the first ", first.ToString(),
-                                               ": all are of one dtype and rank"));
+      return wrong(
+          absl::StrCat("is ", tensor.ToString(), ", the first ", first.ToString(), ": all are of one dtype and rank"));
     }
     if (tensor.rank < 1 || tensor.rank >= kMaxRank) {
-      return InvalidArgumentError(
-          absl::StrCat(which, " has rank ", tensor.rank, "; 1 to ", kMaxRank - 1, " are possible"));
+      return wrong(absl::StrCat("has rank ", tensor.rank, "; 1 to ", kMaxRank - 1, " are possible"));
     }
     if (!tensor.HasElements()) continue;
-    if (tensor.data == nullptr) return InvalidArgumentError(which + " is a null pointer, and has elements");
-    if (tensor.bytes == 0) return InvalidArgumentError(which + " has no size: make it by TensorView::Contiguous");
+    if (tensor.data == nullptr) return wrong("is a null pointer, and has elements");
+    if (tensor.bytes == 0) return wrong("has no size: make it by TensorView::Contiguous");
   }
   return Status();
 }

@@ -361,6 +361,25 @@ TEST_F(PointerTableTest, AWarmUpByShapeMakesTablesOfItsOwn) {
   EXPECT_EQ(kernel.counters().sealed_misses, 1) << "the stand-in";
 }
 
+TEST_F(PointerTableTest, WhatIsAskedByShapeKnowsItsTables) {
+  TunedKernel kernel = Create(Doubled());
+  const TunedKernel::Shape shape{{{"G", 3}, {"M", 7}, {"N", 4}}}, another{{{"G", 2}, {"M", 3}, {"N", 4}}};
+  Result<std::vector<WarmedKey>> warmed = WarmupAll(stream_->get(), {{&kernel, {shape, another}}});
+  ASSERT_OK(warmed);
+  for (const WarmedKey& key : *warmed) EXPECT_OK(key.status);
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  Result<Choice> choice = kernel.ChoiceOf(stream_->get(), shape);
+  ASSERT_OK(choice);
+  EXPECT_EQ(choice->config->ToString(), "KIND=1");
+  ASSERT_OK(kernel.Retune(stream_->get(), shape));
+  EXPECT_EQ(kernel.counters().tunes, 3);
+  ASSERT_OK(kernel.Pin(another, {{"KIND", 0}}));
+  ExpectWorks(kernel, {3, 1});
+  ExpectWorks(kernel, {5, 2, 7});
+  EXPECT_EQ(kernel.counters().stand_ins, 0);
+  EXPECT_EQ(kernel.counters().tunes, 3);
+}
+
 TEST_F(PointerTableTest, IsCapturedIntoAGraph) {
   TunedKernel kernel = Create(Doubled());
   const std::vector<int> rows = {2, 3};
