@@ -1,76 +1,17 @@
 #include "kernel_call.h"
 
-#include <algorithm>
-#include <iterator>
-#include <memory>
-#include <new>
-
 #include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
-#include "launch/device_table.h"
+#include "kernel_arguments.h"
 #include "python_signals.h"
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
-#include "staged_tensors.h"
-#include "table_reader.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/stream.h"
 
 namespace tuneonce::python {
-namespace {
-
-/// What a call ends with: None, or null with an exception set, be it the one that a signal's handler raised.
-PyObject* Ended(const Status& status) {
-  ForgetSignal();
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  if (!status.ok()) return SetException(status);
-  Py_RETURN_NONE;
-}
-
-}  // namespace
-
-class KernelCaller::Arguments {
- public:
-  Arguments() = default;
-  ~Arguments() {
-    for (std::size_t i = 0; i < num_tensors; ++i) tensor(i).~TensorRef();
-  }
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-
-  /// Room for one more tensor: made as needed, since most kernels have few.
-  TensorRef& AddTensor() { return *new (&storage[num_tensors++ * sizeof(TensorRef)]) TensorRef(); }
-  TensorRef& tensor(std::size_t i) { return *reinterpret_cast<TensorRef*>(&storage[i * sizeof(TensorRef)]); }
-  void Add(const Argument& argument) { new (&list_storage[count++ * sizeof(Argument)]) Argument(argument); }
-  const Argument* list() const { return reinterpret_cast<const Argument*>(list_storage); }
-
-  TableRef& AddTable() { return *tables.emplace_back(std::make_unique<TableRef>()); }
-
-  /// Calls `use` with each tensor, and with those of tables, until one returns false.
-  template <typename Use>
-  bool ForEach(const Use& use) {
-    for (std::size_t i = 0; i < num_tensors; ++i) {
-      if (!use(tensor(i))) return false;
-    }
-    for (const auto& table : tables) {
-      if (table->own() != nullptr && !use(*table->own())) return false;
-      for (const TensorRef& each : table->tensors()) {
-        if (!use(each)) return false;
-      }
-    }
-    return true;
-  }
-
-  std::vector<std::unique_ptr<TableRef>> tables;
-  std::size_t num_tensors = 0;
-  std::size_t count = 0;
-  Choice* choice = nullptr;  // Use::kChoice: where the answer goes.
-  std::uint64_t words[kMaxParameters];
-  alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
-  alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];
-};
 
 Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinition& definition, const Device& device,
                                                            AutotunePolicy policy) {
@@ -231,77 +172,6 @@ PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream>
     driver->CtxSetCurrent(primary->get());
     status = UseIn(static_cast<CUstream>(stream), arguments, use);
   }
-  return Ended(status);
-}
-
-Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
-  std::unique_lock<std::timed_mutex> lock(cpu_mutex_, std::defer_lock);
-  while (!lock.try_lock_for(kSignalPoll)) {
-    if (interrupted_()) return CancelledError("interrupted while another thread's call runs");
-  }
-  ScopedContext current(primary_.view());
-  TUNEONCE_RETURN_IF_ERROR(current.status());
-  // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
-  auto is_empty = [](const Argument& argument) { return argument.is_tensor() && !argument.tensor().HasElements(); };
-  if (std::any_of(arguments.list(), arguments.list() + arguments.count, is_empty)) {
-    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
-  }
-  // All tensors, those of tables in their place; without those that have no elements.
-  std::vector<TensorView> host;
-  for (std::size_t i = 0; i < arguments.count; ++i) {
-    const Argument& argument = arguments.list()[i];
-    const TensorView* views = argument.is_table() ? argument.table().tensors : &argument.tensor();
-    const std::size_t count = argument.is_table() ? argument.table().count : argument.is_tensor() ? 1 : 0;
-    std::copy_if(views, views + count, std::back_inserter(host), [](const TensorView& v) { return v.HasElements(); });
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
-  std::vector<std::unique_ptr<DeviceTable>> tables;
-  std::vector<Argument> list;
-  std::vector<std::size_t> written;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < arguments.count; ++i) {
-    const Argument& argument = arguments.list()[i];
-    const std::size_t first = next;
-    if (argument.is_table()) {
-      std::vector<TensorView> tensors(argument.table().tensors, argument.table().tensors + argument.table().count);
-      for (TensorView& tensor : tensors) {
-        if (tensor.HasElements()) tensor = staged.view(next++);
-      }
-      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table,
-                                DeviceTable::Create(std::move(tensors), cpu_stream_->view()));
-      list.emplace_back(table->table());
-      tables.push_back(std::move(table));
-    } else {
-      list.push_back(argument.is_tensor() ? Argument(staged.view(next++)) : argument);
-    }
-    if (expected_[i].parameter->access == Access::kIn) continue;
-    for (std::size_t tensor = first; tensor < next; ++tensor) written.push_back(tensor);
-  }
-  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
-  if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
-  for (std::size_t tensor : written) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
-  return cpu_stream_->view().Synchronize();
-}
-
-PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
-  std::size_t next_tensor = 0, next_table = 0;
-  for (const Expected& expected : expected_) {
-    if (!expected.is_tensor) continue;
-    bool is_writable = true;
-    if (expected.parameter->by_pointers) {
-      for (const TensorRef& tensor : arguments.tables[next_table++]->tensors()) is_writable &= tensor.is_writable();
-    } else {
-      is_writable = arguments.tensor(next_tensor++).is_writable();
-    }
-    if (is_writable || expected.parameter->access == Access::kIn) continue;
-    PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
-                 kernel_.definition().name().c_str(), expected.parameter->name.c_str());
-    return nullptr;
-  }
-  Status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = UseStaged(arguments, use);
-  Py_END_ALLOW_THREADS;
   return Ended(status);
 }
 
