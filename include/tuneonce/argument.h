@@ -24,8 +24,8 @@ constexpr DType ScalarDType() {
 }
 
 /// A reference to one thing that the caller passes to Launch: a TensorView, a PointerTable, or a scalar. Made on the
-/// stack by TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare. REQUIRES: the
-/// referred value outlives the call.
+/// stack by TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare.
+/// REQUIRES: the referred value outlives the call.
 class Argument {
  public:
   /// A scalar's kind is its DType; a tensor's is this, and a table's has its bit, too: it begins with a TensorView.

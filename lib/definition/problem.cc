@@ -8,8 +8,8 @@ inline namespace v0 {
 
 const void* Problem::FindScalar(int parameter, DType dtype) const {
   auto refuse = [&](const std::string& why) {
-    throw StatusException{InvalidArgumentError(
-        absl::StrCat("it reads parameter ", parameter, " as a ", std::string(DTypeName(dtype)), " scalar; ", why))};
+    throw StatusException{InvalidArgumentError(absl::StrCat("it reads parameter ", parameter, " as a ",
+                                                            std::string(DTypeName(dtype)), " scalar; ", why))};
   };
   if (parameter < 0 || parameter >= kMaxParameters) refuse("there is no such parameter");
   auto index = static_cast<std::size_t>(parameter);

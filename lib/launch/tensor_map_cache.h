@@ -77,7 +77,7 @@ class TensorMapCache {
     std::size_t place;
   };
   struct Slot {
-    std::atomic<std::uint32_t> version{0};                    // Odd while it is written.
+    std::atomic<std::uint32_t> version{0};               // Odd while it is written.
     std::array<std::atomic<std::uint64_t>, kKeyWords> key{};  // Address 0: nobody's.
     std::array<std::atomic<std::uint64_t>, kMapWords> map{};
   };
