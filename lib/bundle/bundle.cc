@@ -127,6 +127,7 @@ class BundleReader {
 
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
     TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameterItself(node));
+    if (parameter.kind == ParameterKind::kTensor) TUNEONCE_RETURN_IF_ERROR(ReadPointers(node, &parameter));
     const ManifestNode* warmup = node.Find("warmup");
     if (warmup == nullptr) return parameter;
     TUNEONCE_ASSIGN_OR_RETURN(parameter.warmup, ReadWarmupFill(space_, *warmup));
@@ -164,9 +165,21 @@ class BundleReader {
     return Scalar(name, dtype);
   }
 
+  /// "by_pointers": true, "varying": ["M"].
+  static Status ReadPointers(const ManifestNode& node, Parameter* tensor) {
+    const ManifestNode *by_pointers = node.Find("by_pointers"), *varying = node.Find("varying");
+    if (by_pointers != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(tensor->by_pointers, by_pointers->Bool());
+    }
+    if (varying == nullptr) return Status();
+    if (!tensor->by_pointers) return varying->Error("varying is for tensors that are by_pointers");
+    TUNEONCE_ASSIGN_OR_RETURN(tensor->varying, varying->Strings(kMaxRank));
+    return Status();
+  }
+
   Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
-        {"name", "kind", "access", "dtype", "same_dtype_as", "dims", "may_be_partial", "tolerance", "warmup"}));
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims",
+                                               "by_pointers", "varying", "may_be_partial", "tolerance", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
