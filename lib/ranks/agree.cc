@@ -16,22 +16,11 @@ namespace {
 /// Longest time that a rank is blind for the others' beats.
 constexpr int kLongestWaitMs = 50;
 
-/// What is known of a rank that is waited for.
-struct Awaited {
-  RankWatch watch;
-  std::string damage;  // What it sent that is no message; empty: nothing.
-};
-
 /// Waits for the ranks of one stage.
 class Listener {
  public:
   Listener(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement& agreement)
-      : group_(group), silence_ms_(silence_ms), work_(work), agreement_(agreement) {
-    for (int rank : agreement.awaited()) {  // All at once: all are silent from now on.
-      auto may_speak = [&agreement](const RankBeat::Beat& beat) { return beat.MaySpeak(agreement); };
-      awaited_.emplace(rank, Awaited{RankWatch(group, silence_ms, rank, may_speak), ""});
-    }
-  }
+      : group_(group), silence_ms_(silence_ms), work_(work), agreement_(agreement) {}
 
   /// Looks once at everyone who is awaited. Errors: the engine's.
   Status Look(RankBeat& beat) {
@@ -47,24 +36,25 @@ class Listener {
 
  private:
   Status LookAt(int rank, int wait_ms, RankBeat& beat) {
-    Awaited& about = awaited_.at(rank);
-    const bool is_over = about.watch.IsSilent();
+    const bool is_over = beat.IsSilent(rank);
     if (work_.help != nullptr && agreement_.AwaitsSharedSearchOf(rank) && !is_over) {
-      TUNEONCE_ASSIGN_OR_RETURN(const bool has_waited, work_.help(rank, wait_ms, about.watch, beat));
+      TUNEONCE_ASSIGN_OR_RETURN(const bool has_waited, work_.help(rank, wait_ms, beat));
       if (has_waited) wait_ms = 0;
     }
     TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> message,
                               GetFrom(group_, agreement_.CellOf(rank), is_over ? 0 : wait_ms));
     if (message) {
       const Status taken = agreement_.Heard(rank, *message);
+      if (taken.ok()) beat.Heard(rank);
       if (taken.ok()) return Status();
-      about.damage = taken.message();  // It may be only half there.
+      damage_[rank] = taken.message();  // It may be only half there.
     }
-    TUNEONCE_RETURN_IF_ERROR(about.watch.Look());
-    if (!about.watch.IsSilent()) return Status();
-    agreement_.Silent(rank, about.damage.empty()
+    TUNEONCE_RETURN_IF_ERROR(beat.Look());
+    if (!beat.IsSilent(rank)) return Status();
+    const std::string& damage = damage_[rank];
+    agreement_.Silent(rank, damage.empty()
                                 ? absl::StrCat("said nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
-                                : "sent something else than a message: " + about.damage);
+                                : "sent something else than a message: " + damage);
     return Status();
   }
 
@@ -72,7 +62,7 @@ class Listener {
   const int silence_ms_;
   const AgreementWork& work_;
   Agreement& agreement_;
-  std::map<int, Awaited> awaited_;
+  std::map<int, std::string> damage_;  // By rank: what it sent that is no message.
 };
 
 void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {

@@ -7,7 +7,6 @@
 
 #include "ranks/agreement.h"
 #include "ranks/rank_beat.h"
-#include "ranks/rank_watch.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/rank_group.h"
 #include "tuneonce/result.h"
@@ -24,7 +23,7 @@ struct AgreementWork {
   std::function<Result<Fingerprint>(std::size_t key, const Agreement& agreement, RankBeat& beat)> make_ready;
   /// While a search of `leader`'s is waited for: waits for its next offer, for `wait_ms` at most, and takes part in it.
   /// False: there will be no more, and it did not wait. Null: this rank takes no part. Errors: the engine's.
-  std::function<Result<bool>(int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat)> help = nullptr;
+  std::function<Result<bool>(int leader, int wait_ms, RankBeat& beat)> help = nullptr;
   /// Asked while this rank waits: true ends it. May be null.
   std::function<bool()> interrupted = nullptr;
 };

@@ -57,6 +57,8 @@ class TUNEONCE_API Agreement {
 
   /// How many of its messages this rank has sent, or passed over: what it may still say comes after these.
   int num_said() const { return static_cast<int>(stage_) + (is_posted_ || want() == Want::kHear ? 1 : 0); }
+  /// What a rank has sent, or passed over, that has sent its decisions; and all.
+  static constexpr int kDecided = 2, kNumMessages = 3;
   /// How many a rank has sent that has said what is waited for.
   int num_awaited() const { return static_cast<int>(stage_) + 1; }
   std::vector<int> awaited() const;

@@ -1,9 +1,8 @@
 #include "ranks/rank_beat.h"
 
 #include <algorithm>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "base/message.h"
 #include "ranks/group_call.h"
 
 namespace tuneonce {
@@ -25,37 +24,51 @@ RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement)
     : group_(group),
       agreement_(agreement),
       pause_(PauseOf(silence_ms)),
-      beat_{agreement.options().round, agreement.options().nonce, 0, 0} {}
-
-std::string RankBeat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
-
-std::optional<RankBeat::Beat> RankBeat::Read(const std::string& bytes) {
-  MessageReader reader(bytes);
-  Beat beat;
-  beat.round = reader.U64();
-  beat.nonce = reader.U64();
-  beat.steps = reader.U64();
-  beat.num_said = reader.U64();
-  return reader.Done().ok() ? std::optional<Beat>(beat) : std::nullopt;
+      beat_{agreement.options().round, agreement.options().nonce, 0, 0} {
+  const RankWatch watch(std::chrono::milliseconds(silence_ms), RankWatch::Clock::now());
+  for (int rank = 0; rank < agreement.options().size; ++rank) {
+    if (rank != agreement.options().rank) watches_.emplace(rank, watch);
+  }
 }
 
 void RankBeat::Step() {
+  (void)Look();  // Who waits for them learns of an engine that is gone.
   const auto now = std::chrono::steady_clock::now();
   if (beat_.steps > 0 && now - last_ < pause_) return;
   last_ = now;
   ++beat_.steps;
   beat_.num_said = static_cast<std::uint64_t>(agreement_.num_said());
-  const std::string bytes =
-      MessageWriter().U64(beat_.round).U64(beat_.nonce).U64(beat_.steps).U64(beat_.num_said).Take();
   // That it does not get through, the others notice.
-  (void)PutInto(group_, NameOf(group_.rank()), bytes);
+  (void)PutInto(group_, Beat::NameOf(group_.rank()), beat_.Encode());
 }
 
 void RankBeat::Listen() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_listened_ < kListenPause) return;
   last_listened_ = now;
-  (void)GetFrom(group_, NameOf(group_.rank()), /*wait_ms=*/0);
+  (void)GetFrom(group_, Beat::NameOf(group_.rank()), /*wait_ms=*/0);
+}
+
+Status RankBeat::Look() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return Status();
+  next_look_ = now + pause_ / 2;
+  const std::vector<int> awaited =
+      agreement_.want() == Agreement::Want::kHear ? agreement_.awaited() : std::vector<int>();
+  for (auto& [rank, watch] : watches_) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes, GetFrom(group_, Beat::NameOf(rank), 0));
+    // Of who is not waited for, anything that is to come counts.
+    const bool is_awaited = std::find(awaited.begin(), awaited.end(), rank) != awaited.end();
+    const int num_awaited = is_awaited ? agreement_.num_awaited() : Agreement::kNumMessages;
+    watch.Look(now, bytes ? Beat::Decode(*bytes) : std::nullopt,
+               [&](const Beat& beat) { return beat.MaySpeak(beat_.round, num_awaited); });
+  }
+  return Status();
+}
+
+bool RankBeat::HasGoneOn(int rank, int num_awaited) const {
+  const std::optional<Beat>& beat = watches_.at(rank).beat();
+  return beat && !beat->MaySpeak(beat_.round, num_awaited);
 }
 
 }  // namespace v0

@@ -1,27 +1,23 @@
 #include "ranks/rank_watch.h"
 
-#include <utility>
-
-#include "ranks/group_call.h"
+#include "absl/strings/str_cat.h"
+#include "base/message.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-RankWatch::RankWatch(RankGroup& group, int silence_ms, int rank, std::function<bool(const RankBeat::Beat&)> may_speak)
-    : group_(group), silence_(silence_ms), rank_(rank), may_speak_(std::move(may_speak)) {}
+std::string Beat::NameOf(int rank) { return absl::StrCat("beat/", rank); }
 
-Status RankWatch::Look() {
-  const Clock::time_point now = Clock::now();
-  if (now < next_look_) return Status();
-  next_look_ = now + RankBeat::PauseOf(static_cast<int>(silence_.count())) / 2;
-  TUNEONCE_ASSIGN_OR_RETURN(std::optional<std::string> bytes, GetFrom(group_, RankBeat::NameOf(rank_), 0));
-  const std::optional<RankBeat::Beat> beat = bytes ? RankBeat::Read(*bytes) : std::nullopt;
-  if (!beat) return Status();
-  const bool is_news = !beat_ || beat->IsNews(*beat_);
-  // The first one that is seen may be of long ago.
-  if (beat_ && is_news && may_speak_(*beat)) last_word_ = now;
-  if (is_news) beat_ = beat;
-  return Status();
+std::string Beat::Encode() const { return MessageWriter().U64(round).U64(nonce).U64(steps).U64(num_said).Take(); }
+
+std::optional<Beat> Beat::Decode(const std::string& bytes) {
+  MessageReader reader(bytes);
+  Beat beat;
+  beat.round = reader.U64();
+  beat.nonce = reader.U64();
+  beat.steps = reader.U64();
+  beat.num_said = reader.U64();
+  return reader.Done().ok() ? std::optional<Beat>(beat) : std::nullopt;
 }
 
 }  // namespace v0

@@ -2,39 +2,74 @@
 #define TUNEONCE_LIB_RANKS_RANK_WATCH_H_
 
 #include <chrono>
-#include <functional>
+#include <cstdint>
 #include <optional>
+#include <string>
 
-#include "ranks/rank_beat.h"
-#include "tuneonce/rank_group.h"
-#include "tuneonce/result.h"
+#include "tuneonce/api.h"
 
 namespace tuneonce {
 inline namespace v0 {
 
-/// Tells a rank that works, and is waited for, from one that is silent: by its beats. Thread rule: one thread.
+/// What a rank says now and then while it works. Each overwrites the one before.
+struct TUNEONCE_API Beat {
+  std::uint64_t round = 0, nonce = 0, steps = 0, num_said = 0;
+
+  /// Its rank may still say the message before which it has said fewer than `num_awaited` in that round. One that has
+  /// said it, or has gone on, is silent in that, however much it does: two ranks that wait for each other would keep
+  /// each other waiting for ever.
+  bool MaySpeak(std::uint64_t in_round, int num_awaited) const {
+    return round != in_round ? round < in_round : num_said < static_cast<std::uint64_t>(num_awaited);
+  }
+  /// It was sent later, or by another start of the rank: what an engine brings late, or twice, is no news.
+  bool IsNews(const Beat& than) const {
+    if (nonce != than.nonce) return true;
+    return round != than.round ? round > than.round : steps > than.steps;
+  }
+  /// Where a rank's beats are.
+  static std::string NameOf(int rank);
+  std::string Encode() const;
+  /// Empty if it is none.
+  static std::optional<Beat> Decode(const std::string& bytes);
+};
+
+/// Tells a rank that works, and is waited for, from one that is silent: by its beats and messages. It is kept for a
+/// whole agreement, so that a rank is waited for once, and not once per message. A value, which does not read the
+/// clock.
 class TUNEONCE_API RankWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  /// From now on. `may_speak`: whether a beat shows that its rank may still say what is waited for. REQUIRES: `group`
-  /// outlives it.
-  RankWatch(RankGroup& group, int silence_ms, int rank, std::function<bool(const RankBeat::Beat&)> may_speak);
+  RankWatch(std::chrono::milliseconds silence, Clock::time_point now)
+      : silence_(silence), last_word_(now), last_look_(now) {}
 
-  /// Looks for a beat, now and then. Errors: the engine's.
-  Status Look();
+  /// What is there in place of its beat. `may_speak`: whether it shows that its rank may still say what is waited for.
+  template <typename MaySpeak>
+  void Look(Clock::time_point now, const std::optional<Beat>& beat, const MaySpeak& may_speak) {
+    // Who was blind for long lets the engine bring what is on its way.
+    if (now - last_look_ >= silence_ / kShareToCatchUp) Grant(now - silence_ + silence_ / kShareToCatchUp);
+    last_look_ = now;
+    if (!beat) return;
+    const bool is_news = !beat_ || beat->IsNews(*beat_);
+    // The first one that is seen may be of long ago.
+    if (beat_ && is_news && may_speak(*beat)) Grant(now);
+    if (is_news) beat_ = beat;
+  }
+  /// It said something.
+  void Heard(Clock::time_point now) { Grant(now); }
   /// It said nothing for the time after which a rank is given up.
-  bool IsSilent() const { return Clock::now() - last_word_ >= silence_; }
-  /// Its last beat shows that it has gone on: what is waited for it will not say any more.
-  bool HasGoneOn() const { return beat_ && !may_speak_(*beat_); }
+  bool IsSilent(Clock::time_point now) const { return now - last_word_ >= silence_; }
+  const std::optional<Beat>& beat() const { return beat_; }
 
  private:
-  RankGroup& group_;
-  const std::chrono::milliseconds silence_;
-  const int rank_;
-  const std::function<bool(const RankBeat::Beat&)> may_speak_;
-  Clock::time_point last_word_ = Clock::now();
-  Clock::time_point next_look_ = Clock::now();
-  std::optional<RankBeat::Beat> beat_;  // The last one.
+  /// Two beats.
+  static constexpr int kShareToCatchUp = 4;
+  void Grant(Clock::time_point word) {
+    if (word > last_word_) last_word_ = word;
+  }
+
+  std::chrono::milliseconds silence_;
+  Clock::time_point last_word_, last_look_;
+  std::optional<Beat> beat_;  // The last one.
 };
 
 }  // namespace v0

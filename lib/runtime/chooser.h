@@ -99,7 +99,7 @@ class Chooser {
   /// Choose's.
   Result<TuningRecord> FindForRanks(const TuneRequest& request, const ResidentKey& key);
   /// This rank's part in a search that `offer` is of. Errors: as SharedSearch::Help.
-  Status HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer, RankWatch& of_leader);
+  Status HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer);
   /// What ranks agreed on, loaded; and then, if all could load it, resident.
   struct Agreed {
     Config config;

@@ -64,8 +64,7 @@ Result<TuningRecord> Chooser::FindForRanks(const TuneRequest& request, const Res
   return std::move(searched->record);
 }
 
-Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer,
-                           RankWatch& of_leader) {
+Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, const SearchOffer& offer) {
   const auto begin = std::chrono::steady_clock::now();
   const StreamView stream(to_.api, request.stream);
   TUNEONCE_ASSIGN_OR_RETURN(KeyInStore in_store, IdentifyHere(request.call, key));
@@ -83,7 +82,7 @@ Status Chooser::HelpSearch(const TuneRequest& request, const ResidentKey& key, c
   });
   SharedSearch::Options shared{std::move(options), to_.policy.ranks.minimize, offer.at_bound, request.shared->key};
   SharedSearch search(request.shared->board, std::move(plan), stream, std::move(memory), std::move(shared));
-  return search.Help(offer, of_leader);
+  return search.Help(offer);
 }
 
 Result<Chooser::Agreed> Chooser::LoadAgreed(const TuneRequest& request, const ResidentKey& key, TuningRecord record,

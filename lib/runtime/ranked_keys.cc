@@ -251,9 +251,7 @@ AgreementWork RankedKeys::Work() {
     return MakeReady(*voted_[place], place, agreement, beat);
   };
   if (policy_.share_search) {
-    work.help = [this](int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat) {
-      return Help(leader, wait_ms, of_leader, beat);
-    };
+    work.help = [this](int leader, int wait_ms, RankBeat& beat) { return Help(leader, wait_ms, beat); };
   }
   work.interrupted = [this] { return IsInterrupted(); };
   return work;

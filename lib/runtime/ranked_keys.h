@@ -86,8 +86,8 @@ class RankedKeys {
   /// A search, by all ranks that take part in it.
   Status Search(Entry& entry, std::vector<int> helpers, RankBeat& beat);
   /// Takes part in what `leader` offers next: AgreementWork::help.
-  Result<bool> Help(int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat);
-  Status HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankWatch& of_leader, RankBeat& beat);
+  Result<bool> Help(int leader, int wait_ms, RankBeat& beat);
+  Status HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankBeat& beat);
   SearchBoard& BoardOf(int leader, RankBeat& beat);
   void ClaimTimer(const TunedKernel::Impl& impl);
   Result<Fingerprint> MakeReady(Entry& entry, std::size_t place, const Agreement& agreement, RankBeat& beat);

@@ -49,7 +49,7 @@ Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat
   });
 }
 
-Result<bool> RankedKeys::Help(int leader, int wait_ms, RankWatch& of_leader, RankBeat& beat) {
+Result<bool> RankedKeys::Help(int leader, int wait_ms, RankBeat& beat) {
   if (offered_all_.count(leader) > 0) return false;
   SearchBoard& board = BoardOf(leader, beat);
   TUNEONCE_ASSIGN_OR_RETURN(const std::optional<SearchOffer> offer, board.NextOffer(wait_ms));
@@ -58,7 +58,7 @@ Result<bool> RankedKeys::Help(int leader, int wait_ms, RankWatch& of_leader, Ran
   for (Entry* entry : voted_) {
     if (offer->is_last || entry->vote.key != offer->key) continue;
     TunedKernel::Impl& impl = *entry->key.impl;
-    const Status helped = impl.Guarded([&] { return HelpWith(*entry, *offer, board, of_leader, beat); });
+    const Status helped = impl.Guarded([&] { return HelpWith(*entry, *offer, board, beat); });
     // The leader does without this rank.
     if (!helped.ok())
       impl.announcer.Inform(entry->key.text, [&] { return "no part in a search: " + helped.message(); });
@@ -66,15 +66,14 @@ Result<bool> RankedKeys::Help(int leader, int wait_ms, RankWatch& of_leader, Ran
   return true;
 }
 
-Status RankedKeys::HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankWatch& of_leader,
-                            RankBeat& beat) {
+Status RankedKeys::HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard& board, RankBeat& beat) {
   TunedKernel::Impl& impl = *entry.key.impl;
   const TuneLimits limits = LimitsOf(entry, beat);
   const SharedOut shared{board, offer.key, {}};
   ClaimTimer(impl);
   return entry.key.on_inputs([&](TuningCall& call) -> Status {
     TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
-    return impl.chooser.HelpSearch({stream_, call, &limits, &shared}, entry.key.key, offer, of_leader);
+    return impl.chooser.HelpSearch({stream_, call, &limits, &shared}, entry.key.key, offer);
   });
 }
 

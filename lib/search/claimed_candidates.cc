@@ -1,5 +1,7 @@
 #include "search/claimed_candidates.h"
 
+#include "base/span.h"
+
 namespace tuneonce {
 inline namespace v0 {
 
@@ -11,6 +13,7 @@ std::vector<std::size_t> ClaimedCandidates::Next() {
 }
 
 std::vector<std::size_t> ClaimedCandidates::Claim() {
+  Span span(options_.trace, "claim", "claim");
   std::vector<std::size_t> mine;
   while (walked_ < places_.size() && status_.ok() && mine.size() < options_.compiles_at_a_time) {
     const std::uint64_t place = places_[walked_++];

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/trace.h"
 #include "ranks/search_board.h"
 #include "search/candidate_source.h"
 
@@ -25,6 +26,7 @@ class ClaimedCandidates final : public CandidateSource {
     std::optional<std::uint64_t> baseline;  ///< Its place.
     std::size_t compiles_at_a_time = 1;
     std::function<bool(std::uint64_t place)> is_there;  ///< Nothing has to be compiled.
+    Trace* trace = nullptr;
   };
   ClaimedCandidates(SearchBoard& board, std::vector<std::uint64_t> places, Options options)
       : board_(board), places_(std::move(places)), options_(std::move(options)), first_(Claim()) {}

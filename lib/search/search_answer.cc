@@ -86,15 +86,23 @@ void Write(MessageWriter& writer, const TuningCost& cost) {
   writer.F64(cost.compile_seconds).I64(cost.num_compiled).F64(cost.gpu_seconds).I64(cost.num_launches);
   writer.I64(cost.num_rounds).U64(cost.peak_bytes).I64(cost.workers_replaced);
 }
+/// A count of which many can be added up.
+std::int64_t ReadCount(MessageReader& reader, std::int64_t most) {
+  const std::int64_t count = reader.I64();
+  if (count >= 0 && count <= most) return count;
+  reader.Refuse("a count that is none");
+  return 0;
+}
 TuningCost ReadCost(MessageReader& reader) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24, kMostLaunches = std::int64_t{1} << 48;
   TuningCost cost;
   cost.compile_seconds = reader.F64();
-  cost.num_compiled = static_cast<int>(reader.I64());
+  cost.num_compiled = static_cast<int>(ReadCount(reader, kMost));
   cost.gpu_seconds = reader.F64();
-  cost.num_launches = reader.I64();
-  cost.num_rounds = static_cast<int>(reader.I64());
+  cost.num_launches = ReadCount(reader, kMostLaunches);
+  cost.num_rounds = static_cast<int>(ReadCount(reader, kMost));
   cost.peak_bytes = static_cast<std::size_t>(reader.U64());
-  cost.workers_replaced = static_cast<int>(reader.I64());
+  cost.workers_replaced = static_cast<int>(ReadCount(reader, kMost));
   return cost;
 }
 
@@ -150,6 +158,11 @@ Result<SearchAnswer> DecodeAnswer(const std::string& bytes, std::size_t num_cand
     if (answer.tried.back().place >= num_candidates || answer.tried.back().same_as >= num_candidates) {
       reader.Refuse("it speaks of other candidates");
     }
+    // Others are compared with it, and divided by it. What no GPU takes for a run would overflow in that.
+    constexpr double kLeastUs = 1e-6, kMostUs = 1e15;
+    const double mean_us = answer.tried.back().success.measurement.mean_us;
+    const bool is_measured = answer.tried.back().kind == TriedCandidate::kMeasured;
+    if (is_measured && !(mean_us >= kLeastUs && mean_us <= kMostUs)) reader.Refuse("a time that is none");
   }
   answer.is_certain = reader.Bool();
   answer.cost = ReadCost(reader);

@@ -19,8 +19,12 @@ const TriedCandidate* FindIn(const SearchAnswer& answer, std::uint64_t place) {
                             [&](const TriedCandidate& tried) { return tried.place == place; });
   if (found == answer.tried.end()) return nullptr;
   // Of those with the same code one was measured for all.
-  if (found->kind == TriedCandidate::kDuplicate && found->same_as != place) return FindIn(answer, found->same_as);
-  return &*found;
+  if (found->kind != TriedCandidate::kDuplicate) return &*found;
+  auto measured = std::find_if(answer.tried.begin(), answer.tried.end(),
+                               [&](const TriedCandidate& tried) { return tried.place == found->same_as; });
+  // Another rank may say anything: no circle is followed.
+  const bool is_there = measured != answer.tried.end() && measured->kind != TriedCandidate::kDuplicate;
+  return is_there ? &*measured : &*found;
 }
 
 /// By what times of this answer are divided. Empty: its baseline failed, and with that all it says.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/callback.h"
+#include "base/span.h"
 #include "compile/compile_cached.h"
 #include "compile/compile_pool.h"
 #include "ranks/code_exchange.h"
@@ -77,7 +78,9 @@ SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions&
 SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
                                std::set<int>* other_holders) {
   ClaimedCandidates source(
-      board_, places, {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }});
+      board_, places,
+      {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }, &runtime().trace()});
+  Span span(&runtime().trace(), "share", "share");
   SearchAnswer answer;
   if (source.has_any()) {
     options.max_rounds = std::min(options.max_rounds, kShareRounds);
@@ -95,6 +98,7 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
 }
 
 SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, const SearchOptions& options) {
+  Span span(&runtime().trace(), "finals", "finals");
   AllOf source(places);
   return RunPart(source, options);
 }
@@ -108,8 +112,9 @@ bool SharedSearch::IsLate(int word) {
   return is_late_;
 }
 
-std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader) {
+std::optional<SearchWord> SharedSearch::NextWord(int* word) {
   constexpr int kSliceMs = 50;
+  Span span(&runtime().trace(), "wait", "wait for the leader's word");
   for (;;) {
     Result<std::optional<SearchWord>> said = board_.WordOf(*word, kSliceMs);
     // Of several words that this rank missed, the last one is the one to follow.
@@ -118,8 +123,9 @@ std::optional<SearchWord> SharedSearch::NextWord(int* word, RankWatch& of_leader
       if (!next.ok() || !*next) return *std::move(said);
       said = std::move(next);
     }
-    board_.context().beat.Step();
-    const bool is_over = !said.ok() || !of_leader.Look().ok() || of_leader.IsSilent() || of_leader.HasGoneOn() ||
+    RankBeat& beat = board_.context().beat;
+    beat.Step();
+    const bool is_over = !said.ok() || beat.IsSilent(board_.leader()) || beat.HasDecided(board_.leader()) ||
                          IsInterrupted(board_.context().interrupted);
     if (is_over) return std::nullopt;
   }
@@ -141,13 +147,13 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
                                        : Race(what.places, options);
 }
 
-Status SharedSearch::Help(const SearchOffer& offer, RankWatch& of_leader) {
+Status SharedSearch::Help(const SearchOffer& offer) {
   if (offer.candidates != plan_.CandidatesFingerprint()) {
     return FailedPreconditionError("this rank has other candidates than the leader");
   }
   TUNEONCE_RETURN_IF_ERROR(board_.Join());
   for (int word = 0;; ++word) {
-    const std::optional<SearchWord> said = NextWord(&word, of_leader);
+    const std::optional<SearchWord> said = NextWord(&word);
     if (!said || said->kind == SearchWord::kOver) return Status();
     const SearchAnswer answer = AnswerTo(word, *said);
     if (is_late_) continue;

@@ -4,12 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "ranks/rank_watch.h"
 #include "ranks/search_board.h"
 #include "search/claimed_candidates.h"
 #include "search/search_answer.h"
@@ -44,9 +42,9 @@ class SharedSearch {
 
   /// All of the search, with the `helpers` that join it. Errors: as RunSearch.
   Result<SearchOutcome> Lead(const std::vector<int>& helpers);
-  /// A part of a search that was offered, until it is over or `of_leader` is silent. Errors: why this rank took no
+  /// A part of a search that was offered, until it is over or the leader is silent. Errors: why this rank took no
   /// (further) part, which is nobody else's concern.
-  Status Help(const SearchOffer& offer, RankWatch& of_leader);
+  Status Help(const SearchOffer& offer);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -67,7 +65,7 @@ class SharedSearch {
   Success SuccessOf(std::uint64_t place, const TriedCandidate& tried) const;
   void AddOutcome(std::uint64_t place, TuningResult* result) const;
 
-  std::optional<SearchWord> NextWord(int* word, RankWatch& of_leader);
+  std::optional<SearchWord> NextWord(int* word);
   SearchAnswer AnswerTo(int word, const SearchWord& what);
   /// The leader has gone on without this rank: asked while it works on a word.
   bool IsLate(int word);
@@ -94,8 +92,8 @@ class SharedSearch {
   int num_words_ = 0;
   SearchLedger ledger_;
   std::vector<Fingerprint> baseline_code_;
-  std::map<int, RankWatch> watches_;
-  std::set<int> gone_;  // Silent, gone on, or given up.
+  std::vector<int> helpers_;
+  std::set<int> gone_;                     // Silent, gone on, or given up.
   std::optional<TuningResult> last_part_;  // Its own: after the finals, how they were measured.
   // Another rank's.
   bool is_late_ = false;

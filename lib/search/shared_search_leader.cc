@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
+#include "base/span.h"
 #include "compile/compile_pool.h"
 #include "ranks/code_exchange.h"
 #include "search/shared_search.h"
@@ -20,14 +21,6 @@ constexpr std::chrono::milliseconds kLeastPatience(1000);
 constexpr int kFinalsPatience = 4;
 /// Longest time without a beat.
 constexpr int kSliceMs = 20;
-
-/// Whether a rank's beat shows that it may still take part: it waits for this agreement's decision, or is on its way.
-std::function<bool(const RankBeat::Beat&)> MayHelp(std::uint64_t round) {
-  return [round](const RankBeat::Beat& beat) {
-    constexpr std::uint64_t kWaitsForTheDecision = 2;  // Agreement::num_said.
-    return beat.round != round ? beat.round < round : beat.num_said <= kWaitsForTheDecision;
-  };
-}
 
 }  // namespace
 
@@ -57,13 +50,14 @@ std::vector<Fingerprint> SharedSearch::ShareBaseline() {
 }
 
 bool SharedSearch::IsGone(int rank) {
-  RankWatch& watch = watches_.at(rank);
-  if (!watch.Look().ok() || watch.IsSilent() || watch.HasGoneOn()) gone_.insert(rank);
+  RankBeat& beat = board_.context().beat;
+  if (!beat.Look().ok() || beat.IsSilent(rank) || beat.HasChecked(rank)) gone_.insert(rank);
   return gone_.count(rank) > 0;
 }
 
 Status SharedSearch::Await(int word, std::set<int> ranks, Clock::time_point patience_end,
                            const std::function<void(int rank, SearchAnswer answer)>& take) {
+  Span span(&runtime().trace(), "wait", "wait for other ranks' answers");
   while (!ranks.empty()) {
     bool is_first = true;
     for (auto rank = ranks.begin(); rank != ranks.end();) {
@@ -119,7 +113,7 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.TakeFinals(board_.rank(), std::move(mine));
   std::set<int> racing;
-  for (const auto& [rank, watch] : watches_) {
+  for (int rank : helpers_) {
     TUNEONCE_ASSIGN_OR_RETURN(const bool has_joined, board_.HasJoined(rank));
     if (has_joined && gone_.count(rank) == 0) racing.insert(rank);
   }
@@ -130,11 +124,8 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
 }
 
 Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
-  const SearchBoard::Context& context = board_.context();
-  for (int rank : helpers) {
-    auto [watch, is_new] = watches_.try_emplace(rank, context.group, context.silence_ms, rank, MayHelp(context.round));
-    TUNEONCE_RETURN_IF_ERROR(watch->second.Look());
-  }
+  helpers_ = helpers;
+  TUNEONCE_RETURN_IF_ERROR(board_.context().beat.Look());
   TUNEONCE_RETURN_IF_ERROR(
       board_.Offer({/*is_last=*/false, options_.key, options_.at_bound, plan_.CandidatesFingerprint()}));
   baseline_code_ = ShareBaseline();

@@ -5,17 +5,20 @@
 #include <cstdio>
 
 #include "base/file.h"
+#include "base/message.h"
 #include "base/temporary_folder.h"
 #include "compile/cubin.h"
 #include "fuzz/checksum.h"
+#include "ranks/rank_messages.h"
+#include "ranks/search_word.h"
 #include "report/records_json.h"
+#include "search/search_answer.h"
 #include "search/trial_messages.h"
 #include "testing/record_changes.h"
 #include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/sqlite_store.h"
 #include "worker/channel.h"
-#include "base/message.h"
 
 namespace tuneonce {
 namespace {
@@ -104,10 +107,53 @@ Status MakeTrials(const std::string& folder) {
   return WriteFile(folder + "/trial/prepare", "\1" + EncodeMessage(request));
 }
 
+/// A share of four candidates, one of each kind.
+SearchAnswer SomeAnswer() {
+  SearchAnswer answer;
+  answer.tried.resize(4);
+  for (std::size_t i = 0; i < answer.tried.size(); ++i) answer.tried[i].place = i;
+  answer.tried[0].kind = TriedCandidate::kMeasured;
+  answer.tried[0].success.variant = "fast";
+  answer.tried[0].success.measurement = {12.5, 0.25, 7, 0.5, 12, 11, 14};
+  answer.tried[0].success.largest_difference = OutputDifference{"y", 0.125, 0.5};
+  answer.tried[1].kind = TriedCandidate::kFailed;
+  answer.tried[1].failure = {Config(), FailureKind::kTimeout, "too long", true};
+  answer.tried[2].kind = TriedCandidate::kDuplicate;
+  answer.tried[2].same_as = 0;
+  return answer;
+}
+
+/// Each kind of message between ranks, without its checksum, behind the fuzzer's own first byte.
+Status MakeRankMessages(const std::string& folder) {
+  const Fingerprint key{1, 2}, other{3, 4};
+  Vote vote;
+  vote.kind = "a device";
+  vote.keys = {{key, other, KeyVote::kStored, other}, {other, key, KeyVote::kNothing, {}}};
+  SearchAnswer failed;
+  failed.status = Status::FromDriver(StatusCode::kInternal, "the context is lost", 700, /*sticky=*/true);
+  const std::vector<std::pair<char, std::string>> messages = {
+      {0, EncodeVote(vote)},
+      {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
+      {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
+      {3, EncodeOffer({/*is_last=*/false, key, /*at_bound=*/true, other})},
+      {4, EncodeWord({SearchWord::kFinals, {3, 1, 2}, {key, other}})},
+      {5, EncodeAnswer(SomeAnswer())},
+      {5, EncodeAnswer(failed)},
+      {6, WithChecksum(MessageWriter().U64(1).U64(2).U64(3).U64(4).Take())},
+  };
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::string body = messages[i].first + WithoutChecksum(messages[i].second);
+    TUNEONCE_RETURN_IF_ERROR(WriteFile(folder + "/ranks/" + std::to_string(i), body));
+  }
+  return Status();
+}
+
 Status MakeAll(const std::string& folder) {
-  for (const char* name : {"", "/record", "/artifact", "/records_json", "/store", "/message", "/channel", "/trial"}) {
+  for (const char* name :
+       {"", "/record", "/artifact", "/records_json", "/store", "/message", "/channel", "/trial", "/ranks"}) {
     mkdir((folder + name).c_str(), 0700);
   }
+  TUNEONCE_RETURN_IF_ERROR(MakeRankMessages(folder));
   TUNEONCE_RETURN_IF_ERROR(MakeMessages(folder));
   TUNEONCE_RETURN_IF_ERROR(MakeTrials(folder));
   std::vector<TuningRecord> records = Records();

@@ -82,7 +82,7 @@ class SharedRun {
         EXPECT_NE(status(rank).message().find("rank"), std::string::npos) << status(rank).ToString();
       }
       if (rank == bad_) continue;
-      EXPECT_LE(after_fault_[static_cast<std::size_t>(rank)].count(), 2 * silence_ms_ + kPromiseMs) << rank;
+      EXPECT_LE(after_fault_[static_cast<std::size_t>(rank)].count(), silence_ms_ + kPromiseMs) << rank;
     }
     EXPECT_LE(chosen.size(), 1u);
   }
