@@ -93,7 +93,8 @@ std::map<std::string, double> PhasesOf(const std::string& trace) {
   };
   std::vector<nlohmann::json> events;
   nlohmann::json thread;
-  for (nlohmann::json& event : nlohmann::json::parse(trace)["traceEvents"]) {
+  nlohmann::json parsed = nlohmann::json::parse(trace);
+  for (nlohmann::json& event : parsed["traceEvents"]) {
     if (event["ph"] != "X") continue;
     if (event["name"] == kWholeSpan) thread = event["tid"];
     events.push_back(std::move(event));
