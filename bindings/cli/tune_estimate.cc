@@ -113,7 +113,8 @@ class Estimator {
       if (tensor == nullptr) continue;
       auto size = static_cast<double>(DTypeBytes(tensor->dtype));
       for (int dim = 0; dim < tensor->rank; ++dim) size *= static_cast<double>(tensor->shape[dim]);
-      bytes += (definition.parameters()[i].access == Access::kIn ? 2 : 3) * size + kGuardBytes;
+      const auto num_guarded = definition.parameters()[i].by_pointers ? static_cast<double>(tensor->shape[0]) : 1.0;
+      bytes += (definition.parameters()[i].access == Access::kIn ? 2 : 3) * size + num_guarded * kGuardBytes;
     }
     return static_cast<std::int64_t>(std::min(bytes, 9e18));
   }

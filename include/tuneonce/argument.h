@@ -23,15 +23,17 @@ constexpr DType ScalarDType() {
   return kSigned ? DType::kInt64 : DType::kUInt64;
 }
 
-/// A reference to one thing that the caller passes to Launch: a TensorView, or a scalar. Made on the stack by
-/// TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare.
+/// A reference to one thing that the caller passes to Launch: a TensorView, a PointerTable, or a scalar. Made on the
+/// stack by TunedKernel::Launch; `kind` lets an `int` where a `float` is declared be told in one compare.
 /// REQUIRES: the referred value outlives the call.
 class Argument {
  public:
-  /// A scalar's kind is its DType; a tensor's is this.
+  /// A scalar's kind is its DType; a tensor's is this, and a table's has its bit, too: it begins with a TensorView.
   static constexpr std::uint32_t kTensor = 0x100;
+  static constexpr std::uint32_t kTable = kTensor | 0x200;
 
   Argument(const TensorView& tensor) : kind_(kTensor), value_(&tensor) {}  // NOLINT(google-explicit-constructor)
+  Argument(const PointerTable& table) : kind_(kTable), value_(&table) {}   // NOLINT(google-explicit-constructor)
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   Argument(const T& scalar)  // NOLINT(google-explicit-constructor)
       : kind_(static_cast<std::uint32_t>(ScalarDType<T>())), value_(&scalar) {}
@@ -40,10 +42,13 @@ class Argument {
   static Argument Scalar(DType dtype, const void* value) { return Argument(static_cast<std::uint32_t>(dtype), value); }
 
   std::uint32_t kind() const { return kind_; }
-  bool is_tensor() const { return kind_ == kTensor; }
-  /// REQUIRES: is_tensor().
+  bool is_tensor() const { return (kind_ & kTensor) != 0; }
+  bool is_table() const { return kind_ == kTable; }
+  /// A table's view. REQUIRES: is_tensor().
   const TensorView& tensor() const { return *static_cast<const TensorView*>(value_); }
-  /// The TensorView, or the scalar's DTypeBytes(dtype()) bytes.
+  /// REQUIRES: is_table().
+  const PointerTable& table() const { return *static_cast<const PointerTable*>(value_); }
+  /// The TensorView, the PointerTable, or the scalar's DTypeBytes(dtype()) bytes.
   const void* value() const { return value_; }
   DType dtype() const { return is_tensor() ? tensor().dtype : static_cast<DType>(kind_); }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,9 +37,9 @@ struct EmbeddedBundle {
 /// schema. One that was compiled ahead (`tuneonce bundle compile`) also has the code for some targets, and decisions;
 /// that code is read when it is needed.
 ///
-/// Loading reads every artifact and checks all that can be checked without a device: fields, names, that each config
-/// has exactly one artifact in each variant, that kernels have the symbols and (Tile IR, PTX) the parameters that the
-/// manifest declares. A value. Thread rule: immutable; any thread.
+/// Loading reads every artifact and checks all that the manifest says: fields, names, that each config has exactly one
+/// artifact in each variant. What is in an artifact is looked into by CheckSources, and when a search takes it. A
+/// value. Thread rule: immutable; any thread.
 class TUNEONCE_API Bundle {
  public:
   /// `folder_or_name`: a folder, or a name without a slash, which is looked for in the folders of TUNEONCE_BUNDLES,
@@ -66,6 +67,12 @@ class TUNEONCE_API Bundle {
   };
   const Example& example() const { return example_; }
 
+  /// Looks into every artifact without a device: that it has the kernel that the manifest names, with as many
+  /// parameters of such sizes (Tile IR, PTX) or such names (C++) as the manifest declares. For who makes bundles: a
+  /// candidate's own artifact is looked into before it runs, so that Load need not do it for all. Errors:
+  /// InvalidArgument "variant 'tile_ir': k.tileir: ...", for the first that is wrong.
+  Status CheckSources() const { return check_sources_ ? check_sources_(definition_) : Status(); }
+
  private:
   friend class BundleReader;
   static Result<Bundle> LoadIn(const Environment& environment, const std::string& folder_or_name);
@@ -74,6 +81,7 @@ class TUNEONCE_API Bundle {
 
   KernelDefinition definition_;
   Example example_;
+  std::function<Status(const KernelDefinition&)> check_sources_;
 };
 
 }  // namespace v0

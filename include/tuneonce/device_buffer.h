@@ -36,8 +36,9 @@ class TUNEONCE_API DeviceBuffer {
   std::size_t bytes() const { return bytes_; }
   StreamView stream() const { return stream_; }
 
-  /// Copies between host and this buffer in its stream. Host memory must stay as it is until the stream got there.
-  Status CopyFromHost(const void* source, std::size_t bytes) const;
+  /// Copies between host and this buffer, from `offset` bytes on, in its stream. Host memory must stay as it is until
+  /// the stream got there.
+  Status CopyFromHost(const void* source, std::size_t bytes, std::size_t offset = 0) const;
   Status CopyToHost(void* target, std::size_t bytes) const;
   /// Copies `bytes` from device address `source`, to `offset` bytes into this buffer.
   Status CopyFromDevice(CUdeviceptr source, std::size_t bytes, std::size_t offset = 0) const;

@@ -152,6 +152,8 @@ class TUNEONCE_API CallArguments {
 
   const TensorView& tensor(std::size_t parameter) const;
   const TensorView& tensor(std::string_view name) const;
+  /// Of a tensor that is declared ByPointers.
+  const PointerTable& table(std::string_view name) const;
   /// A scalar that the caller passed. `T`: exactly its declared dtype's C++ type.
   template <typename T>
   T scalar(std::size_t parameter) const {

@@ -111,12 +111,14 @@ struct Parameter {
   ParameterKind kind = ParameterKind::kTensor;
   std::string name;
   DType dtype = DType::kAny;
-  Access access = Access::kIn;    ///< kTensor
-  std::vector<std::string> dims;  ///< kTensor: one name per dimension; empty: raw memory of any shape.
-  std::string same_dtype_as;      ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
-  std::string dim;                ///< kDim
-  std::string tensor;             ///< kStride; kDescriptor of a tensor map.
-  int dimension = 0;              ///< kStride: of `tensor`.
+  Access access = Access::kIn;       ///< kTensor
+  std::vector<std::string> dims;     ///< kTensor: one name per dimension; empty: raw memory of any shape.
+  bool by_pointers = false;          ///< kTensor: see ByPointers.
+  std::vector<std::string> varying;  ///< Of a tensor by pointers: dims in which its slices may differ.
+  std::string same_dtype_as;         ///< kTensor: the other tensor that has the same dtype; empty: `dtype` says.
+  std::string dim;                   ///< kDim
+  std::string tensor;                ///< kStride; kDescriptor of a tensor map.
+  int dimension = 0;                 ///< kStride: of `tensor`.
   /// kDerived: the value's bytes, in the low bytes of the word; if it is no `term`.
   std::function<std::uint64_t(const Config&, const Problem&)> derive;
   /// kWorkspace: size in bytes; 0 passes a null pointer. If it is no `term`.
@@ -136,6 +138,19 @@ struct Parameter {
   /// is a failure, the baseline's too.
   Parameter MayBePartial() && {
     may_be_partial = true;
+    return std::move(*this);
+  }
+  /// The slices along the first dim are tensors that lie anywhere, and what a launch passes is a PointerTable of them:
+  ///
+  ///   Out("c", kFloat16, {"GROUPS", "M", "N"}).ByPointers({"M"})
+  ///
+  /// The kernel gets the address of the table, an array of `GROUPS` addresses. `varying` names dims of the slices that
+  /// need not be equal in all of them: such a dim is that of the largest, and how much of each slice there is the
+  /// kernel must know from elsewhere. The slices are row-major without gaps. Access, dtype, tolerance and MayBePartial
+  /// are theirs; the table itself is only read.
+  Parameter ByPointers(std::vector<std::string> its_varying = {}) && {
+    by_pointers = true;
+    varying = std::move(its_varying);
     return std::move(*this);
   }
   /// By how much this output may differ from the baseline's. Default: KernelDefinition::VerifyWithin.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "tuneonce/api.h"
+#include "tuneonce/status.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -86,6 +87,33 @@ struct TUNEONCE_API TensorView {
   bool HasElements() const;
   /// "float32[128, 64]".
   std::string ToString() const;
+};
+
+/// Tensors that a kernel reaches through a table of their addresses in device memory, one per group (grouped and
+/// batched GEMM by pointers): what is passed for a parameter that is declared ByPointers. The kernel gets the table's
+/// address; the tensors are what a search copies, protects and compares, so that no candidate touches the caller's.
+///
+/// Made by Of, which looks at each tensor once: keep it for as long as the table has the same tensors, and a launch
+/// costs what one with a plain pointer costs. A view: it owns neither table nor tensors, and is read only during the
+/// call.
+struct TUNEONCE_API PointerTable {
+  /// `table`: device memory with `count` addresses, the i-th that of `tensors[i]`: checked where something is tuned on
+  /// it, trusted by a hit. Of one dtype and one rank; a tensor without elements may be null, and its entry anything.
+  /// What is wrong with them is the error of the call that they are passed to. REQUIRES: `tensors` outlives the table.
+  static PointerTable Of(void* table, const TensorView* tensors, std::size_t count);
+
+  /// OK, or what is wrong with the tensors: InvalidArgument, naming the first.
+  Status Check() const;
+
+  /// The tensors as if they were slices of one: at the table's address, of their dtype, the extents [count, ...] (of
+  /// those that differ the largest), and the strides that all have (where they differ, -1). `bytes` are the table's.
+  /// Its rank is -1 if Check fails. First, so that a pointer to the table is one to it.
+  TensorView view;
+  std::uint64_t addresses = 0;  ///< Of all tensors with elements, or-ed: how they are aligned.
+  std::uint64_t num_gaps = 0;   ///< Tensors that are not row-major without gaps.
+  std::uint64_t differing = 0;  ///< Bit d: the extents differ in dimension d of `view`.
+  const TensorView* tensors = nullptr;
+  std::size_t count = 0;
 };
 
 /// Calls `run(offset, count)`, in elements from `data` on, for each stretch of the tensor's memory that has no gaps, in

@@ -1,6 +1,7 @@
 #include "tuneonce/bundle.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,8 @@
 #include "definition/compiler_option.h"
 #include "definition/fill_bytes.h"
 #include "launch/assumption.h"
+#include "launch/parameter_block.h"
+#include "launch/source_parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -82,6 +85,7 @@ class BundleReader {
       definition.ShippedDecisions(std::move(decisions));
     }
     Bundle bundle(std::move(definition));
+    bundle.check_sources_ = SourcesCheck();
     TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
     return bundle;
   }
@@ -123,6 +127,7 @@ class BundleReader {
 
   Result<Parameter> ReadParameter(const ManifestNode& node) const {
     TUNEONCE_ASSIGN_OR_RETURN(Parameter parameter, ReadParameterItself(node));
+    if (parameter.kind == ParameterKind::kTensor) TUNEONCE_RETURN_IF_ERROR(ReadPointers(node, &parameter));
     const ManifestNode* warmup = node.Find("warmup");
     if (warmup == nullptr) return parameter;
     TUNEONCE_ASSIGN_OR_RETURN(parameter.warmup, ReadWarmupFill(space_, *warmup));
@@ -160,9 +165,21 @@ class BundleReader {
     return Scalar(name, dtype);
   }
 
+  /// "by_pointers": true, "varying": ["M"].
+  static Status ReadPointers(const ManifestNode& node, Parameter* tensor) {
+    const ManifestNode *by_pointers = node.Find("by_pointers"), *varying = node.Find("varying");
+    if (by_pointers != nullptr) {
+      TUNEONCE_ASSIGN_OR_RETURN(tensor->by_pointers, by_pointers->Bool());
+    }
+    if (varying == nullptr) return Status();
+    if (!tensor->by_pointers) return varying->Error("varying is for tensors that are by_pointers");
+    TUNEONCE_ASSIGN_OR_RETURN(tensor->varying, varying->Strings(kMaxRank));
+    return Status();
+  }
+
   Result<Parameter> ReadTensor(const ManifestNode& node, DType dtype) const {
-    TUNEONCE_RETURN_IF_ERROR(node.CheckFields(
-        {"name", "kind", "access", "dtype", "same_dtype_as", "dims", "may_be_partial", "tolerance", "warmup"}));
+    TUNEONCE_RETURN_IF_ERROR(node.CheckFields({"name", "kind", "access", "dtype", "same_dtype_as", "dims",
+                                               "by_pointers", "varying", "may_be_partial", "tolerance", "warmup"}));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* name_node, node.Get("name"));
     TUNEONCE_ASSIGN_OR_RETURN(std::string name, name_node->String());
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* dims_node, node.Get("dims"));
@@ -250,8 +267,7 @@ class BundleReader {
     return Status();
   }
 
-  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it, with the
-  /// right kernel.
+  /// Each config has hints that some target takes, and exactly one artifact in each variant that may build it.
   Status CheckArtifacts(const ManifestNode& root, const KernelDefinition& definition) {
     // Without target filters and guards of one device: every config that there is anywhere.
     TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> everywhere, space_.ConfigsWhere(TargetFilter(), definition.space()));
@@ -279,15 +295,26 @@ class BundleReader {
               absl::StrCat("the config {", config.ToString(), "} has ", matching, " artifacts; it needs exactly one"));
         }
       }
-      Result<ParameterLayout> layout =
-          ParameterLayout::Create(definition, variant.variant.convention, variant.variant.parameters);
-      if (!layout.ok()) return variant.node->Error(layout.status().message());
-      for (const BundleArtifact& artifact : variant.artifacts->list()) {
-        Status fits = CheckKernel(*layout, *variant.artifacts, artifact);
-        if (!fits.ok()) return artifact.node->Error(fits.message());
-      }
     }
     return Status();
+  }
+
+  /// Bundle::CheckSources.
+  std::function<Status(const KernelDefinition&)> SourcesCheck() const {
+    std::vector<std::shared_ptr<const BundleArtifacts>> all;
+    for (const BundleVariant& variant : variants_) all.push_back(variant.artifacts);
+    return [all](const KernelDefinition& definition) -> Status {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const Variant& variant = definition.variants()[i];
+        TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                                  ParameterLayout::Create(definition, variant.convention, variant.parameters));
+        for (const BundleArtifact& artifact : all[i]->list()) {
+          TUNEONCE_RETURN_IF_ERROR(
+              CheckSource(layout, all[i]->SourceOf(artifact)).WithPrefix("variant '" + variant.name + "'"));
+        }
+      }
+      return Status();
+    };
   }
 
   // --- verification, work, example

@@ -4,8 +4,6 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
-#include "definition/name_expression.h"
-#include "launch/source_parameters.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -78,22 +76,6 @@ KernelSource BundleArtifacts::SourceOf(const Config& config) const {
 KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& config) const {
   for (const auto& [name, axis] : defines) source.Define(name, config.values()[axis]);
   return source;
-}
-
-bool BundleArtifacts::MayHave(std::string_view kernel, const BundleArtifact& artifact) const {
-  auto has_it = [&](const auto& header) { return header.second->find(kernel) != std::string::npos; };
-  return artifact.content->find(kernel) != std::string::npos || std::any_of(headers.begin(), headers.end(), has_it) ||
-         std::any_of(options.begin(), options.end(), [](const std::string& o) { return o.rfind("-I", 0) == 0; });
-}
-
-Status CheckKernel(const ParameterLayout& layout, const BundleArtifacts& artifacts, const BundleArtifact& artifact) {
-  if (artifact.withheld != nullptr) return Status();
-  // A cubin is checked when it is loaded, C++ when it is compiled; a symbol that occurs nowhere is wrong for sure.
-  bool is_read = artifacts.kind == SourceKind::kTileIr || artifacts.kind == SourceKind::kPtx;
-  if (!is_read && !artifacts.MayHave(KernelNameIn(artifact.symbol), artifact)) {
-    return InvalidArgumentError("it has no kernel '" + artifact.symbol + "'");
-  }
-  return CheckSource(layout, artifacts.SourceOf(artifact));
 }
 
 }  // namespace v0

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "bundle/bundle_space.h"
-#include "launch/parameter_block.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
@@ -25,7 +24,6 @@ struct BundleArtifact {
   CodeGeometry launch;  ///< Instead of the variant's.
   std::shared_ptr<const std::string> content;
   std::shared_ptr<const Fingerprint> withheld;  ///< KernelSource::withheld: `content` is empty then.
-  const ManifestNode* node = nullptr;           ///< While the bundle is read.
 };
 
 /// The files of one variant: what its source function looks into.
@@ -45,9 +43,6 @@ class BundleArtifacts {
   /// How many artifacts are for `config`.
   std::size_t Count(const Config& config) const;
   bool HasLaunchFields() const;
-  /// Whether the word `kernel` is in the artifact or a header; also where headers are in folders, which nobody looks
-  /// through.
-  bool MayHave(std::string_view kernel, const BundleArtifact& artifact) const;
   /// REQUIRES: Find(config) is not null.
   KernelSource SourceOf(const Config& config) const;
   /// Of one artifact, without macros.
@@ -63,10 +58,6 @@ class BundleArtifacts {
   std::vector<BundleArtifact> list_;
   std::map<std::vector<std::size_t>, ByValues> by_axes_;
 };
-
-/// Checks that the artifact has the symbol, and the parameters of its variant's `layout`, as far as it shows them.
-/// Errors: InvalidArgument, naming what differs.
-Status CheckKernel(const ParameterLayout& layout, const BundleArtifacts& artifacts, const BundleArtifact& artifact);
 
 }  // namespace v0
 }  // namespace tuneonce

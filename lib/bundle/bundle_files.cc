@@ -15,6 +15,12 @@ Result<BundleFiles> BundleFiles::Open(const std::string& folder) {
   return files;
 }
 
+BundleFiles::BundleFiles(const EmbeddedBundle& embedded) : embedded_(embedded) {
+  for (std::size_t i = 0; i < embedded.num_files; ++i) {
+    embedded_by_name_.emplace(embedded.files[i].name, &embedded.files[i]);
+  }
+}
+
 Result<std::string> BundleFiles::PathOf(const std::string& name) const {
   auto outside = [&] {
     return InvalidArgumentError("'" + name + "' lies outside the bundle: give a path relative to its folder");
@@ -39,9 +45,9 @@ Result<std::string> BundleFiles::FolderPath(const std::string& name) const {
 Result<std::string> BundleFiles::ReadNow(const std::string& name, std::size_t most_bytes) const {
   TUNEONCE_ASSIGN_OR_RETURN(std::string path, PathOf(name));
   if (!embedded_) return ReadFile(path, most_bytes);
-  const EmbeddedFile* end = embedded_->files + embedded_->num_files;
-  const EmbeddedFile* file = std::find_if(embedded_->files, end, [&](const EmbeddedFile& f) { return name == f.name; });
-  if (file == end) return NotFoundError("'" + name + "' is not there");
+  auto found = embedded_by_name_.find(name);
+  if (found == embedded_by_name_.end()) return NotFoundError("'" + name + "' is not there");
+  const EmbeddedFile* file = found->second;
   if (file->size > most_bytes) {
     return InvalidArgumentError(
         absl::StrCat("'", name, "' has ", file->size, " bytes; at most ", most_bytes, " are possible"));

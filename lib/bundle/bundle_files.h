@@ -27,7 +27,7 @@ class TUNEONCE_API BundleFiles {
 
   /// Errors: NotFound if there is no such folder.
   static Result<BundleFiles> Open(const std::string& folder);
-  explicit BundleFiles(const EmbeddedBundle& embedded) : embedded_(embedded) {}
+  explicit BundleFiles(const EmbeddedBundle& embedded);
 
   /// Its folder's full path, or what an embedded one is called: for messages.
   std::string Where() const { return embedded_ ? "(embedded " + std::string(embedded_->name) + ")" : root_; }
@@ -63,6 +63,7 @@ class TUNEONCE_API BundleFiles {
 
   std::string root_;  // Without links; empty for an embedded one.
   std::optional<EmbeddedBundle> embedded_;
+  std::map<std::string_view, const EmbeddedFile*> embedded_by_name_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const Fingerprint>> withheld_;
   std::map<std::string, std::shared_ptr<const std::string>> read_;
   std::size_t bytes_ = 0;

@@ -91,7 +91,6 @@ Result<BundleArtifact> ReadArtifact(const BundleSpace& space, const ManifestNode
   }
   TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* file_node, node.Get("file"));
   TUNEONCE_ASSIGN_OR_RETURN(artifact.file, file_node->String());
-  artifact.node = &node;
   TUNEONCE_ASSIGN_OR_RETURN(std::string variant_name, variant.Find("name")->String());
   artifact.withheld = files->Withheld(variant_name, artifact.file);
   if (artifact.withheld != nullptr) {

@@ -36,11 +36,12 @@ DeviceBuffer::~DeviceBuffer() {
   driver->MemFreeAsync(pointer_, stream_.get());  // Fails only if the context is gone, and the memory with it.
 }
 
-Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes) const {
-  TUNEONCE_RETURN_IF_ERROR(CheckFits(bytes, bytes_));
+Status DeviceBuffer::CopyFromHost(const void* source, std::size_t bytes, std::size_t offset) const {
+  TUNEONCE_RETURN_IF_ERROR(CheckFits(offset + bytes, bytes_));
   if (bytes == 0) return Status();
   RelaxedDriver driver(stream_.api());
-  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver, MemcpyHtoDAsync(pointer_, source, bytes, stream_.get()));
+  TUNEONCE_CUDA_RETURN_IF_ERROR(stream_.api(), driver,
+                                MemcpyHtoDAsync(pointer_ + offset, source, bytes, stream_.get()));
   return Status();
 }
 

@@ -41,6 +41,15 @@ const TensorView& CallArguments::tensor(std::string_view name) const {
   return index == kNone ? NoTensor() : tensor(index);
 }
 
+const PointerTable& CallArguments::table(std::string_view name) const {
+  static const PointerTable none;
+  const std::size_t index = IndexOf(name, "table");
+  if (index == kNone) return none;
+  if (definition_->parameters()[index].by_pointers) return *static_cast<const PointerTable*>(values_[index]);
+  NoteMistake(absl::StrCat("the table '", std::string(name), "', which is not by pointers"));
+  return none;
+}
+
 const void* CallArguments::FindScalar(std::size_t parameter, DType dtype) const {
   const std::vector<Parameter>& parameters = definition_->parameters();
   if (parameter >= parameters.size() || parameters[parameter].kind != ParameterKind::kScalar) {

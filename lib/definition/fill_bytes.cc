@@ -176,6 +176,10 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
   if (!is_scalar && parameter.access == Access::kOut) {
     return InvalidArgumentError("an output that the kernel does not read needs no values for a warm-up");
   }
+  const bool is_same_anywhere = fill.kind == WarmupFill::Kind::kConstant || fill.kind == WarmupFill::Kind::kUniform;
+  if (parameter.by_pointers && !is_same_anywhere) {
+    return InvalidArgumentError("tensors by pointers are filled with a constant, or with numbers of a range");
+  }
   if (is_scalar && fill.kind != WarmupFill::Kind::kConstant) {
     return InvalidArgumentError("a scalar's value for a warm-up is one number");
   }

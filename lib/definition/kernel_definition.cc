@@ -29,6 +29,21 @@ Status CheckName(const char* what, const std::string& name) {
   return InvalidArgumentError(absl::StrCat(what, " has control characters"));
 }
 
+/// Of a tensor that is passed as a PointerTable.
+Status CheckPointers(const Parameter& parameter) {
+  if (!parameter.by_pointers) return Status();
+  if (parameter.kind != ParameterKind::kTensor) return InvalidArgumentError("ByPointers is for tensors");
+  if (parameter.dims.size() < 2) {
+    return InvalidArgumentError("ByPointers needs a dim that counts the tensors, and at least one dim of theirs");
+  }
+  for (const std::string& dim : parameter.varying) {
+    if (std::find(parameter.dims.begin() + 1, parameter.dims.end(), dim) != parameter.dims.end()) continue;
+    return InvalidArgumentError(
+        absl::StrCat("ByPointers lets the dim '", dim, "' vary, which its tensors do not have"));
+  }
+  return Status();
+}
+
 /// A variant is built from source or launched by the host, and a launcher knows parameters by name.
 Status CheckBuilt(const Variant& variant) {
   if (!variant.source && !variant.launcher) return InvalidArgumentError("it has no source function, and no launcher");
@@ -143,6 +158,7 @@ Status KernelDefinition::CheckParameters() const {
       }
       bound_dims.insert(dim);
     }
+    TUNEONCE_RETURN_IF_ERROR(CheckPointers(parameter).WithPrefix("parameter '" + parameter.name + "'"));
     TUNEONCE_RETURN_IF_ERROR(CheckWarmupFill(parameter, dims_).WithPrefix("parameter '" + parameter.name + "'"));
     if (parameter.kind == ParameterKind::kDim && !Contains(dims_, parameter.dim)) {
       return InvalidArgumentError(
@@ -173,6 +189,10 @@ Status KernelDefinition::CheckStrides() const {
     std::optional<std::size_t> found = FindParameter(parameter.tensor);
     if (!found || parameters_[*found].dims.empty()) {
       return InvalidArgumentError(what + " names no tensor parameter with dims");
+    }
+    if (parameters_[*found].by_pointers) {
+      return InvalidArgumentError(what +
+                                  ": tensors that are reached by pointers are dense, and have no stride to pass");
     }
     std::size_t rank = parameters_[*found].dims.size();
     if (parameter.dimension < 0 || static_cast<std::size_t>(parameter.dimension) >= rank) {
@@ -213,6 +233,10 @@ Status KernelDefinition::ResolveDescriptor(Parameter* parameter) const {
   std::optional<std::size_t> tensor = FindParameter(parameter->tensor);
   if (!tensor || parameters_[*tensor].kind != ParameterKind::kTensor || parameters_[*tensor].dims.empty()) {
     return InvalidArgumentError("it describes '" + parameter->tensor + "', which is no tensor with dims");
+  }
+  if (parameters_[*tensor].by_pointers) {
+    return InvalidArgumentError("it describes '" + parameter->tensor +
+                                "', which is a table of pointers: a tensor map describes one tensor");
   }
   const std::size_t rank = parameters_[*tensor].dims.size();
   if (rank > static_cast<std::size_t>(TensorMap::kMaxRank)) {

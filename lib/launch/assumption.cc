@@ -67,8 +67,10 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
                                                assumption.tensor, "', which has rank ", rank));
     }
     check.dimension = static_cast<std::uint8_t>(assumption.dimension);
+    TUNEONCE_RETURN_IF_ERROR(CheckOfTable(definition.parameters()[check.parameter], assumption));
     if (assumption.kind == Assumption::Kind::kNoOverlap) {
       TUNEONCE_ASSIGN_OR_RETURN(check.other, TensorIndex(definition, assumption.other));
+      TUNEONCE_RETURN_IF_ERROR(CheckOfTable(definition.parameters()[check.other], assumption));
     } else if (assumption.value < 1) {
       return InvalidArgumentError(
           absl::StrCat("it assumes ", assumption.value, " of '", assumption.tensor, "'; at least 1 is possible"));
@@ -80,6 +82,31 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
                             ParameterLayout::Create(definition, variant.convention, variant.parameters));
   checks.AddImplied(layout);
   return checks;
+}
+
+Status AssumptionChecks::CheckOfTable(const Parameter& parameter, const Assumption& assumption) {
+  if (!parameter.by_pointers) return Status();
+  const std::string what = "'" + parameter.name + "', which is a table of pointers";
+  switch (assumption.kind) {
+    case Assumption::Kind::kAligned:
+      if ((assumption.value & (assumption.value - 1)) == 0) return Status();
+      return InvalidArgumentError(absl::StrCat("it assumes an alignment to ", assumption.value, " bytes of ", what,
+                                               ": of such, powers of two are known"));
+    case Assumption::Kind::kContiguous:
+    case Assumption::Kind::kDTypeIn:
+      return Status();
+    case Assumption::Kind::kExtentIs:
+    case Assumption::Kind::kExtentDivisibleBy: {
+      const std::string& dim = parameter.dims[static_cast<std::size_t>(assumption.dimension)];
+      if (std::find(parameter.varying.begin(), parameter.varying.end(), dim) == parameter.varying.end())
+        return Status();
+      return InvalidArgumentError("it assumes an extent of " + what + ": its tensors may differ in '" + dim + "'");
+    }
+    case Assumption::Kind::kNoOverlap:
+      return InvalidArgumentError("it assumes that nothing overlaps with " + what + ": no launch looks at each tensor");
+    default:
+      return InvalidArgumentError("it assumes a stride of " + what + ": its tensors have no gaps in any case");
+  }
 }
 
 void AssumptionChecks::AddTensorMap(const Parameter& map) {
@@ -159,6 +186,7 @@ void AssumptionChecks::AddImplied(const ParameterLayout& layout) {
 
 void AssumptionChecks::Add(Check check) {
   check.rank = static_cast<std::uint8_t>(definition_->parameters()[check.parameter].dims.size());
+  check.is_table = definition_->parameters()[check.parameter].by_pointers;
   bool is_of_extent = check.kind == Assumption::Kind::kExtentIs || check.kind == Assumption::Kind::kExtentDivisibleBy ||
                       check.kind == Assumption::Kind::kExtentFitsInt32;
   if (check.kind == Assumption::Kind::kDTypeIn) {
@@ -199,7 +227,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
     has_pairs = true;
-  } else if (check.kind == Assumption::Kind::kContiguous) {
+  } else if (check.kind == Assumption::Kind::kContiguous && !check.is_table) {
     AddContiguous(check);
   } else if (std::optional<Masked> quick = check.Quick()) {
     AddMasked(*quick);
@@ -244,7 +272,7 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
   const std::size_t stride = offsetof(TensorView, strides) + dimension * sizeof(std::int64_t);
   switch (kind) {
     case Assumption::Kind::kAligned:
-      return multiple(offsetof(TensorView, data));
+      return multiple(is_table ? offsetof(PointerTable, addresses) : offsetof(TensorView, data));
     case Assumption::Kind::kStrideIs:
       return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
     case Assumption::Kind::kStrideDivisibleBy:
@@ -260,6 +288,9 @@ std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
     case Assumption::Kind::kExtentFitsInt32:
       return masked(extent, kNoInt32, 0);
     case Assumption::Kind::kContiguous:
+      // Of one tensor it is said of two values at a time (AddContiguous).
+      return is_table ? std::optional<Masked>(masked(offsetof(PointerTable, num_gaps), ~std::uint64_t{0}, 0))
+                      : std::nullopt;
     case Assumption::Kind::kNoOverlap:
     case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
     case Assumption::Kind::kScalarDivisibleBy:
@@ -303,7 +334,7 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
   const TensorView& tensor = call.tensor(parameter);
   switch (kind) {
     case Assumption::Kind::kAligned:
-      return reinterpret_cast<std::uintptr_t>(tensor.data) % static_cast<std::uint64_t>(value) == 0;
+      return AddressBits(call) % static_cast<std::uint64_t>(value) == 0;
     case Assumption::Kind::kStrideIs:
       // Along one element no step is ever taken.
       return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
@@ -322,7 +353,7 @@ bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
     case Assumption::Kind::kExtentFitsInt32:
       return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
     case Assumption::Kind::kContiguous:
-      return !FindGap(tensor);
+      return is_table ? TableIn(call).num_gaps == 0 : !FindGap(tensor);
     case Assumption::Kind::kNoOverlap:
       return !Overlap(tensor, call.tensor(other));
     case Assumption::Kind::kDTypeIn:
@@ -358,7 +389,13 @@ Status AssumptionChecks::Verify(const BoundCall& call) const {
   return Status();
 }
 
-std::string AssumptionChecks::NotContiguous(const Check& check, const TensorView& tensor) const {
+std::string AssumptionChecks::NotContiguous(const Check& check, const BoundCall& call) const {
+  if (check.is_table) {
+    return absl::StrCat(check.TableIn(call).num_gaps, " of the tensors that '",
+                        definition_->parameters()[check.parameter].name,
+                        "' points to have gaps: its kernel computes on contiguous memory; pass contiguous copies");
+  }
+  const TensorView& tensor = call.tensor(check.parameter);
   Check::Gap gap = check.FindGap(tensor).value_or(Check::Gap{0, 0});
   return absl::StrCat(
       "dimension ", gap.dimension, " of '", definition_->parameters()[check.parameter].name, "' has stride ",
@@ -390,8 +427,10 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
   std::string what;
   switch (check.kind) {
     case Assumption::Kind::kAligned:
-      what = absl::StrCat(name(check.parameter), " is not aligned to ", check.value, " bytes: it is at 0x",
-                          absl::Hex(reinterpret_cast<std::uintptr_t>(tensor.data)));
+      what = check.is_table ? absl::StrCat("not all tensors that ", name(check.parameter), " points to are aligned to ",
+                                           check.value, " bytes")
+                            : absl::StrCat(name(check.parameter), " is not aligned to ", check.value,
+                                           " bytes: it is at 0x", absl::Hex(check.AddressBits(call)));
       break;
     case Assumption::Kind::kStrideIs:
       what = absl::StrCat(dimension, " has stride ", tensor.strides[check.dimension], ", not ", check.value,
@@ -417,7 +456,7 @@ Status AssumptionChecks::Broken(const Check& check, const BoundCall& call) const
                               : ", which does not fit an int32");
       break;
     case Assumption::Kind::kContiguous:
-      what = NotContiguous(check, tensor);
+      what = NotContiguous(check, call);
       break;
     case Assumption::Kind::kExtentFitsInt32:
       what = absl::StrCat(dimension, " has extent ", tensor.shape[check.dimension], ", which does not fit an int32");

@@ -71,8 +71,17 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t strides_taken;  // kContiguous: bit d: the stride of dimension d may be any.
     std::int64_t value;          // kScalarIs: the scalar's bytes, zero behind them. kDTypeIn: bit d: the DType d.
     DType dtype;                 // Of a scalar.
+    bool is_table;               // The parameter is by pointers: what is assumed is of each tensor.
 
     bool Holds(const BoundCall& call) const;
+    /// REQUIRES: is_table.
+    const PointerTable& TableIn(const BoundCall& call) const {
+      return *static_cast<const PointerTable*>(call.problem.values[parameter]);
+    }
+    /// The address of the tensor; of a table, those of all its tensors, or-ed.
+    std::uint64_t AddressBits(const BoundCall& call) const {
+      return is_table ? TableIn(call).addresses : reinterpret_cast<std::uintptr_t>(call.tensor(parameter).data);
+    }
     /// kContiguous: the innermost dimension that lies elsewhere than the kernel looks for it, and the stride it would
     /// need; empty if all is well.
     struct Gap {
@@ -168,11 +177,13 @@ class TUNEONCE_API AssumptionChecks {
   const Check* WrongDType(const BoundCall& call) const;
   /// VerifyAny where each of `any` has a wrong dtype.
   static Status NoneOfDType(const std::vector<const AssumptionChecks*>& any, const BoundCall& call);
+  /// Errors: InvalidArgument for what cannot be known of tensors by pointers, which need not be alike.
+  static Status CheckOfTable(const Parameter& parameter, const Assumption& assumption);
   /// What follows from how the kernel takes its parameters.
   void AddImplied(const ParameterLayout& layout);
   Status Broken(const Check& check, const BoundCall& call) const;
   std::string OtherScalar(const Check& check, const BoundCall& call) const;
-  std::string NotContiguous(const Check& check, const TensorView& tensor) const;
+  std::string NotContiguous(const Check& check, const BoundCall& call) const;
 
   const KernelDefinition* definition_ = nullptr;
   const Variant* variant_ = nullptr;

@@ -1,5 +1,6 @@
 #include "launch/call_binder.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -22,7 +23,31 @@ std::uint64_t TypeMask(const Parameter& parameter) {
   return mask;
 }
 
+/// Bit d: in dimension d all tensors of a table have the same extent.
+std::uint64_t EqualDimensions(const Parameter& parameter) {
+  std::uint64_t equal = 0;
+  for (std::size_t d = 1; d < parameter.dims.size(); ++d) {
+    const bool varies =
+        std::find(parameter.varying.begin(), parameter.varying.end(), parameter.dims[d]) != parameter.varying.end();
+    if (!varies) equal |= std::uint64_t{1} << d;
+  }
+  return equal;
+}
+
 }  // namespace
+
+std::vector<ReachedTensor> ReachedTensorsOf(const std::vector<Parameter>& parameters, const BoundCall& call) {
+  std::vector<ReachedTensor> reached;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const PointerTable* table = call.FindTable(parameters, i);
+    const TensorView* tensor = table == nullptr ? call.FindTensor(parameters, i) : nullptr;
+    if (tensor != nullptr) reached.push_back(ReachedTensor{i, 0, tensor});
+    for (std::size_t n = 0; table != nullptr && n < table->count; ++n) {
+      reached.push_back(ReachedTensor{i, n, &table->tensors[n]});
+    }
+  }
+  return reached;
+}
 
 CallBinder::CallBinder(const KernelDefinition& definition)
     : definition_(&definition), num_dims_(static_cast<int>(definition.dims().size())) {
@@ -33,7 +58,8 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected.parameter = static_cast<std::uint8_t>(i);
     expected.dtype = parameter.dtype;
     if (parameter.kind == ParameterKind::kTensor) {
-      expected.kind = Argument::kTensor;
+      expected.kind = parameter.by_pointers ? Argument::kTable : Argument::kTensor;
+      if (parameter.by_pointers) tables_.push_back(TableCheck{expected.parameter, EqualDimensions(parameter)});
       TensorView type;
       type.dtype = parameter.dtype;
       type.rank = static_cast<int>(parameter.dims.size());
@@ -59,7 +85,7 @@ CallBinder::CallBinder(const KernelDefinition& definition)
     expected_.push_back(expected);
   }
   num_arguments_ = expected_.size();
-  has_same_dtypes_ = !same_dtypes_.empty();
+  has_rare_checks_ = !same_dtypes_.empty() || !tables_.empty();
   bool has_leading_dtype = false;
   if (definition.parameters().empty()) not_passed_.push_back(0);  // So that LeadingDType reads what was set.
   std::uint32_t undecided = bound;  // Bit d: dim d may differ between calls with the same key words.
@@ -114,26 +140,49 @@ namespace {
 std::string What(const Parameter& parameter) {
   std::string dtype = parameter.dtype == DType::kAny ? "" : std::string(DTypeName(parameter.dtype)) + " ";
   if (parameter.kind == ParameterKind::kScalar) return "a " + dtype + "scalar";
+  if (parameter.by_pointers) {
+    return absl::StrCat("a table of pointers to ", dtype, "tensors of rank ", parameter.dims.size() - 1,
+                        " (PointerTable)");
+  }
   return absl::StrCat("a ", dtype, "tensor",
                       parameter.dims.empty() ? "" : absl::StrCat(" of rank ", parameter.dims.size()));
 }
 
 }  // namespace
 
+Status CallBinder::CheckTable(const PointerTable& table, const Parameter& parameter) {
+  TUNEONCE_RETURN_IF_ERROR(table.Check());
+  const std::uint64_t differing = table.differing & EqualDimensions(parameter);
+  for (std::size_t d = 1; d < parameter.dims.size(); ++d) {
+    if ((differing >> d & 1) == 0) continue;
+    return InvalidArgumentError(absl::StrCat("its tensors have different extents in dimension ", d - 1, " ('",
+                                             parameter.dims[d], "'), and are declared to have one: ByPointers({\"",
+                                             parameter.dims[d], "\"}) would let them differ"));
+  }
+  return Status();
+}
+
 Status CallBinder::CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const {
   const Parameter& parameter = definition_->parameters()[expected.parameter];
   std::string where = "kernel '" + definition_->name() + "', parameter '" + parameter.name + "'";
+  if (argument.kind() == Argument::kTable && argument.kind() == expected.kind) {
+    if (argument.table().count == 0) return Status();  // Of no type.
+    TUNEONCE_RETURN_IF_ERROR(argument.table().Check().WithPrefix(where));
+  }
   bool fits = argument.kind() == expected.kind &&
               (!argument.is_tensor() || ((TypeWord(argument.tensor()) ^ expected.type) & expected.type_mask) == 0);
   if (!fits) {
-    std::string got = argument.is_tensor() ? argument.tensor().ToString()
-                                           : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
+    std::string got = argument.is_tensor()
+                          ? absl::StrCat(argument.is_table() ? "a table of " : "", argument.tensor().ToString())
+                          : absl::StrCat("a ", std::string(DTypeName(argument.dtype())), " scalar");
     return InvalidArgumentError(absl::StrCat(where, ": expected ", What(parameter), ", got ", got));
   }
+  if (argument.is_table()) TUNEONCE_RETURN_IF_ERROR(CheckTable(argument.table(), parameter).WithPrefix(where));
   if (parameter.same_dtype_as.empty() || parameter.dtype != DType::kAny) return Status();
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     const std::string& name = definition_->parameters()[expected_[i].parameter].name;
     if (name != parameter.same_dtype_as || !arguments[i].is_tensor()) continue;
+    if (arguments[i].is_table() && arguments[i].table().count == 0) continue;
     if (arguments[i].dtype() == argument.dtype()) continue;
     return InvalidArgumentError(absl::StrCat(where, ": expected a ", std::string(DTypeName(arguments[i].dtype())),
                                              " tensor, as '", name, "' is one, got ", argument.tensor().ToString()));
@@ -156,7 +205,8 @@ Status CallBinder::Refusal(const Argument* arguments, std::size_t count, bool* i
     const TensorView& tensor = arguments[i].tensor();
     std::string where = kernel + ", parameter '" + parameter.name + "'";
     if (tensor.data == nullptr && tensor.HasElements()) return InvalidArgumentError(where + ": null pointer");
-    for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
+    const std::size_t known = arguments[i].is_table() && arguments[i].table().count == 0 ? 1 : parameter.dims.size();
+    for (std::size_t d = 0; d < known; ++d) {
       const std::string& dim = parameter.dims[d];
       std::optional<std::int64_t>& value = bound[static_cast<std::size_t>(definition_->DimOf(dim).index)];
       std::int64_t extent = tensor.shape[d];

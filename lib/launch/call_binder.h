@@ -28,11 +28,24 @@ struct BoundCall {
   }
   /// REQUIRES: parameter `i` is a tensor.
   const TensorView& tensor(std::size_t i) const { return *static_cast<const TensorView*>(problem.values[i]); }
-  /// Parameter `i` of `parameters`; null if it is no tensor.
+  /// Of a tensor by pointers its table's view, else the tensor; null if parameter `i` of `parameters` is none.
   const TensorView* FindTensor(const std::vector<Parameter>& parameters, std::size_t i) const {
     return parameters[i].kind == ParameterKind::kTensor ? &tensor(i) : nullptr;
   }
+  /// Null if parameter `i` of `parameters` is not by pointers.
+  const PointerTable* FindTable(const std::vector<Parameter>& parameters, std::size_t i) const {
+    return parameters[i].by_pointers ? static_cast<const PointerTable*>(problem.values[i]) : nullptr;
+  }
 };
+
+/// A tensor that a kernel reads or writes: a parameter's, or the nth of its table.
+struct ReachedTensor {
+  std::size_t parameter;
+  std::size_t nth;  ///< 0 for a parameter's own.
+  const TensorView* tensor;
+};
+/// All that a call's kernel reaches, in order: the tensors of tables, in place of the tables.
+std::vector<ReachedTensor> ReachedTensorsOf(const std::vector<Parameter>& parameters, const BoundCall& call);
 
 /// Matches Launch's arguments with a definition's parameters: count, kinds, dtypes, ranks; binds dims from shapes and
 /// checks that they agree. Made once per TunedKernel; Bind is the first part of the hot path.
@@ -57,7 +70,7 @@ class TUNEONCE_API CallBinder {
       const Argument& argument = *next++;
       if (argument.kind() != expected->kind) return Refusal(arguments, count, is_empty);
       call->problem.values[expected->parameter] = argument.value();
-      if (expected->kind != Argument::kTensor) {
+      if ((expected->kind & Argument::kTensor) == 0) {
         call->problem.dtypes[expected->parameter] = expected->dtype;
         continue;
       }
@@ -66,7 +79,7 @@ class TUNEONCE_API CallBinder {
       wrong |= (TypeWord(tensor) ^ expected->type) & expected->type_mask;
       signs |= reinterpret_cast<std::uintptr_t>(tensor.data) - 1;
     }
-    if (has_same_dtypes_) wrong |= DifferentDTypes(*call);
+    if (has_rare_checks_) wrong |= DifferentDTypes(*call) | DifferingSlices(*call);
     Dims& dims = call->problem.dims;
     dims.SetCount(num_dims_);  // Each is bound below: Validate sees to it.
     for (const Extent& extent : binding_) {
@@ -124,6 +137,10 @@ class TUNEONCE_API CallBinder {
     std::uint8_t dimension;
     std::uint8_t dim;
   };
+  struct TableCheck {
+    std::uint8_t parameter;
+    std::uint64_t equal;  // Bit d: the tensors' extents in dimension d are the same.
+  };
   struct KeyWord {
     KeyPart::Kind kind;
     std::uint8_t index;          // Of the dim, or of the parameter.
@@ -164,9 +181,19 @@ class TUNEONCE_API CallBinder {
     return 0;
   }
 
+  /// Dimensions in which a table's tensors differ, and must not.
+  std::uint64_t DifferingSlices(const BoundCall& call) const {
+    std::uint64_t differing = 0;
+    for (const TableCheck& check : tables_) {
+      differing |= static_cast<const PointerTable*>(call.problem.values[check.parameter])->differing & check.equal;
+    }
+    return differing;
+  }
+
   /// Why these arguments do not fit: the first thing wrong, from left to right. OK if they do (raw memory without
   /// elements may be null).
   Status Refusal(const Argument* arguments, std::size_t count, bool* is_empty) const;
+  static Status CheckTable(const PointerTable& table, const Parameter& parameter);
   Status CheckType(const Argument& argument, const Expected& expected, const Argument* arguments) const;
   /// `zero`: where an extent is 0, and nothing else is wrong.
   Status RefusalOfZero(const Argument* arguments, const std::string& zero, bool* is_empty) const;
@@ -179,7 +206,8 @@ class TUNEONCE_API CallBinder {
   std::vector<Extent> repeating_;                                   // and must have the same.
   std::vector<int> not_passed_;                                     // Parameters that the caller does not pass.
   std::vector<std::pair<std::uint8_t, std::uint8_t>> same_dtypes_;  // Parameters whose dtypes must be the same.
-  bool has_same_dtypes_ = false;
+  std::vector<TableCheck> tables_;
+  bool has_rare_checks_ = false;  // Of the two.
   std::vector<KeyWord> key_;
   std::vector<std::unique_ptr<const std::vector<std::int64_t>>> lists_;  // What words of dims point to.
   std::vector<std::uint8_t> exact_dims_;  // Of the key's varying words, the most common ones,

@@ -32,6 +32,13 @@ Result<ParameterLayout> ParameterLayout::Create(const KernelDefinition& definiti
     }
     layout.Add(*index);
   }
+  for (const SpreadTensor& spread : layout.spread_tensors_) {
+    const Parameter& parameter = definition.parameters()[spread.parameter];
+    if (!parameter.by_pointers) continue;
+    return InvalidArgumentError(
+        absl::StrCat("kernel '", definition.name(), "', parameter '", parameter.name,
+                     "': cuTile's convention passes no table of pointers: a kernel that takes one is called plainly"));
+  }
   for (const StrideArgument& stride : layout.stride_arguments_) {
     for (Bare& bare : layout.bare_tensors_) {
       if (bare.parameter == stride.parameter) bare.strides_taken |= static_cast<std::uint8_t>(1u << stride.dimension);

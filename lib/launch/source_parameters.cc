@@ -195,9 +195,20 @@ std::optional<std::vector<std::size_t>> ParameterSizesInPtx(const std::string& p
   return std::nullopt;
 }
 
-Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
-  if (source.withheld != nullptr) return Status();  // The code shows them when it is loaded.
-  TUNEONCE_RETURN_IF_ERROR(source.Check());
+namespace {
+
+/// Whether the kernel's name occurs in a C++ source or a header; also where headers are in folders, which nobody looks
+/// through.
+bool MayHaveKernel(const KernelSource& source) {
+  const std::string_view kernel = KernelNameIn(source.symbol);
+  return source.content.find(kernel) != std::string::npos ||
+         std::any_of(source.headers.begin(), source.headers.end(),
+                     [&](const auto& header) { return header.second.find(kernel) != std::string::npos; }) ||
+         std::any_of(source.options.begin(), source.options.end(),
+                     [](const std::string& option) { return option.rfind("-I", 0) == 0; });
+}
+
+Status CheckShown(const ParameterLayout& layout, const KernelSource& source) {
   switch (source.kind) {
     case SourceKind::kTileIr:
       return CheckTileIr(layout, source);
@@ -205,6 +216,7 @@ Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
       return CheckPtx(layout, source);
     case SourceKind::kCudaCpp:
     case SourceKind::kHostCpp: {
+      if (!MayHaveKernel(source)) return InvalidArgumentError("it has no kernel '" + source.symbol + "'");
       std::optional<std::vector<std::string>> names = ParameterNamesInCpp(source);
       return names ? layout.CheckNames(*names) : Status();
     }
@@ -212,6 +224,15 @@ Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
       break;  // Its sizes are known when it is loaded.
   }
   return Status();
+}
+
+}  // namespace
+
+Status CheckSource(const ParameterLayout& layout, const KernelSource& source) {
+  if (source.withheld != nullptr) return Status();  // The code shows them when it is loaded.
+  TUNEONCE_RETURN_IF_ERROR(source.Check());
+  Status status = CheckShown(layout, source);
+  return source.file.empty() ? status : status.WithPrefix(source.file);
 }
 
 }  // namespace v0

@@ -14,7 +14,7 @@ inline namespace v0 {
 
 /// Checks what a source shows of its kernel before it is compiled against what `layout` passes: Tile IR and PTX show
 /// that the kernel exists, and number and sizes of its parameters; C++ shows their names and order, where its text is
-/// plain enough to be read without a compiler. Errors: InvalidArgument, naming the parameter.
+/// plain enough to be read without a compiler. Errors: InvalidArgument, naming the source's file and the parameter.
 Status CheckSource(const ParameterLayout& layout, const KernelSource& source);
 
 /// The names of a C++ kernel's parameters, in order, without the CPU device's block; "" for one that shows no name.

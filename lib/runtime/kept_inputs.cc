@@ -95,8 +95,8 @@ CUdeviceptr KeptInputs::CopyOf(std::size_t range) const {
 Result<bool> KeptInputs::MayHoldAddresses(StreamView stream) const {
   for (std::size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].is_read) continue;
-    for (std::size_t parameter : ranges_[i].parameters) {
-      const TensorView& tensor = views_[parameter];
+    for (const ReachedTensor& reached : ranges_[i].tensors) {
+      const TensorView& tensor = *reached.tensor;
       if (tensor.dtype != DType::kInt64 && tensor.dtype != DType::kUInt64) continue;
       std::size_t bytes = std::min(tensor.bytes, kMostLookedAt * sizeof(std::uint64_t));
       CUdeviceptr copy = CopyOf(i) + (reinterpret_cast<CUdeviceptr>(tensor.data) - ranges_[i].begin);
@@ -127,13 +127,12 @@ namespace {
 Result<std::vector<KeptInputs::Range>> RangesOf(const KernelDefinition& definition, const BoundCall& call) {
   using Range = KeptInputs::Range;
   std::vector<Range> ranges;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
-    if (tensor == nullptr) continue;
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
+    const Parameter& parameter = definition.parameters()[reached.parameter];
     if (parameter.dims.empty()) return InvalidArgumentError("'" + parameter.name + "' is raw memory");
-    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
-    ranges.push_back(Range{begin, begin + tensor->bytes, parameter.access != Access::kOut, {i}});
+    if (parameter.by_pointers && !reached.tensor->HasElements()) continue;
+    auto begin = reinterpret_cast<CUdeviceptr>(reached.tensor->data);
+    ranges.push_back(Range{begin, begin + reached.tensor->bytes, parameter.access != Access::kOut, {reached}});
   }
   std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   std::vector<Range> merged;
@@ -144,7 +143,7 @@ Result<std::vector<KeptInputs::Range>> RangesOf(const KernelDefinition& definiti
     }
     merged.back().end = std::max(merged.back().end, range.end);
     merged.back().is_read |= range.is_read;
-    merged.back().parameters.push_back(range.parameters.front());
+    merged.back().tensors.push_back(range.tensors.front());
   }
   return merged;
 }
@@ -181,8 +180,11 @@ Result<std::shared_ptr<const KeptInputs>> InputKeeper::Keep(StreamView stream, c
     kept->buffers_.push_back(std::move(buffer));
   }
   kept->views_.resize(definition_.parameters().size());
-  for (std::size_t i = 0; i < kept->views_.size(); ++i) {
-    if (const TensorView* tensor = call.FindTensor(definition_.parameters(), i)) kept->views_[i] = *tensor;
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition_.parameters(), call)) {
+    kept->views_[reached.parameter].push_back(*reached.tensor);
+  }
+  for (KeptInputs::Range& range : ranges) {  // The call's views are gone by the time that they are used.
+    for (ReachedTensor& reached : range.tensors) reached.tensor = &kept->views_[reached.parameter][reached.nth];
   }
   TUNEONCE_ASSIGN_OR_RETURN(Event ready, OrderingEvent(stream.api()));
   TUNEONCE_ASSIGN_OR_RETURN(Event copied, OrderingEvent(stream.api()));

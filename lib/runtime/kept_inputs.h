@@ -28,7 +28,7 @@ class KeptInputs {
     CUdeviceptr begin;
     CUdeviceptr end;
     bool is_read;
-    std::vector<std::size_t> parameters;
+    std::vector<ReachedTensor> tensors;  ///< Point into the KeptInputs.
 
     /// What a buffer for it skips, so that it lies as the original does.
     std::size_t skipped() const { return begin % 256; }
@@ -43,8 +43,9 @@ class KeptInputs {
   /// The ranges of the launch's tensors, and for each its copy; none for one that is only written.
   const std::vector<Range>& ranges() const { return ranges_; }
   CUdeviceptr CopyOf(std::size_t range) const;
-  /// The launch's view of a parameter, at its own address.
-  const TensorView& view(std::size_t parameter) const { return views_[parameter]; }
+  /// The launch's views of all that it reached by a parameter, at their own addresses: of a tensor one, of a parameter
+  /// by pointers its tensors.
+  const std::vector<TensorView>& views(std::size_t parameter) const { return views_[parameter]; }
 
   /// What is put into `stream` from now on finds the copies made. Errors: FailedPrecondition in another context than
   /// the launch's, and where a tensor of 8-byte integers may hold addresses: what they point to was not copied.
@@ -59,8 +60,8 @@ class KeptInputs {
   const std::shared_ptr<Place> place_;
   const std::size_t bytes_;
   std::vector<Range> ranges_;
-  std::vector<DeviceBuffer> buffers_;  // By range.
-  std::vector<TensorView> views_;      // By parameter.
+  std::vector<DeviceBuffer> buffers_;           // By range.
+  std::vector<std::vector<TensorView>> views_;  // By parameter.
 };
 
 /// Makes KeptInputs within a budget. REQUIRES: the definition outlives it. Thread-safe.

@@ -79,13 +79,18 @@ Status TuningCall::PlaceKept(StreamView stream) {
       place = output.get() + range.skipped();
       outputs_.push_back(std::move(output));
     }
-    for (std::size_t parameter : range.parameters) {
-      TensorView& view = views_[parameter];
-      view = kept_->view(parameter);
+    for (const ReachedTensor& reached : range.tensors) {
+      TensorView& view = views_[reached.parameter][reached.nth];
       view.data = reinterpret_cast<void*>(place + (reinterpret_cast<CUdeviceptr>(view.data) - range.begin));
     }
   }
   return Status();
+}
+
+Result<const PointerTable*> TuningCall::AddTable(std::size_t parameter, StreamView stream) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table, DeviceTable::Create(views_[parameter], stream));
+  tables_.push_back(std::move(table));
+  return &tables_.back()->table();
 }
 
 Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const CallBinder& binder,
@@ -96,12 +101,17 @@ Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const 
   made.inputs_ = TunedInputs::kCaller;
   made.kept_ = std::move(kept);
   for (const std::optional<std::uint64_t>& scalar : shape.scalars) made.scalars_.push_back(scalar.value_or(0));
-  made.views_.resize(definition.parameters().size());
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) made.views_.push_back(made.kept_->views(i));
   TUNEONCE_RETURN_IF_ERROR(made.PlaceKept(stream));
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
-    if (parameter.kind == ParameterKind::kTensor) arguments.emplace_back(made.views_[i]);
+    if (parameter.by_pointers) {
+      TUNEONCE_ASSIGN_OR_RETURN(const PointerTable* table, made.AddTable(i, stream));
+      arguments.emplace_back(*table);
+    } else if (parameter.kind == ParameterKind::kTensor) {
+      arguments.emplace_back(made.views_[i].front());
+    }
     if (parameter.kind == ParameterKind::kScalar) {
       arguments.push_back(Argument::Scalar(parameter.dtype, &made.scalars_[i]));
     }
@@ -173,26 +183,46 @@ Result<std::vector<std::optional<std::uint64_t>>> TuningCall::ScalarsAt(const Di
 
 Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream,
                           TrialMemory& memory) {
-  views_.reserve(static_cast<std::size_t>(kMaxParameters));
+  views_.resize(definition.parameters().size());
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const Parameter& parameter = definition.parameters()[i];
     if (parameter.dims.empty()) continue;
-    const TensorView& given = of.tensor(i);
     std::array<std::int64_t, kMaxRank> shape{};
     for (std::size_t d = 0; d < parameter.dims.size(); ++d) {
       shape[d] = call_.problem.dims[definition.DimOf(parameter.dims[d])];
     }
-    TensorView view = TensorView::Contiguous(nullptr, given.dtype, shape.data(), given.rank);
-    TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
-    if (parameter.access != Access::kOut) {
-      TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
-      TUNEONCE_RETURN_IF_ERROR(block.buffer.Repeat(filled));
+    const int rank = static_cast<int>(parameter.dims.size());
+    const PointerTable* table = of.FindTable(definition.parameters(), i);
+    if (table == nullptr) {
+      const TensorView view = TensorView::Contiguous(nullptr, of.tensor(i).dtype, shape.data(), rank);
+      TUNEONCE_RETURN_IF_ERROR(AddRepeated(i, view, of.tensor(i), parameter.access, stream, memory));
+      call_.problem.values[i] = views_[i].data();
+      continue;
     }
-    view.data = block.buffer.data();
-    views_.push_back(view);
-    call_.problem.values[i] = &views_.back();
-    blocks_.push_back(std::move(block));
+    // More groups than there are have the tensors of the first ones; of those that differ each gets the largest's size.
+    const TensorView view = TensorView::Contiguous(nullptr, table->view.dtype, shape.data() + 1, rank - 1);
+    for (std::int64_t group = 0; group < shape[0]; ++group) {
+      const TensorView& given = table->tensors[static_cast<std::size_t>(group) % table->count];
+      TUNEONCE_RETURN_IF_ERROR(AddRepeated(i, view, given, parameter.access, stream, memory));
+    }
+    TUNEONCE_ASSIGN_OR_RETURN(const PointerTable* repeated, AddTable(i, stream));
+    call_.problem.values[i] = repeated;
   }
+  return Status();
+}
+
+Status TuningCall::AddRepeated(std::size_t parameter, TensorView view, const TensorView& given, Access access,
+                               StreamView stream, TrialMemory& memory) {
+  TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
+  if (access != Access::kOut && given.HasElements()) {
+    TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
+    TUNEONCE_RETURN_IF_ERROR(block.buffer.Repeat(filled));
+  } else if (access != Access::kOut) {
+    TUNEONCE_RETURN_IF_ERROR(block.buffer.Fill(0));
+  }
+  view.data = block.buffer.data();
+  views_[parameter].push_back(view);
+  blocks_.push_back(std::move(block));
   return Status();
 }
 

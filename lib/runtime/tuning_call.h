@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/call_binder.h"
+#include "launch/device_table.h"
 #include "runtime/kept_inputs.h"
 #include "runtime/warmup_inputs.h"
 #include "search/trial_memory.h"
@@ -47,9 +48,14 @@ class TuningCall {
   void SetTarget(const Target& target) { call_.problem.target = target; }
 
  private:
-  /// Puts the view of each tensor into views_, by parameter.
+  /// Puts the views of each parameter into views_.
   Status PlaceKept(StreamView stream);
+  /// Makes a table of views_[parameter] in memory of its own, in the order of `stream`.
+  Result<const PointerTable*> AddTable(std::size_t parameter, StreamView stream);
   Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
+  /// Adds to views_[parameter] memory of its own like `view`, with the elements of `given`, repeated.
+  Status AddRepeated(std::size_t parameter, TensorView view, const TensorView& given, Access access, StreamView stream,
+                     TrialMemory& memory);
   /// What a launch at fewer elements than this call's is made on: its scalars, but for numbers that are declared.
   Result<std::vector<std::optional<std::uint64_t>>> ScalarsAt(const Dims& dims,
                                                               const KernelDefinition& definition) const;
@@ -65,8 +71,10 @@ class TuningCall {
   std::shared_ptr<const KeptInputs> kept_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> outputs_;
-  // On these, and on repeated elements. What call_ points to; never grows after OnKept or Repeat.
-  std::vector<TensorView> views_;
+  // On these, and on repeated elements. What call_ points to, by parameter: of one by pointers the tensors of its
+  // table, else one. Never grows after OnKept or Repeat.
+  std::vector<std::vector<TensorView>> views_;
+  std::vector<std::unique_ptr<DeviceTable>> tables_;
   // On repeated elements.
   std::vector<TrialMemory::Block> blocks_;
 };

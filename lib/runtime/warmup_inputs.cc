@@ -14,6 +14,9 @@ namespace {
 /// Beyond any device's memory, so that sizes in bytes do not overflow.
 constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 
+/// Of tensors that share a block, or have no memory: as memory of the driver's own is at least.
+constexpr std::size_t kAlignment = 256;
+
 Result<std::vector<std::int64_t>> ExtentsOf(const KernelDefinition& definition, const Parameter& parameter,
                                             const Dims& dims) {
   std::vector<std::int64_t> extents;
@@ -69,14 +72,8 @@ Result<std::vector<DType>> DTypesOf(const KernelDefinition& definition, const st
 
 }  // namespace
 
-Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
-                               DType dtype, StreamView stream, Use use) {
-  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, ExtentsOf(definition, parameter, dims));
-  TensorView view = TensorView::Contiguous(nullptr, dtype, extents.data(), static_cast<int>(extents.size()));
-  if (use == Use::kKey) {
-    AddPlace(view);
-    return Status();
-  }
+Result<DeviceBuffer> WarmupInputs::Filled(const KernelDefinition& definition, const Parameter& parameter,
+                                          const Dims& dims, const TensorView& view, StreamView stream, Use use) {
   TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, DeviceBuffer::Allocate(stream, view.bytes));
   if (parameter.access == Access::kOut || (use == Use::kShapes && !parameter.warmup)) {
     TUNEONCE_RETURN_IF_ERROR(buffer.Fill(0));
@@ -86,20 +83,57 @@ Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Paramet
     TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(host_.back().data(), host_.back().size()));
     TUNEONCE_RETURN_IF_ERROR(buffer.Repeat(host_.back().size()));
   }
-  view.data = buffer.data();
-  buffers_.push_back(std::move(buffer));
+  return buffer;
+}
+
+Status WarmupInputs::AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                               DType dtype, StreamView stream, Use use) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, ExtentsOf(definition, parameter, dims));
+  TensorView view = TensorView::Contiguous(nullptr, dtype, extents.data(), static_cast<int>(extents.size()));
+  if (use == Use::kKey) {
+    view.data = NextPlace(view.bytes);
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, Filled(definition, parameter, dims, view, stream, use));
+    view.data = buffer.data();
+    buffers_.push_back(std::move(buffer));
+  }
   views_.push_back(view);
   arguments_.emplace_back(views_.back());
   return Status();
 }
 
-void WarmupInputs::AddPlace(TensorView view) {
-  constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 20, kAlignment = 256;
-  std::uintptr_t place = kFirst;
-  if (!views_.empty()) place = reinterpret_cast<std::uintptr_t>(views_.back().data) + views_.back().bytes;
-  view.data = reinterpret_cast<void*>((place + kAlignment) / kAlignment * kAlignment);
-  views_.push_back(view);
-  arguments_.emplace_back(views_.back());
+Status WarmupInputs::AddTable(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                              DType dtype, StreamView stream, Use use) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::int64_t> extents, ExtentsOf(definition, parameter, dims));
+  TensorView view = TensorView::Contiguous(nullptr, dtype, extents.data() + 1, static_cast<int>(extents.size()) - 1);
+  const std::size_t step = (view.bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const auto count = static_cast<std::size_t>(extents.front());
+  char* place = nullptr;
+  if (use == Use::kKey) {
+    place = static_cast<char*>(NextPlace(count * step));
+  } else {
+    const auto elements = static_cast<std::int64_t>(count * step / DTypeBytes(dtype));
+    const TensorView all = TensorView::Contiguous(nullptr, dtype, {elements});
+    TUNEONCE_ASSIGN_OR_RETURN(DeviceBuffer buffer, Filled(definition, parameter, dims, all, stream, use));
+    place = static_cast<char*>(buffer.data());
+    buffers_.push_back(std::move(buffer));
+  }
+  std::vector<TensorView> tensors(count, view);
+  for (std::size_t i = 0; i < count; ++i) tensors[i].data = place + i * step;
+  if (use == Use::kKey) {
+    tables_.push_back(DeviceTable::WithoutMemory(std::move(tensors), NextPlace(count * sizeof(void*))));
+  } else {
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table, DeviceTable::Create(std::move(tensors), stream));
+    tables_.push_back(std::move(table));
+  }
+  arguments_.emplace_back(tables_.back()->table());
+  return Status();
+}
+
+void* WarmupInputs::NextPlace(std::size_t bytes) {
+  const std::uintptr_t place = next_place_;
+  next_place_ += (bytes + kAlignment) / kAlignment * kAlignment;
+  return reinterpret_cast<void*>(place);
 }
 
 std::size_t WarmupInputs::bytes() const {
@@ -132,7 +166,8 @@ Result<WarmupInputs> WarmupInputs::Create(const KernelDefinition& definition, co
         return InvalidArgumentError("parameter '" + parameter.name +
                                     "' is raw memory of unknown size: warm up on arguments of your own");
       }
-      TUNEONCE_RETURN_IF_ERROR(inputs.AddTensor(definition, parameter, dims, dtypes[i], stream, use));
+      const auto add = parameter.by_pointers ? &WarmupInputs::AddTable : &WarmupInputs::AddTensor;
+      TUNEONCE_RETURN_IF_ERROR((inputs.*add)(definition, parameter, dims, dtypes[i], stream, use));
     }
     return Status();
   };

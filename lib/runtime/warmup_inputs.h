@@ -2,9 +2,11 @@
 #define TUNEONCE_LIB_RUNTIME_WARMUP_INPUTS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "launch/device_table.h"
 #include "tuneonce/argument.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
@@ -50,15 +52,23 @@ class TUNEONCE_API WarmupInputs {
  private:
   WarmupInputs() = default;
   /// A tensor's place where it needs none: aligned like memory, and apart from the others.
-  void AddPlace(TensorView view);
+  void* NextPlace(std::size_t bytes);
+  /// Tensors by pointers: all have the shape that the dims give them, and lie in one block.
+  Status AddTable(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
+                  StreamView stream, Use use);
+  /// Memory of the view's size, with what the parameter is filled with.
+  Result<DeviceBuffer> Filled(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
+                              const TensorView& view, StreamView stream, Use use);
   Status AddTensor(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims, DType dtype,
                    StreamView stream, Use use);
 
   // Never grow after Create: `arguments_` points into them.
   std::vector<TensorView> views_;
+  std::vector<std::unique_ptr<DeviceTable>> tables_;
   std::vector<std::uint64_t> scalars_;
   std::vector<DeviceBuffer> buffers_;
   std::vector<std::vector<char>> host_;                  // What is copied from, until Create has waited.
+  std::uintptr_t next_place_ = std::uintptr_t{1} << 20;  // Of what has no memory.
   std::vector<Argument> arguments_;
 };
 

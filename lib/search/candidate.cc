@@ -140,10 +140,10 @@ Result<std::shared_ptr<const LoadedKernel>> LoadCandidate(const DriverApi& api, 
     launched_by_host->variant = candidate.variant;
     return std::shared_ptr<const LoadedKernel>(std::move(launched_by_host));
   }
-  TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
-  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout, LayoutOf(candidate));
   TUNEONCE_RETURN_IF_ERROR(CheckSource(layout, candidate.source));
+  TUNEONCE_ASSIGN_OR_RETURN(Library library, Library::Load(api, candidate.artifact.image));
+  TUNEONCE_ASSIGN_OR_RETURN(KernelHandle kernel, library.GetKernel(candidate.artifact.symbol));
   Result<std::vector<std::size_t>> sizes = kernel.ParameterSizes();
   if (sizes.ok()) {
     bool is_by_tileiras = candidate.convention == CallingConvention::kCutilePython &&

@@ -62,6 +62,12 @@ Status GuardedMemory::Fill(std::size_t piece, unsigned char value) const {
   return block_.buffer.Fill(value, filled.address - block_.buffer.get(), filled.bytes);
 }
 
+Status GuardedMemory::CopyFromHost(std::size_t piece, const void* source) const {
+  const Piece& filled = pieces_[piece];
+  if (filled.bytes == 0) return Status();
+  return block_.buffer.CopyFromHost(source, filled.bytes, filled.address - block_.buffer.get());
+}
+
 Status GuardedMemory::CopyFrom(std::size_t piece, CUdeviceptr source) const {
   const Piece& filled = pieces_[piece];
   if (filled.bytes == 0) return Status();

@@ -43,6 +43,8 @@ class GuardedMemory {
   std::size_t bytes() const { return block_.buffer.bytes(); }
   Status Fill(std::size_t piece, unsigned char value) const;
   Status CopyFrom(std::size_t piece, CUdeviceptr source) const;
+  /// REQUIRES: `source` stays as it is until the stream got there.
+  Status CopyFromHost(std::size_t piece, const void* source) const;
 
   /// One zone, and the checksum that it has as long as nobody writes there.
   struct Guard {

@@ -81,7 +81,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
       }
     } else if (is_alone) {
       if (i == 1) {
-        TUNEONCE_ASSIGN_OR_RETURN(finding, alone.FindUnwritten(trial.tensors()));
+        TUNEONCE_ASSIGN_OR_RETURN(finding, alone.FindUnwritten(trial.definition(), trial.tensors()));
       }
     } else {
       TUNEONCE_ASSIGN_OR_RETURN(finding,
@@ -90,7 +90,7 @@ Result<std::optional<InProcessRunner::Finding>> InProcessRunner::RunAndCheck(Tri
     }
     if (finding) return finding;
     if (makes_reference && i == 1) {
-      TUNEONCE_RETURN_IF_ERROR(WithRoom([&] { return check_.KeepPartial(trial.tensors()); }));
+      TUNEONCE_RETURN_IF_ERROR(WithRoom([&] { return check_.KeepPartial(trial.definition(), trial.tensors()); }));
     }
   }
   return std::optional<Finding>();

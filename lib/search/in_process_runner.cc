@@ -23,13 +23,19 @@ bool SameTensors(const BoundCall& a, const BoundCall& b, const std::vector<Param
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const TensorView *x = a.FindTensor(parameters, i), *y = b.FindTensor(parameters, i);
     if (x != nullptr && !IsSameView(*x, *y)) return false;
+    const PointerTable *table = a.FindTable(parameters, i), *other = b.FindTable(parameters, i);
+    if (table != nullptr && !std::equal(table->tensors, table->tensors + table->count, other->tensors, IsSameView)) {
+      return false;
+    }
   }
   return true;
 }
 
 bool SameAccess(const KernelDefinition& a, const KernelDefinition& b) {
   return std::equal(a.parameters().begin(), a.parameters().end(), b.parameters().begin(), b.parameters().end(),
-                    [](const Parameter& x, const Parameter& y) { return x.kind == y.kind && x.access == y.access; });
+                    [](const Parameter& x, const Parameter& y) {
+                      return x.kind == y.kind && x.access == y.access && x.by_pointers == y.by_pointers;
+                    });
 }
 
 }  // namespace
@@ -151,6 +157,7 @@ Status InProcessRunner::EnsureWorkspaces(std::size_t bytes) {
 Status InProcessRunner::Bind(Trial& trial) {
   TUNEONCE_RETURN_IF_ERROR(EnsureWorkspaces(GuardedMemory::BytesFor(trial.workspaces)));
   if (trial.placing == placing_) return Status();
+  TUNEONCE_RETURN_IF_ERROR(trial.scratch->tensors.WriteTables());
   trial.addresses.assign(trial.workspaces.size(), 0);
   if (workspaces_) {
     workspaces_->LayOut(trial.workspaces);

@@ -42,14 +42,16 @@ std::string InWords(const Parameter& parameter) {
     return absl::StrCat(text, std::string(DTypeName(parameter.dtype)), " scalar)");
   }
   constexpr std::array<const char*, 3> kAccess = {"in", "out", "inout"};
-  absl::StrAppend(&text, kAccess[static_cast<std::size_t>(parameter.access)], " tensor, ",
-                  std::string(DTypeName(parameter.dtype)), " [");
+  absl::StrAppend(&text, kAccess[static_cast<std::size_t>(parameter.access)],
+                  parameter.by_pointers ? " table of tensors, " : " tensor, ", std::string(DTypeName(parameter.dtype)),
+                  " [");
   for (std::size_t i = 0; i < parameter.dims.size(); ++i) absl::StrAppend(&text, i == 0 ? "" : ", ", parameter.dims[i]);
   return text + "])";
 }
 
 bool IsSame(const Parameter& a, const Parameter& b) {
-  return a.kind == b.kind && a.access == b.access && a.dtype == b.dtype && a.dims == b.dims;
+  return a.kind == b.kind && a.access == b.access && a.dtype == b.dtype && a.dims == b.dims &&
+         a.by_pointers == b.by_pointers;
 }
 
 /// One of the two, on its way to the race.
@@ -156,9 +158,8 @@ Result<ComparedRun> RunOf(const Candidate& candidate, const std::vector<double>&
                             }));
   for (std::size_t bytes : workspaces) run.memory_bytes += bytes;
   const std::vector<Parameter>& parameters = candidate.definition->parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const TensorView* tensor = candidate.call.FindTensor(parameters, i);
-    if (tensor != nullptr) run.memory_bytes += tensor->bytes;
+  for (const ReachedTensor& each : ReachedTensorsOf(parameters, candidate.call)) {
+    run.memory_bytes += each.tensor->bytes;
   }
   return run;
 }

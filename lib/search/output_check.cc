@@ -11,18 +11,23 @@ namespace {
 CUdeviceptr AddressOf(const TensorView& tensor) { return reinterpret_cast<CUdeviceptr>(tensor.data); }
 
 OutputCheck::Finding NotWritten(const std::string& output, const Comparison& found, std::uint64_t count) {
-  return {FailureKind::kNotWritten, absl::StrCat("output '", output, "': ", found.num_missing, " of ", count,
+  return {FailureKind::kNotWritten, absl::StrCat("output ", output, ": ", found.num_missing, " of ", count,
                                                  " elements were not written, the first at ", found.first,
                                                  "; if that is meant, declare the output MayBePartial")};
 }
 
-/// The place among `parameters` of the output of this ordinal; none if there are not so many.
-std::optional<std::size_t> PlaceOf(std::size_t ordinal, const std::vector<Parameter>& parameters) {
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (parameters[i].kind != ParameterKind::kTensor || parameters[i].access == Access::kIn) continue;
-    if (ordinal-- == 0) return i;
+/// The outputs of a trial, in order; each tensor that is written by pointers is one.
+std::vector<ReachedTensor> OutputsOf(const KernelDefinition& definition, const TrialTensors& tensors) {
+  std::vector<ReachedTensor> outputs;
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), tensors.trial_call())) {
+    if (definition.parameters()[reached.parameter].access != Access::kIn) outputs.push_back(reached);
   }
-  return std::nullopt;
+  return outputs;
+}
+
+std::string NameOf(const Parameter& parameter, const ReachedTensor& output) {
+  return absl::StrCat("'", parameter.name, "'",
+                      parameter.by_pointers ? absl::StrCat(" (tensor ", output.nth, ")") : "");
 }
 
 }  // namespace
@@ -48,36 +53,38 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
   not_compared_.clear();
   std::size_t next_given = 0;
   std::size_t next_ordinal = 0;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const Parameter& parameter = definition.parameters()[i];
-    const TensorView* tensor = tensors.trial_call().FindTensor(definition.parameters(), i);
-    if (tensor == nullptr || parameter.access == Access::kIn) continue;
+  for (const ReachedTensor& reached : OutputsOf(definition, tensors)) {
+    const Parameter& parameter = definition.parameters()[reached.parameter];
+    const TensorView* tensor = reached.tensor;
+    const std::string name = NameOf(parameter, reached);
     const std::size_t ordinal = next_ordinal++;
     TensorView source = *tensor;
     if (given != nullptr) {
       if (next_given == given->size()) {
         return InvalidArgumentError(
-            absl::StrCat("the reference has ", given->size(), " tensors and none for output '", parameter.name, "'"));
+            absl::StrCat("the reference has ", given->size(), " tensors and none for output ", name));
       }
       source = (*given)[next_given++];
       if (source.bytes != tensor->bytes || source.dtype != tensor->dtype) {
-        return InvalidArgumentError(absl::StrCat("the reference for output '", parameter.name, "' is ",
-                                                 source.ToString(), " of ", source.bytes, " bytes; the output is ",
-                                                 tensor->ToString(), " of ", tensor->bytes));
+        return InvalidArgumentError(absl::StrCat("the reference for output ", name, " is ", source.ToString(), " of ",
+                                                 source.bytes, " bytes; the output is ", tensor->ToString(), " of ",
+                                                 tensor->bytes));
       }
     }
+    if (!tensor->HasElements() && parameter.by_pointers) continue;
     if (tensor->dtype == DType::kAny) {
-      not_compared_.push_back("not compared, having no dtype: '" + parameter.name + "'");
+      not_compared_.push_back("not compared, having no dtype: " + name);
       continue;
     }
     Result<ArrayLayout> layout = ArrayLayout::Of(*tensor);
     if (!layout.ok()) {
-      not_compared_.push_back("not compared: '" + parameter.name + "': " + layout.status().message());
+      not_compared_.push_back("not compared: " + name + ": " + layout.status().message());
       continue;
     }
-    bool is_partial = given == nullptr && tensors.is_poisoned(i) && parameter.may_be_partial;
+    bool is_partial =
+        given == nullptr && tensors.is_poisoned(reached.parameter, reached.nth) && parameter.may_be_partial;
     const Tolerance tolerance = definition.ToleranceOf(parameter, tensor->dtype);
-    Output output{i, ordinal, parameter.name, *tensor, *layout, tolerance, is_partial, {}};
+    Output output{ordinal, name, *tensor, *layout, tolerance, is_partial, {}};
     TUNEONCE_ASSIGN_OR_RETURN(output.references[0], Copy(source));
     auto poison = is_partial ? std::optional<unsigned char>(ArrayComparer::kPoisons[0]) : std::nullopt;
     TUNEONCE_ASSIGN_OR_RETURN(double largest,
@@ -88,49 +95,51 @@ Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors&
   return Status();
 }
 
-Status OutputCheck::KeepPartial(const TrialTensors& tensors) {
+Status OutputCheck::KeepPartial(const KernelDefinition& definition, const TrialTensors& tensors) {
+  const std::vector<ReachedTensor> places = OutputsOf(definition, tensors);
   for (Output& output : outputs_) {
     if (!output.is_partial) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(output.references[1], Copy(tensors.trial_call().tensor(output.parameter)));
+    TUNEONCE_ASSIGN_OR_RETURN(output.references[1], Copy(*places[output.ordinal].tensor));
   }
   return Status();
 }
 
-Result<Comparison> OutputCheck::Compare(const Output& output, std::size_t parameter, const TrialTensors& tensors,
+Result<Comparison> OutputCheck::Compare(const Output& output, const ReachedTensor& reached, const TrialTensors& tensors,
                                         int poison) {
   auto index = static_cast<std::size_t>(poison);
   ElementCheck check;
   check.tolerance = output.tolerance;
-  if (tensors.is_poisoned(parameter)) check.poison = ArrayComparer::kPoisons[index];
+  if (tensors.is_poisoned(reached.parameter, reached.nth)) check.poison = ArrayComparer::kPoisons[index];
   std::size_t reference = output.references[index] ? index : 0;
   if (output.is_partial) check.reference_poison = ArrayComparer::kPoisons[reference];
-  return comparer_.Compare(output.references[reference]->buffer.get(),
-                           AddressOf(tensors.trial_call().tensor(parameter)), output.layout, check);
+  return comparer_.Compare(output.references[reference]->buffer.get(), AddressOf(*reached.tensor), output.layout,
+                           check);
 }
 
 Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefinition& definition,
                                                                const TrialTensors& tensors, int poison,
                                                                const std::string& reference,
                                                                std::optional<OutputDifference>* largest) {
-  const std::vector<Parameter>& parameters = definition.parameters();
+  const std::vector<ReachedTensor> places = OutputsOf(definition, tensors);
   for (const Output& output : outputs_) {
-    const std::optional<std::size_t> place = PlaceOf(output.ordinal, parameters);
-    const TensorView* tensor = place ? tensors.trial_call().FindTensor(parameters, *place) : nullptr;
+    const ReachedTensor* place = output.ordinal < places.size() ? &places[output.ordinal] : nullptr;
+    const TensorView* tensor = place != nullptr ? place->tensor : nullptr;
     // In a search without a definition each config has arguments of its own.
     if (tensor == nullptr || tensor->bytes != output.tensor.bytes || tensor->dtype != output.tensor.dtype) {
-      return std::optional<Finding>({FailureKind::kWrongResult, "output '" + output.name + "' is not of the size and " +
-                                                                    "type of the reference's"});
+      return std::optional<Finding>({FailureKind::kWrongResult,
+                                     "output " + output.name + " is not of the size and " + "type of the reference's"});
     }
     TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, *place, tensors, poison));
     if (!*largest || found.largest_share > (*largest)->share_of_tolerance) {
-      *largest = OutputDifference{output.name, found.largest_difference, found.largest_share};
+      *largest = OutputDifference{definition.parameters()[place->parameter].name, found.largest_difference,
+                                  found.largest_share};
     }
     if (found.num_wrong + found.num_missing == 0) continue;
     if (found.num_wrong == 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));
     std::string ulps = output.tolerance.ulps > 0 ? absl::StrCat(" + ", output.tolerance.ulps, " ulp") : "";
     return std::optional<Finding>(
         {FailureKind::kWrongResult,
-         absl::StrCat("output '", output.name, "': ", found.num_wrong, " of ", output.layout.count,
+         absl::StrCat("output ", output.name, ": ", found.num_wrong, " of ", output.layout.count,
                       " elements differ from ", reference, ", the first at ", found.first, ", by ",
                       found.largest_difference, " at most (tolerance ", output.tolerance.absolute, " + ",
                       output.tolerance.relative, " * |reference|", ulps, ")")});
@@ -138,10 +147,13 @@ Result<std::optional<OutputCheck::Finding>> OutputCheck::Check(const KernelDefin
   return std::optional<Finding>();
 }
 
-Result<std::optional<OutputCheck::Finding>> OutputCheck::FindUnwritten(const TrialTensors& tensors) {
+Result<std::optional<OutputCheck::Finding>> OutputCheck::FindUnwritten(const KernelDefinition& definition,
+                                                                       const TrialTensors& tensors) {
+  const std::vector<ReachedTensor> places = OutputsOf(definition, tensors);
   for (const Output& output : outputs_) {
-    if (output.is_partial || !tensors.is_poisoned(output.parameter)) continue;
-    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, output.parameter, tensors, 1));
+    const ReachedTensor& place = places[output.ordinal];
+    if (output.is_partial || !tensors.is_poisoned(place.parameter, place.nth)) continue;
+    TUNEONCE_ASSIGN_OR_RETURN(Comparison found, Compare(output, place, tensors, 1));
     if (found.num_missing > 0) return std::optional<Finding>(NotWritten(output.name, found, output.layout.count));
   }
   return std::optional<Finding>();

@@ -27,7 +27,7 @@ class OutputCheck {
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors);
   /// The same of the next trial, whose scratch was poisoned with kPoisons[1], for outputs that may be partial: what is
   /// poison in both was not written. REQUIRES: Keep.
-  Status KeepPartial(const TrialTensors& tensors);
+  Status KeepPartial(const KernelDefinition& definition, const TrialTensors& tensors);
   /// Takes `reference` instead: one tensor per output, in order. It is read here. Errors: InvalidArgument, naming the
   /// output; ResourceExhausted.
   Status KeepGiven(const KernelDefinition& definition, const TrialTensors& tensors,
@@ -43,17 +43,16 @@ class OutputCheck {
   Result<std::optional<Finding>> Check(const KernelDefinition& definition, const TrialTensors& tensors, int poison,
                                        const std::string& reference, std::optional<OutputDifference>* largest);
   /// After Keep, and another trial with kPoisons[1], of the same kernel: only whether elements were written in neither.
-  Result<std::optional<Finding>> FindUnwritten(const TrialTensors& tensors);
+  Result<std::optional<Finding>> FindUnwritten(const KernelDefinition& definition, const TrialTensors& tensors);
 
   /// Outputs whose values cannot be compared, and why, one line each.
   const std::vector<std::string>& not_compared() const { return not_compared_; }
 
  private:
   struct Output {
-    std::size_t parameter;  // Its place among the parameters of the kernel that the reference is of,
-    std::size_t ordinal;    // and among that kernel's outputs: another kernel may have it in another place.
-    std::string name;
-    TensorView tensor;  // Of the trial that the reference is of, for its type and size.
+    std::size_t ordinal;  // Its place among its kernel's outputs: those of another kernel may be other parameters.
+    std::string name;     // "'y'", "'c' (tensor 3)".
+    TensorView tensor;    // Of the trial that the reference is of, for its type and size.
     ArrayLayout layout;
     Tolerance tolerance;  // Absolute in the output's units.
     bool is_partial;
@@ -61,8 +60,9 @@ class OutputCheck {
   };
 
   Status Keep(const KernelDefinition& definition, const TrialTensors& tensors, const std::vector<TensorView>* given);
-  /// `parameter`: the output's place among those of the trial's kernel.
-  Result<Comparison> Compare(const Output& output, std::size_t parameter, const TrialTensors& tensors, int poison);
+  /// `reached`: the output among the tensors of the trial's kernel.
+  Result<Comparison> Compare(const Output& output, const ReachedTensor& reached, const TrialTensors& tensors,
+                             int poison);
   Result<TrialMemory::Block> Copy(const TensorView& tensor);
 
   StreamView stream_;

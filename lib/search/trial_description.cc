@@ -158,6 +158,9 @@ std::string WhyNotIsolated(const Candidate& candidate) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Parameter& parameter = parameters[i];
     const TensorView* tensor = candidate.call.FindTensor(parameters, i);
+    if (parameter.by_pointers) {
+      return "'" + parameter.name + "' is a table of pointers, which are addresses of this process";
+    }
     if (tensor != nullptr && tensor->data != nullptr && tensor->bytes == 0 && tensor->HasElements()) {
       return "the size of '" + parameter.name + "' is not known: pass {pointer, bytes}";
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "search/table_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -24,30 +26,34 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
     last.written |= range.written;
     // Written by one and only partly covered by another: what is there before may matter.
     last.read = true;
-    last.parameters.insert(last.parameters.end(), range.parameters.begin(), range.parameters.end());
+    last.tensors.insert(last.tensors.end(), range.tensors.begin(), range.tensors.end());
   }
   return merged;
 }
 
+/// "'x'", "'a' (tensor 3)".
+std::string NameOf(const KernelDefinition& definition, const ReachedTensor& reached) {
+  const Parameter& parameter = definition.parameters()[reached.parameter];
+  return absl::StrCat("'", parameter.name, "'",
+                      parameter.by_pointers ? absl::StrCat(" (tensor ", reached.nth, ")") : "");
+}
+
 /// "'x', 'w'".
-std::string NamesOf(const KernelDefinition& definition, const std::vector<std::size_t>& parameters) {
-  std::string names;
-  for (std::size_t i : parameters) {
-    absl::StrAppend(&names, names.empty() ? "'" : ", '", definition.parameters()[i].name, "'");
-  }
-  return names;
+std::string NamesOf(const KernelDefinition& definition, const std::vector<ReachedTensor>& tensors) {
+  return absl::StrJoin(
+      tensors, ", ", [&](std::string* out, const ReachedTensor& reached) { out->append(NameOf(definition, reached)); });
 }
 
 }  // namespace
 
 std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call) {
   std::vector<Range> ranges;
-  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
-    const TensorView* tensor = call.FindTensor(definition.parameters(), i);
-    if (tensor == nullptr || tensor->bytes == 0) continue;
-    Access access = definition.parameters()[i].access;
-    auto begin = reinterpret_cast<CUdeviceptr>(tensor->data);
-    ranges.push_back(Range{begin, begin + tensor->bytes, access != Access::kIn, access != Access::kOut, {i}});
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
+    if (reached.tensor->bytes == 0) continue;
+    Access access = definition.parameters()[reached.parameter].access;
+    auto begin = reinterpret_cast<CUdeviceptr>(reached.tensor->data);
+    ranges.push_back(
+        Range{begin, begin + reached.tensor->bytes, access != Access::kIn, access != Access::kOut, {reached}});
   }
   return Merge(std::move(ranges));
 }
@@ -63,24 +69,79 @@ Status TrialTensors::CheckSizes(const KernelDefinition& definition, const BoundC
   return Status();
 }
 
-std::size_t TrialTensors::Move(const BoundCall& call, std::size_t parameter) {
-  moved_.push_back(call.tensor(parameter));
-  trial_call_.problem.values[parameter] = &moved_.back();
-  return moved_.size() - 1;
+void TrialTensors::MoveAll(const std::vector<Parameter>& parameters, const BoundCall& call) {
+  moved_.resize(parameters.size());
+  for (const ReachedTensor& reached : ReachedTensorsOf(parameters, call)) {
+    std::unique_ptr<Moved>& moved = moved_[reached.parameter];
+    if (moved == nullptr) {
+      moved = std::make_unique<Moved>();
+      moved->parameter = reached.parameter;
+      if (parameters[reached.parameter].by_pointers) tables_.push_back(moved.get());
+    }
+    moved->tensors.push_back(*reached.tensor);
+  }
+  for (const auto& moved : moved_) {
+    if (moved != nullptr) trial_call_.problem.values[moved->parameter] = moved->tensors.data();
+  }
+}
+
+TensorView& TrialTensors::ViewOf(const ReachedTensor& reached) {
+  return moved_[reached.parameter]->tensors[reached.nth];
+}
+
+Status TrialTensors::MakeTables(const KernelDefinition& definition, TrialMemory& memory, StreamView stream) {
+  if (tables_.empty()) return Status();
+  std::vector<GuardedMemory::Piece> pieces;
+  for (const Moved* moved : tables_) {
+    const std::string& name = definition.parameters()[moved->parameter].name;
+    pieces.push_back({moved->tensors.size() * sizeof(std::uint64_t), 0, "the table of '" + name + "'"});
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(GuardedMemory made, GuardedMemory::Create(memory, stream, GuardedMemory::BytesFor(pieces)));
+  made.LayOut(std::move(pieces));
+  TUNEONCE_RETURN_IF_ERROR(made.Arm(*comparer_));
+  table_memory_.emplace(std::move(made));
+  has_stale_tables_ = true;
+  return WriteTables();
+}
+
+Status TrialTensors::PutTable(std::size_t nth) const {
+  return table_memory_->CopyFromHost(nth, tables_[nth]->addresses.data());
+}
+
+Status TrialTensors::WriteTables() {
+  if (!has_stale_tables_) return Status();
+  std::vector<MemoryRange> ranges;
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    Moved& moved = *tables_[i];
+    const GuardedMemory::Piece& piece = table_memory_->pieces()[i];
+    moved.addresses.clear();
+    for (const TensorView& tensor : moved.tensors) {
+      moved.addresses.push_back(reinterpret_cast<std::uintptr_t>(tensor.data));
+    }
+    moved.table = PointerTable::Of(reinterpret_cast<void*>(piece.address), moved.tensors.data(), moved.tensors.size());
+    trial_call_.problem.values[moved.parameter] = &moved.table;
+    TUNEONCE_RETURN_IF_ERROR(PutTable(i));
+    ranges.push_back({piece.address, piece.bytes});
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> sums, comparer_->Checksums(ranges));
+  for (std::size_t i = 0; i < tables_.size(); ++i) tables_[i]->checksum = sums[i];
+  has_stale_tables_ = false;
+  return Status();
 }
 
 Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, const BoundCall& call,
                                           TrialMemory& memory, InputCopies& inputs, ArrayComparer& comparer,
                                           StreamView stream) {
   TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
+  TUNEONCE_RETURN_IF_ERROR(CheckTables(definition, call, stream));
   TrialTensors tensors(call);
   tensors.copies_ = &inputs;
   tensors.comparer_ = &comparer;
-  tensors.moved_.reserve(static_cast<std::size_t>(kMaxParameters));
+  tensors.MoveAll(definition.parameters(), call);
   std::vector<Range> ranges = TensorRangesOf(definition, call);
   std::vector<GuardedMemory::Piece> pieces;
   for (const Range& range : ranges) {
-    if (range.written) pieces.push_back({range.end - range.begin, range.begin, NamesOf(definition, range.parameters)});
+    if (range.written) pieces.push_back({range.end - range.begin, range.begin, NamesOf(definition, range.tensors)});
   }
   TUNEONCE_ASSIGN_OR_RETURN(GuardedMemory outputs,
                             GuardedMemory::Create(memory, stream, GuardedMemory::BytesFor(pieces)));
@@ -89,26 +150,27 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
   std::size_t piece = 0;
   for (const Range& range : ranges) {
     if (!range.written) {
-      TUNEONCE_ASSIGN_OR_RETURN(const InputCopies::Input* input, inputs.Add({range.begin, range.end - range.begin},
-                                                                            NamesOf(definition, range.parameters)));
+      TUNEONCE_ASSIGN_OR_RETURN(const InputCopies::Input* input,
+                                inputs.Add({range.begin, range.end - range.begin}, NamesOf(definition, range.tensors)));
       tensors.inputs_.push_back(input);
-      for (std::size_t parameter : range.parameters) {
-        CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(call.tensor(parameter).data) - range.begin;
-        tensors.readers_.push_back(Reader{tensors.Move(call, parameter), input, offset});
+      for (const ReachedTensor& reached : range.tensors) {
+        CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(reached.tensor->data) - range.begin;
+        tensors.readers_.push_back(Reader{&tensors.ViewOf(reached), input, offset});
       }
       continue;
     }
-    for (std::size_t parameter : range.parameters) {
-      TensorView& moved = tensors.moved_[tensors.Move(call, parameter)];
+    for (const ReachedTensor& reached : range.tensors) {
+      TensorView& moved = tensors.ViewOf(reached);
       CUdeviceptr offset = reinterpret_cast<CUdeviceptr>(moved.data) - range.begin;
       moved.data = reinterpret_cast<void*>(outputs.pieces()[piece].address + offset);
-      tensors.is_poisoned_[parameter] = !range.read;
+      if (!range.read) tensors.poisoned_.emplace(reached.parameter, reached.nth);
     }
     if (range.read) tensors.restores_.push_back(RestoreStep{piece, range.begin});
     ++piece;
   }
   tensors.outputs_.emplace(std::move(outputs));
   tensors.FollowInputs();
+  TUNEONCE_RETURN_IF_ERROR(tensors.MakeTables(definition, memory, stream));
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
     const TensorView* tensor = call.FindTensor(definition.parameters(), i);
     if (tensor == nullptr || tensor->bytes > 0 || tensor->rank > 0) continue;
@@ -120,8 +182,9 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
 
 void TrialTensors::FollowInputs() {
   for (const Reader& reader : readers_) {
-    moved_[reader.view].data = reinterpret_cast<void*>(reader.input->address() + reader.offset);
+    reader.view->data = reinterpret_cast<void*>(reader.input->address() + reader.offset);
   }
+  has_stale_tables_ = !tables_.empty();
 }
 
 Status TrialTensors::Restore() const {
@@ -145,6 +208,10 @@ Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const G
     ranges.push_back(input->range());
     if (input->copy()) guarded.push_back(&*input->copy());
   }
+  if (table_memory_) {
+    guarded.push_back(&*table_memory_);
+    for (const GuardedMemory::Piece& piece : table_memory_->pieces()) ranges.push_back({piece.address, piece.bytes});
+  }
   if (workspaces != nullptr) guarded.push_back(workspaces);
   for (const GuardedMemory* memory : guarded) {
     for (const GuardedMemory::Guard& guard : memory->guards()) ranges.push_back(guard.range);
@@ -162,6 +229,11 @@ Result<std::optional<TrialTensors::Trespass>> TrialTensors::FindTrespass(const G
     if (copies_->damaged().size() > num_damaged) {
       found->message += ", of which there was no memory for a copy: the caller's tensor is damaged";
     }
+  }
+  for (std::size_t i = 0; i < tables_.size(); ++i) {
+    if (*sum++ == tables_[i]->checksum) continue;
+    TUNEONCE_RETURN_IF_ERROR(PutTable(i));
+    if (!found) found = Trespass{FailureKind::kWroteInput, "it wrote " + table_memory_->pieces()[i].name};
   }
   for (const GuardedMemory* memory : guarded) {
     for (const GuardedMemory::Guard& guard : memory->guards()) {

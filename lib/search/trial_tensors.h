@@ -1,9 +1,12 @@
 #ifndef TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_
 #define TUNEONCE_LIB_SEARCH_TRIAL_TENSORS_H_
 
-#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/call_binder.h"
@@ -19,10 +22,10 @@ struct TensorRange {
   CUdeviceptr begin;
   CUdeviceptr end;
   bool written;
-  bool read;                            ///< What is there before a launch matters.
-  std::vector<std::size_t> parameters;  ///< Whose tensors lie in it.
+  bool read;                           ///< What is there before a launch matters.
+  std::vector<ReachedTensor> tensors;  ///< Those that lie in it; they point into the call.
 };
-/// The memory of a call's tensors: ranges that overlap are one.
+/// The memory of all tensors that a call's kernel reaches: ranges that overlap are one.
 std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, const BoundCall& call);
 
 /// The tensors that trials of one call run on, in place of the caller's: scratch for outputs, in which an InOut starts
@@ -30,21 +33,25 @@ std::vector<TensorRange> TensorRangesOf(const KernelDefinition& definition, cons
 /// does.
 ///
 /// Tensors that share memory keep sharing it: arguments whose byte ranges overlap, at least one of them written, move
-/// to scratch together. All lie at the original's address modulo GuardedMemory::kAlignment. All work is in the order of
-/// one stream, which outlives this object. Thread rule: one thread.
+/// to scratch together. All lie at the original's address modulo GuardedMemory::kAlignment. Of tensors by pointers each
+/// is one of them, and a table of where they are now is made in memory of the search's, guarded and checked as an input
+/// is. All work is in the order of one stream, which outlives this object. Thread rule: one thread.
 class TrialTensors {
  public:
   /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
   static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
 
-  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes; ResourceExhausted.
+  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes and CheckTables; ResourceExhausted.
   static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
                                      InputCopies& inputs, ArrayComparer& comparer, StreamView stream);
 
   /// The call to use in trials: the same, but for the tensors that moved.
   const BoundCall& trial_call() const { return trial_call_; }
-  /// Points the trial call at where the inputs are now: after InputCopies::Drop.
+  /// Points the trial call at where the inputs are now: after InputCopies::Drop. REQUIRES: WriteTables before the next
+  /// trial.
   void FollowInputs();
+  /// Puts the tensors' addresses into the tables of the trial call, if they moved. Waits then.
+  Status WriteTables();
   /// Inputs that are neither copied nor checked, their size being unknown: "'x', 'w'". Empty if there are none.
   const std::string& unprotected() const { return unprotected_; }
 
@@ -54,8 +61,8 @@ class TrialTensors {
   bool needs_restore() const { return !restores_.empty(); }
   /// Fills every scratch that Restore does not fill with `value`, so that elements that a trial does not write show.
   Status Poison(unsigned char value) const;
-  /// True if the tensor of this parameter is in scratch that Poison fills.
-  bool is_poisoned(std::size_t parameter) const { return is_poisoned_[parameter]; }
+  /// True if this tensor of the parameter, the nth of its table, is in scratch that Poison fills.
+  bool is_poisoned(std::size_t parameter, std::size_t nth) const { return poisoned_.count({parameter, nth}) > 0; }
 
   /// What a trial wrote that is not its own: guard zones (those of `workspaces` too, if it has any), or inputs. Mends
   /// both. Empty if nothing. Waits for the stream.
@@ -71,7 +78,7 @@ class TrialTensors {
  private:
   /// A tensor that only reads an input.
   struct Reader {
-    std::size_t view;  // Index in moved_.
+    TensorView* view;
     const InputCopies::Input* input;
     CUdeviceptr offset;
   };
@@ -80,19 +87,34 @@ class TrialTensors {
     CUdeviceptr original;
   };
 
+  /// A parameter's tensors where trials find them. On the heap: others point into it.
+  struct Moved {
+    std::size_t parameter;
+    std::vector<TensorView> tensors;       // Of a parameter by pointers all, else one.
+    PointerTable table;                    // Of these.
+    std::vector<std::uint64_t> addresses;  // What the table is written from.
+    std::uint64_t checksum = 0;            // Of the table.
+  };
+
   explicit TrialTensors(const BoundCall& call) : trial_call_(call) {}
-  /// The view that trials get for this parameter; index in moved_.
-  std::size_t Move(const BoundCall& call, std::size_t parameter);
+  /// Makes place for views of the trial's own.
+  void MoveAll(const std::vector<Parameter>& parameters, const BoundCall& call);
+  TensorView& ViewOf(const ReachedTensor& reached);
+  Status MakeTables(const KernelDefinition& definition, TrialMemory& memory, StreamView stream);
+  Status PutTable(std::size_t nth) const;
 
   BoundCall trial_call_;
-  std::vector<TensorView> moved_;  // What trial_call_ points to; never grows after Create.
+  std::vector<std::unique_ptr<Moved>> moved_;  // What trial_call_ points to.
+  std::vector<Moved*> tables_;                 // Those by pointers.
+  std::optional<GuardedMemory> table_memory_;  // A piece for each.
+  bool has_stale_tables_ = false;
   std::optional<GuardedMemory> outputs_;
   std::vector<RestoreStep> restores_;
   std::vector<Reader> readers_;
   std::vector<const InputCopies::Input*> inputs_;
   InputCopies* copies_ = nullptr;
   ArrayComparer* comparer_ = nullptr;
-  std::array<bool, kMaxParameters> is_poisoned_{};
+  std::set<std::pair<std::size_t, std::size_t>> poisoned_;  // Parameter, and which tensor of it.
   std::string unprotected_;
 };
 

@@ -70,8 +70,8 @@ Status WorkerTensors::Place(const Candidate& candidate, const Allocate& allocate
     if (parameter.argument && parameter.argument->bytes == 0) parameter.argument->address = 0;  // It has no elements.
   }
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    for (std::size_t index : ranges[i].parameters) {
-      std::uint64_t& address = description->parameters[index].argument->address;
+    for (const ReachedTensor& reached : ranges[i].tensors) {
+      std::uint64_t& address = description->parameters[reached.parameter].argument->address;
       address = addresses[i] + (address - ranges[i].begin);
     }
   }

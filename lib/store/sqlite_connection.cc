@@ -231,7 +231,9 @@ int SqliteConnection::OpenFile(int flags, const char* parameters) {
 int SqliteConnection::OpenDatabase() {
   int result = OpenFile(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
   if (result != SQLITE_OK) return result;
-  if (Pragma("PRAGMA user_version") > kSchemaVersion) {  // CheckVersion says so: nothing is changed, no log played in.
+  // Once: each look into the file is a transaction, and who opens it holds the place's lock.
+  const std::int64_t version = Pragma("PRAGMA user_version");
+  if (version > kSchemaVersion) {  // CheckVersion says so: nothing is changed, no log played in.
     sqlite3_db_config(database_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     return SQLITE_OK;
   }
@@ -239,15 +241,15 @@ int SqliteConnection::OpenDatabase() {
   int persist = 1;
   sqlite3_file_control(database_, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
   // Before the log is switched on: our mark must be in the file itself, whenever we are killed.
-  result = CreateSchema();
+  if (version == 0) result = CreateSchema();
   if (result == SQLITE_OK) {
     result = Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=4194304;");
   }
-  return result == SQLITE_OK ? Migrate() : result;
+  return result == SQLITE_OK ? Migrate(version) : result;
 }
 
 int SqliteConnection::CreateSchema() {
-  if (Pragma("PRAGMA user_version") != 0 || Pragma("SELECT count(*) FROM sqlite_master") != 0) return SQLITE_OK;
+  if (Pragma("SELECT count(*) FROM sqlite_master") != 0) return SQLITE_OK;
   // If we are killed amidst this, what is left bears our mark or is empty: no journal on disk need bring it back.
   int prepared = Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=NORMAL;");
   if (prepared != SQLITE_OK) return prepared;
@@ -260,8 +262,7 @@ int SqliteConnection::CreateSchema() {
   });
 }
 
-int SqliteConnection::Migrate() {
-  std::int64_t version = Pragma("PRAGMA user_version");
+int SqliteConnection::Migrate(std::int64_t version) {
   if (version <= 0 || version >= kSchemaVersion) return SQLITE_OK;
   return Transaction([&](sqlite3*) TUNEONCE_REQUIRES(mutex_) {
     int result = SQLITE_OK;

@@ -64,8 +64,10 @@ class SqliteConnection {
   Status ConnectUnderLock() TUNEONCE_REQUIRES(mutex_);
   int OpenDatabase() TUNEONCE_REQUIRES(mutex_);
   int OpenFile(int flags, const char* parameters) TUNEONCE_REQUIRES(mutex_);
+  /// Makes the tables, unless there are some. REQUIRES: the file has no version.
   int CreateSchema() TUNEONCE_REQUIRES(mutex_);
-  int Migrate() TUNEONCE_REQUIRES(mutex_);
+  /// REQUIRES: `version` is the file's.
+  int Migrate(std::int64_t version) TUNEONCE_REQUIRES(mutex_);
   Status CheckVersion() TUNEONCE_REQUIRES(mutex_);
   void Close() TUNEONCE_REQUIRES(mutex_);
   /// Whether the open file still is what has the store's name.
@@ -83,8 +85,8 @@ class SqliteConnection {
   const pid_t owner_ = getpid();
   Mutex mutex_;
   sqlite3* database_ TUNEONCE_GUARDED_BY(mutex_) = nullptr;
-  std::string path_ TUNEONCE_GUARDED_BY(mutex_);  // Without links above the last folder.
-  bool in_memory_ = false;                        // Set before it is shared.
+  std::string path_ TUNEONCE_GUARDED_BY(mutex_);         // Without links above the last folder.
+  bool in_memory_ = false;                               // Set before it is shared.
   unsigned long inode_ TUNEONCE_GUARDED_BY(mutex_) = 0;  // Of the open file, with its device.
   unsigned long device_ TUNEONCE_GUARDED_BY(mutex_) = 0;
   std::string error_

@@ -33,7 +33,9 @@ class TypePrinter {
     for (std::uint64_t i = 0; i < count && reader.ok(); ++i) {
       const std::uint64_t type = ReadTypeIndex(reader);
       auto [it, is_new] = printed.try_emplace(type);
-      if (is_new) it->second = Print(type, 0);
+      if (is_new && reader.ok()) {
+        TUNEONCE_ASSIGN_OR_RETURN(it->second, Print(type, 0));
+      }
       parameters.push_back(it->second);
     }
     TUNEONCE_RETURN_IF_ERROR(reader.status());
@@ -43,18 +45,24 @@ class TypePrinter {
  private:
   std::uint64_t ReadTypeIndex(ByteReader& reader) const { return reader.Index("a type", parsed_.types.items.size()); }
 
-  std::string Print(std::uint64_t type, int nesting) {
+  /// A type that no parameter can have is called by its number. Errors: one that is cut, or names a type that is not
+  /// there, which a patch might add.
+  Result<std::string> Print(std::uint64_t type, int nesting) {
     static constexpr std::string_view kSimple[] = {"i1",   "i8",  "i16",  "i32", "i64",      "f16",
                                                    "bf16", "f32", "tf32", "f64", "f8E4M3FN", "f8E5M2"};
     ByteReader reader = parsed_.ReaderOfType(type);
     std::uint8_t tag = reader.Byte("a type");
-    if (!reader.ok() || nesting > kMaxTypeNesting) return Other(type);
+    TUNEONCE_RETURN_IF_ERROR(reader.status());
+    if (nesting > kMaxTypeNesting) return Other(type);
     if (tag < std::size(kSimple)) return std::string(kSimple[tag]);
     if (tag == 0x0c) {
       if (parsed_.file.AtLeast(4)) reader.Varint("a pointer's flags");
       std::uint64_t pointee = ReadTypeIndex(reader);
-      if (reader.ok()) return absl::StrCat("ptr<", Print(pointee, nesting + 1), ">");
-    } else if (tag == 0x0d) {
+      TUNEONCE_RETURN_IF_ERROR(reader.status());
+      TUNEONCE_ASSIGN_OR_RETURN(std::string text, Print(pointee, nesting + 1));
+      return absl::StrCat("ptr<", text, ">");
+    }
+    if (tag == 0x0d) {
       std::uint64_t element = ReadTypeIndex(reader);
       std::uint64_t rank = reader.Varint("a rank");
       std::string text = "tile<";
@@ -63,7 +71,9 @@ class TypePrinter {
         std::uint64_t extent = low | (std::uint64_t{reader.Word("an extent")} << 32);
         absl::StrAppend(&text, extent, "x");
       }
-      if (reader.ok()) return absl::StrCat(text, Print(element, nesting + 1), ">");
+      TUNEONCE_RETURN_IF_ERROR(reader.status());
+      TUNEONCE_ASSIGN_OR_RETURN(std::string element_text, Print(element, nesting + 1));
+      return absl::StrCat(text, element_text, ">");
     }
     return Other(type);
   }

@@ -95,8 +95,6 @@ TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {
     const char* message;
   };
   const Case cases[] = {
-      {"ns::twice<TILE, T>", "ns::once<TILE, T>",
-       ":12: variants[0].artifacts[0]: it has no kernel 'ns::once<TILE, T>'"},
       {"ns::twice<TILE, T>", "<TILE>", ":9: variants[0].symbol: '<TILE>' is no kernel's name"},
       {"ns::twice<TILE, T>", "twice<\\\"x\\\">", "is no kernel's name: a name, or ns::name<ARGUMENTS> is expected"},
       {"ns::twice<TILE, T>", "twice<1>; int x", "is no kernel's name"},

@@ -86,7 +86,7 @@ TEST_F(BundleFoldersTest, WhatIsNotFoundSaysWhereWasLookedAndWhatThereIs) {
                    Path("none") + ", " + Path("b") + ", ");
   EXPECT_ERROR(none, StatusCode::kNotFound,
                "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
-               "grouped_gemm, ");
+               "grouped_gemm, grouped_gemm_pointers, ");
   ASSERT_EQ(mkdir("empty", 0700), 0);
   EXPECT_ERROR(Bundle::Load("empty").status(), StatusCode::kNotFound, "'empty' is no bundle: it has no manifest.json");
   EXPECT_ERROR(Bundle::Load("./none").status(), StatusCode::kNotFound, "there is no bundle folder './none'");

@@ -35,6 +35,12 @@ class BundleFileTest : public ::testing::Test {
     Write("manifest.json", manifest);
     return Bundle::Load(folder_.path()).status();
   }
+  /// What is wrong with the artifacts of a manifest that can be loaded.
+  Status CheckSources(const std::string& manifest) {
+    EXPECT_OK(Load(manifest));
+    Result<Bundle> bundle = Bundle::Load(folder_.path());
+    return bundle.ok() ? bundle->CheckSources() : bundle.status();
+  }
   /// The good manifest with `from` replaced by `to`.
   Status LoadWith(const std::string& from, const std::string& to) {
     std::string manifest = kManifest;
@@ -127,7 +133,6 @@ TEST_F(BundleFileTest, WhatIsWrongIsNamedWithFileLineAndField) {
       {"\"at_least\": \"TILE\"", "\"at_least\": \"T\"",
        ":13: guards[0].at_least: unknown dim 'T'; the bundle has: N; axes: TILE"},
       {"\"host_cpp\"", "\"fortran\"", ":15: variants[0].source: expected tile_ir, ptx"},
-      {"\"symbol\": \"k\"", "\"symbol\": \"wrong\"", ":18: variants[0].artifacts[0]: it has no kernel 'wrong'"},
       {"\"one_d\"", "\"spiral\"",
        ":16: variants[0].grid.pattern: there is no grid pattern 'spiral'; expected tile_coverage"},
       {"{\"axis\": \"TILE\"}", "{\"axis\": \"T\"}", ":16: variants[0].grid.tiles[0][1].axis: unknown axis"},
@@ -425,7 +430,7 @@ TEST_F(BundleFileTest, TwentyThousandConfigsAreLookedUp) {
   EXPECT_OK(Load(manifest));
 }
 
-TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsRefused) {
+TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsFound) {
   Write("bmm.cc",
         "// bmm(c, a, b): a comment is no declaration\n"
         "static void bmm(const tuneonce_block&, const float* a, const float* B, float* c /* out */, int n) {}\n"
@@ -434,14 +439,14 @@ TEST_F(BundleFileTest, AKernelDeclaredInAnotherOrderIsRefused) {
         "extern \"C\" __global__ void __launch_bounds__(64) bmm(const float* __restrict__ a,\n"
         "    const float* __restrict__ B, float* c, int n) {\n}\n");
   auto load = [&](const std::string& source, const std::string& file, const std::string& names) {
-    return Load(R"({"tuneonce_bundle": 1, "name": "bmm", "version": "1", "dims": ["N"],
+    return CheckSources(R"({"tuneonce_bundle": 1, "name": "bmm", "version": "1", "dims": ["N"],
       "parameters": [{"name": "A", "kind": "tensor", "access": "in", "dims": ["N"]},
                      {"name": "B", "kind": "tensor", "access": "in", "dims": ["N"]},
                      {"name": "C", "kind": "tensor", "access": "out", "dims": ["N"]}, {"kind": "dim", "dim": "N"}],
       "variants": [{"name": "v", "source": ")" +
-                source + R"(", "symbol": "bmm", "parameters": )" + names + R"(,
+                        source + R"(", "symbol": "bmm", "parameters": )" + names + R"(,
         "grid": {"pattern": "one_d", "tiles": [["N", 64]]}, "artifacts": [{"file": ")" +
-                file + "\"}]}]}");
+                        file + "\"}]}]}");
   };
   for (auto [source, file] : {std::pair("host_cpp", "bmm.cc"), std::pair("cuda_cpp", "bmm.cu")}) {
     EXPECT_OK(load(source, file, R"(["A", "B", "C", "N"])"));
@@ -494,7 +499,7 @@ TEST_F(BundleFileTest, PtxParametersAreComparedBySize) {
     std::size_t at = manifest.find("\"host_cpp\", \"symbol\": \"k\", \"defines\": [\"TILE\"],");
     manifest.replace(at, 10, "\"ptx\", \"convention\": \"" + convention + "\"");
     at = manifest.find("\"k.cc\"");
-    return Load(manifest.replace(at, 6, "\"k.ptx\""));
+    return CheckSources(manifest.replace(at, 6, "\"k.ptx\""));
   };
   const std::string good = ".param .u64 .ptr .global .align 1 p0, .param .u64 p1,\n.param .u32 p2";
   EXPECT_OK(load(good, "plain"));
@@ -648,27 +653,6 @@ TEST_F(BundleFileTest, EveryTruncationAndByteFlipOfAManifestIsRefusedOrRead) {
     flipped[i] = static_cast<char>(flipped[i] ^ 0x15);
     static_cast<void>(Load(flipped));  // No crash; under ASan, no read outside.
   }
-}
-
-TEST(BundleArtifactTest, TileIrParametersAreComparedWithTheManifest) {
-  Result<std::string> text = ReadFile(FolderOf("softmax") + "/manifest.json");
-  ASSERT_OK(text);
-  TemporaryFolder folder = *testing::MakeFolder();
-  auto load = [&](const std::string& from, const std::string& to) {
-    std::filesystem::copy(FolderOf("softmax"), folder.path(),
-                          std::filesystem::copy_options::overwrite_existing | std::filesystem::copy_options::recursive);
-    std::string manifest = *text;
-    for (std::size_t at = manifest.find(from); at != std::string::npos; at = manifest.find(from, at + to.size())) {
-      manifest.replace(at, from.size(), to);
-    }
-    std::ofstream(folder.path() + "/manifest.json") << manifest;
-    return Bundle::Load(folder.path()).status();
-  };
-  ASSERT_OK(load("nothing of it", ""));
-  EXPECT_ERROR(load("\"parameters\": [\"x\", \"y\"]", "\"parameters\": [\"x\"]"), StatusCode::kInvalidArgument,
-               "kernel 'softmax' is declared with 5 parameters, but its code has 10");
-  EXPECT_ERROR(load("\"symbol\": \"softmax\"", "\"symbol\": \"soft\""), StatusCode::kInvalidArgument,
-               "it has no kernel 'soft'; it has: softmax");
 }
 
 TEST(BundleEmbeddedTest, FilesOfAProgramAreReadAsAFolderIs) {

@@ -57,6 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 std::vector<std::string>{"M=100", "N=130", "K=170", "NB=2", "KB=2"}},
                       std::pair{"fp8_matmul", std::vector<std::string>{"M=100", "N=130", "K=70"}},
                       std::pair{"grouped_gemm", std::vector<std::string>{"T=100", "E=7", "OFFSETS=8", "N=130", "K=70"}},
+                      std::pair{"grouped_gemm_pointers", std::vector<std::string>{"M=20", "E=7", "N=130", "K=70"}},
                       std::pair{"varlen_attention", std::vector<std::string>{"T=100", "OFFSETS=9", "H=6"}},
                       std::pair{"paged_attention", std::vector<std::string>{"T=50", "H=6", "PAGES=70"}},
                       std::pair{"split_k_matmul", std::vector<std::string>{"M=20", "N=131", "K=600", "COUNTERS=6"}},
@@ -154,10 +155,11 @@ TEST(CliTest, BadInputIsOneClearLine) {
   ExpectOneLineError({}, "A subcommand is required");
   ExpectOneLineError({"dance"}, "unknown command 'dance'");
   ExpectOneLineError({"tune"}, "nothing to tune is named");
-  ExpectOneLineError({"tune", "nonsense", "--device", "cpu"},
-                     "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
-                     "grouped_gemm, layer_norm, matmul, paged_attention, persistent_matmul, rms_norm, rope, "
-                     "silu_and_mul, softmax, split_k_matmul, varlen_attention, vector_add");
+  ExpectOneLineError(
+      {"tune", "nonsense", "--device", "cpu"},
+      "; there are: attention, decode_attention, dual_gemm, elementwise, fp8_block_matmul, fp8_matmul, "
+      "grouped_gemm, grouped_gemm_pointers, layer_norm, matmul, paged_attention, persistent_matmul, rms_norm, rope, "
+      "silu_and_mul, softmax, split_k_matmul, varlen_attention, vector_add");
   ExpectOneLineError({"tune", "nonsense"}, "there is no bundle 'nonsense': no such folder, and none of this name in ");
   ExpectOneLineError({"tune", "no/nonsense"}, "there is no bundle folder 'no/nonsense'");
   ExpectOneLineError({"tune", "vector_add", "--device", "tpu"}, "unknown device 'tpu'");

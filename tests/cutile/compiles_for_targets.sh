@@ -48,6 +48,7 @@ of_cuda dual_gemm TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1
 of_cuda elementwise BLOCK=2048
 for name in fp8_block_matmul fp8_matmul; do of_cuda "$name" TILE_M=64 TILE_N=128 TILE_K=128 occupancy=1; done
 of_cuda grouped_gemm TILE_M=64 TILE_N=128 TILE_K=64 occupancy=1
+of_cuda grouped_gemm_pointers TILE_M=64 TILE_N=64 occupancy=1
 for name in layer_norm rms_norm softmax; do of_cuda "$name" TILE_N=1024 occupancy=1; done
 for name in matmul persistent_matmul; do of_cuda "$name" TILE_M=64 TILE_N=64 TILE_K=32 occupancy=1; done
 of_cuda paged_attention TILE_M=64
@@ -58,6 +59,7 @@ of_cuda varlen_attention TILE_M=64
 of_cuda vector_add BLOCK=1024 UNROLL=1
 for folder in "$bundles"/*/; do
   name=$(basename "$folder")
+  compgen -G "$folder*.tileir" > /dev/null || has_tile_ir[$name]=1  # It has none.
   if [ -z "${has_tile_ir[$name]:-}" ] || [ -z "${has_cuda[$name]:-}" ]; then
     echo "$name is not compiled here: add one of its configs above" >&2
     exit 1

@@ -36,6 +36,36 @@ def rms_norm_arguments(m=256, n=1024):
     return torch.randn(m, n, dtype=HALF, device="cuda"), torch.randn(n, dtype=HALF, device="cuda")
 
 
+def test_a_table_of_pointers_is_tuned_and_captured_and_nothing_else_is_written():
+    rows = torch.tensor([200, 0, 1, 77], dtype=torch.int32, device="cuda")
+    x = [torch.randn(256, 136, dtype=HALF, device="cuda") for _ in range(4)]
+    w = [torch.randn(136, 264, dtype=HALF, device="cuda") for _ in range(4)]
+    y = [torch.full((256, 264), 7, dtype=HALF, device="cuda") for _ in range(4)]
+    tables = [tuneonce.PointerTable.of(each) for each in (x, w, y)]
+    kernel = kernel_of("grouped_gemm_pointers")
+
+    def check():
+        for group, count in enumerate(rows.tolist()):
+            torch.testing.assert_close(y[group][:count], (x[group][:count].float() @ w[group].float()).half(), rtol=1e-2, atol=2e-2)
+            assert (y[group][count:] == 7).all()
+
+    kernel(tables[0], tables[1], rows, tables[2])
+    check()
+    assert kernel.counters()["tunes"] == 1 and kernel.is_tuned(tables[0], tables[1], rows, tables[2])
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kernel(tables[0], tables[1], rows, tables[2])
+    for each in y:
+        each.fill_(7)
+    graph.replay()
+    check()
+    swapped = tuneonce.PointerTable(tables[0].table, [x[1], x[0], x[2], x[3]])
+    expect(ValueError, "parameter 'x': entry 0 of the table is 0x",
+           lambda: kernel_of("grouped_gemm_pointers")(swapped, tables[1], rows, tables[2]))
+    expect(TypeError, "the table of addresses is a dense int64 tensor of 4 elements",
+           lambda: kernel(tuneonce.PointerTable(tables[0].table[:2], x), tables[1], rows, tables[2]))
+
+
 def test_every_bundle_computes_what_torch_computes():
     x, w = rms_norm_arguments(300, 1000)
     y = torch.empty_like(x)

@@ -68,7 +68,7 @@ step "time of a search that GPUs share" "$bin/shared_search_benchmark" --device=
 # By name; beside a copy of the programs alone there are no bundles.
 export TUNEONCE_BUNDLES=$bundles
 for bundle in vector_add elementwise rms_norm layer_norm softmax silu_and_mul rope matmul persistent_matmul dual_gemm \
-              attention fp8_matmul fp8_block_matmul grouped_gemm varlen_attention decode_attention \
+              attention fp8_matmul fp8_block_matmul grouped_gemm grouped_gemm_pointers varlen_attention decode_attention \
               split_k_matmul paged_attention; do
   step "tune $bundle" "$bin/tuneonce" tune "$bundle" --device cuda
   step "tune $bundle without Tile IR" env ENABLE_TILE=0 "$bin/tuneonce" tune "$bundle" --device cuda --quiet
@@ -105,6 +105,8 @@ tune_at fp8_block_matmul M=1 N=4000 K=4096 NB=32 KB=32
 tune_at grouped_gemm T=1000 E=7 OFFSETS=8 N=777 K=123
 tune_at grouped_gemm T=1 E=64 OFFSETS=65
 tune_at grouped_gemm T=4096 E=256 OFFSETS=257 N=2048 K=2048
+tune_at grouped_gemm_pointers M=100 E=7 N=777 K=123
+tune_at grouped_gemm_pointers M=64 E=256 N=2048 K=2048
 tune_at varlen_attention T=1000 OFFSETS=12 H=8 G=2 D=64
 tune_at varlen_attention T=1000 OFFSETS=400 H=8 G=8 D=80 causal=0
 tune_at decode_attention B=1 C=1000 H=8 G=8 D=64

@@ -117,6 +117,14 @@ std::string CpuVariant(const std::string& blocks) {
          blocks + R"(]}, "artifacts": [{"file": "k.cc"}]})";
 }
 
+TEST_F(BundleCheckTest, AnArtifactWithoutTheKernelOrOfOtherParametersIsWrong) {
+  Write(kTensors, kTileAxis, CpuVariant(R"({"ceil_div": ["N", "TILE"]})"));
+  ASSERT_OK(folder_.WriteFile("k/k.cc", "int other() { return 0; }"));
+  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: it has no kernel 'k'");
+  ASSERT_OK(folder_.WriteFile("k/k.cc", kCpuSource));  // It takes n, too.
+  ExpectHas(Check(), "wrong", "variant 'cpu': k.cc: kernel 'k' is declared with 2 parameters");
+}
+
 TEST_F(BundleCheckTest, GridsThatAreRoundedDownAxesWithoutEffectAndUnreadFilesShow) {
   ASSERT_OK(folder_.WriteFile("k/k.cc", kCpuSource));
   ASSERT_OK(folder_.WriteFile("k/notes.txt", "x"));

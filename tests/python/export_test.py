@@ -263,7 +263,8 @@ def test_the_examples_are_what_the_exporter_makes_of_them():
     """Code and manifests of bundles/, but for the variants in CUDA C++, which are written by hand, and Triton's, whose code
     is another with each version."""
     names = [each.name for each in sorted(folder.iterdir()) if (each / f"{each.name}.py").exists()]
-    assert len(names) == len(list(folder.glob("*/manifest.json"))), "each has a kernel in cuTile"
+    without = {each.parent.name for each in folder.glob("*/manifest.json")} - set(names)
+    assert without == {"grouped_gemm_pointers"}, "each has a kernel in cuTile, but where cuTile has no words for it"
     with tempfile.TemporaryDirectory() as out:
         subprocess.run([sys.executable, "-m", "tuneonce.export", "cutile", *(f"{folder}/{n}/{n}.py:{n}" for n in names), "-o", out],
                        check=True, stdout=subprocess.DEVNULL)

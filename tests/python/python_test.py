@@ -89,6 +89,37 @@ def test_layer_norm_elementwise_dual_gemm_and_attention_compute_what_numpy_compu
     assert kernel.counters()["tunes"] == 2, "whether it is causal is part of the key"
 
 
+def test_grouped_gemm_by_pointers_computes_what_numpy_computes_and_writes_nothing_else():
+    half, single = np.float16, np.float32
+    kernel = kernel_of("grouped_gemm_pointers")
+    rows = np.array([5, 0, 1, 9], np.int32)
+    x = [np.random.randn(max(count, 1), 24).astype(half) for count in rows]
+    w = [np.random.randn(24, 72).astype(half) for _ in rows]
+    y = [np.full((len(each) + 1, 72), 7, half) for each in x]  # A row more than is computed.
+    for _ in range(2):
+        kernel(tuneonce.PointerTable.of([np.vstack([each, each[:1]]) for each in x]), tuneonce.PointerTable.of(w), rows,
+               tuneonce.PointerTable.of(y))
+        for group, count in enumerate(rows):
+            expected = x[group][:count].astype(single) @ w[group].astype(single)
+            np.testing.assert_allclose(y[group][:count], expected, rtol=1e-2, atol=2e-2)
+            np.testing.assert_array_equal(y[group][count:], 7)
+    assert kernel.counters()["tunes"] == 1 and kernel.counters()["hits"] == 1
+    table = tuneonce.PointerTable.of
+    assert kernel.is_tuned(table([np.zeros((10, 24), half)] * 4), table(w), rows, table(y))
+    expect(TypeError, "parameter 'x': expected a tuneonce.PointerTable, got list",
+           lambda: kernel(x, table(w), rows, table(y)))
+    expect(TypeError, "parameter 'w': ", lambda: kernel(table(x), table([None]), rows, table(y)))
+    frozen = np.zeros((10, 72), half)
+    frozen.flags.writeable = False
+    expect(TypeError, "parameter 'y': the array is read-only",
+           lambda: kernel(table([np.zeros((10, 24), half)] * 4), table(w), rows, table([frozen] * 4)))
+    expect(ValueError, "parameter 'x': tensor 1 of the table is float32[5, 24], the first float16[5, 24]",
+           lambda: kernel(table([x[0], x[0].astype(single)] * 2), table(w), rows, table(y)))
+    kernel(table([]), table([]), np.zeros(0, np.int32), table([]))  # No groups: nothing to launch.
+    kernel.warmup([{"M": 300, "E": 2, "K": 8, "N": 8}])
+    assert kernel.counters()["tunes"] == 2
+
+
 def test_grouped_gemm_and_varlen_attention_compute_what_numpy_computes():
     half, single = np.float16, np.float32
     def random(*shape):

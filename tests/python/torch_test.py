@@ -73,6 +73,8 @@ def test_what_does_not_suit_is_said():
            lambda: op(torch.zeros(4, 32, dtype=torch.float16)))
     expect(ValueError, "'K' is no dim of the bundle 'softmax', which has M, N", lambda: tuneonce.torch.custom_op(
         "tuneonce_test::other_dims", "softmax", device="cpu", dims={"K": len}))
+    expect(ValueError, "takes 'x' by a table of pointers, which an op cannot pass", lambda: tuneonce.torch.custom_op(
+        "tuneonce_test::pointers", "grouped_gemm_pointers", device="cpu"))
     kernel = tuneonce.load("rms_norm", "cpu", store="memory")
     x, w, y = torch.zeros(4, 8).half(), torch.zeros(8).half(), torch.zeros(4, 8).half()
     expect(TypeError, "parameter 'eps': expected a number, no tensor, got Tensor", lambda: kernel(x, w, y, torch.tensor(1e-5)))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cuda/driver_api.h"
+#include "launch/device_table.h"
 #include "runtime/tuned_kernel_on.h"
 #include "store/memory_store.h"
 #include "tuneonce/bundle.h"
@@ -65,6 +66,11 @@ class Bench {
   }
 
   CUstream stream() const { return stream_.get(); }
+  /// A table of as many tensors, all in the same place.
+  std::unique_ptr<DeviceTable> Table(std::size_t at, std::size_t count) const {
+    const std::vector<TensorView> tensors(count, Tensor(at, DType::kFloat32, {1000}));
+    return Check(DeviceTable::Create(tensors, stream_.view()));
+  }
   /// The `at`-th of 16 places for a tensor, far apart.
   TensorView Tensor(std::size_t at, DType dtype, std::initializer_list<std::int64_t> shape) const {
     return TensorView::Contiguous(static_cast<char*>(memory_.data()) + (at << 16), dtype, shape);
@@ -296,6 +302,18 @@ void Maps(Bench& bench, bool is_by_map) {
   bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x, y, factor); });
 }
 
+/// Of rank 2, as rank_2, by tables of pointers: it takes what it takes however many tensors there are.
+void Pointers(Bench& bench, std::size_t count) {
+  Scale scale;
+  scale.dims = {"G", "N"};
+  scale.parameters[0] = In("x", kFloat32, scale.dims).ByPointers();
+  scale.parameters[1] = Out("y", kFloat32, scale.dims).ByPointers();
+  TunedKernel kernel = bench.Create(scale.Definition());
+  const std::unique_ptr<DeviceTable> x = bench.Table(0, count), y = bench.Table(1, count);
+  float factor = 2;
+  bench.Run(kernel, [&] { return kernel.Launch(bench.stream(), x->table(), y->table(), factor); });
+}
+
 struct Feature {
   const char* name;
   void (*run)(Bench&);
@@ -326,6 +344,8 @@ constexpr Feature kFeatures[] = {
     {"scalar_in_key", [](Bench& bench) { RunByScalar(bench, true); }},
     {"rank_2", [](Bench& bench) { Maps(bench, false); }},
     {"tensor_map", [](Bench& bench) { Maps(bench, true); }},
+    {"pointers_2", [](Bench& bench) { Pointers(bench, 2); }},
+    {"pointers_256", [](Bench& bench) { Pointers(bench, 256); }},
 };
 
 }  // namespace

@@ -45,9 +45,10 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedBundleTest,
                          ::testing::Values("attention", "decode_attention", "dual_gemm", "elementwise",
-                                           "fp8_block_matmul", "fp8_matmul", "grouped_gemm", "layer_norm", "matmul",
-                                           "paged_attention", "persistent_matmul", "rms_norm", "rope", "silu_and_mul",
-                                           "softmax", "split_k_matmul", "varlen_attention", "vector_add"),
+                                           "fp8_block_matmul", "fp8_matmul", "grouped_gemm", "grouped_gemm_pointers",
+                                           "layer_norm", "matmul", "paged_attention", "persistent_matmul", "rms_norm",
+                                           "rope", "silu_and_mul", "softmax", "split_k_matmul", "varlen_attention",
+                                           "vector_add"),
                          [](const auto& bundle) { return bundle.param; });
 
 }  // namespace

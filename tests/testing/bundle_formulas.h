@@ -8,12 +8,14 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "definition/fill_bytes.h"
+#include "launch/device_table.h"
 #include "measure/compare_element.h"
 #include "runtime/tuned_kernel_on.h"
 #include "testing/expect_status.h"
@@ -113,6 +115,11 @@ inline FormulaCase GroupedGemm(const std::array<std::int64_t, 3>& e, std::int64_
   const Extents dims = {{"T", t}, {"E", e[0]}, {"K", e[1]}, {"N", e[2]}, {"OFFSETS", num_offsets}};
   return {"grouped_gemm", dims, GroupedGemmFormula, 4e-3, {}, false, std::move(offsets)};
 }
+/// Extents of M, K and N; rows of each group.
+inline FormulaCase GroupedGemmPointers(const std::array<std::int64_t, 3>& e, std::vector<float> rows) {
+  const Extents dims = {{"M", e[0]}, {"E", static_cast<std::int64_t>(rows.size())}, {"K", e[1]}, {"N", e[2]}};
+  return {"grouped_gemm_pointers", dims, GroupedGemmPointersFormula, 4e-3, {}, false, std::move(rows)};
+}
 /// Extents of H, G and D; rows T, and where the sequences begin in them and the last one ends.
 inline FormulaCase VarlenAttention(const std::array<std::int64_t, 3>& e, bool is_causal, std::int64_t t,
                                    std::vector<float> cu_seqlens) {
@@ -193,6 +200,8 @@ inline std::vector<FormulaCase> BFloat16Cases() {
       SplitKMatmul(37, 72, 531, 6),
       GroupedGemm({2, 128, 256}, 256, {0, 128, 256}),
       GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),
+      GroupedGemmPointers({64, 128, 256}, {64, 64}),
+      GroupedGemmPointers({37, 71, 131}, {0, 1, 37, 20}),
       VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
       VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),
       PagedAttention({4, 2, 64, 128, 2}, true, 192, {256, 192}, {0, 128, 192}),
@@ -262,6 +271,9 @@ inline std::vector<FormulaCase> FormulaCases() {
           GroupedGemm({4, 1001, 256}, 1, {0, 0, 0, 1, 1}),
           GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),       // Ten rows of no group.
           GroupedGemm({300, 32, 16}, 600, AlikeOffsets(300, 2)),  // More offsets than are looked at together.
+          GroupedGemmPointers({64, 128, 256}, {64, 64}),
+          GroupedGemmPointers({37, 71, 131}, {0, 1, 37, 20}),  // An empty group, and one of one row.
+          GroupedGemmPointers({1, 1001, 256}, {0, 1, 1}),
           VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
           VarlenAttention({6, 2, 64}, true, 203, {0, 1, 1, 38, 166, 203}),  // An empty one, and of one row.
           VarlenAttention({3, 3, 128}, false, 101, {0, 37, 100, 101}),
@@ -285,6 +297,19 @@ inline std::vector<FormulaCase> FormulaCases() {
           {"vector_add", {{"N", 100001}}, VectorAddFormula, 1e-6, {}}};
 }
 
+/// A table of a tensor's slices along its first dim.
+inline std::unique_ptr<DeviceTable> TableOfSlices(const TensorView& tensor, StreamView stream) {
+  TensorView slice = TensorView::Contiguous(nullptr, tensor.dtype, tensor.shape.data() + 1, tensor.rank - 1);
+  std::vector<TensorView> slices;
+  for (std::int64_t i = 0; i < tensor.shape[0]; ++i) {
+    slice.data = static_cast<char*>(tensor.data) + static_cast<std::size_t>(i) * slice.bytes;
+    slices.push_back(slice);
+  }
+  Result<std::unique_ptr<DeviceTable>> table = DeviceTable::Create(std::move(slices), stream);
+  EXPECT_OK(table);
+  return *std::move(table);
+}
+
 /// Launches the bundle on random tensors, which tunes it under `policy`, and compares every tensor with the formula:
 /// inputs too must be what they were. `offset`: elements between the memory's start and each tensor's. `pinned`: the
 /// config that runs, three times, in place of tuning.
@@ -298,6 +323,7 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   Tensors tensors;
   std::vector<DeviceBuffer> buffers;
   std::vector<TensorView> views;
+  std::vector<std::unique_ptr<DeviceTable>> tables;  // By tensor; null for one that is passed itself.
   std::vector<DType> dtypes;
   auto whole_numbers = of.whole_numbers.begin();
   for (const Parameter& parameter : bundle->definition().parameters()) {
@@ -330,10 +356,15 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
     ASSERT_OK(stream.Synchronize());
     char* data = static_cast<char*>(buffer->data()) + offset * DTypeBytes(dtype);
     views.push_back(TensorView::Contiguous(data, dtype, extents.data(), static_cast<int>(extents.size())));
+    tables.emplace_back();
+    if (parameter.by_pointers) tables.back() = TableOfSlices(views.back(), stream);
     dtypes.push_back(dtype);
     buffers.push_back(*std::move(buffer));
   }
-  std::vector<Argument> arguments(views.begin(), views.end());
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    arguments.push_back(tables[i] == nullptr ? Argument(views[i]) : Argument(tables[i]->table()));
+  }
   for (const auto& scalar : of.scalars) {
     std::visit([&](const auto& value) { arguments.emplace_back(value); }, scalar);
   }

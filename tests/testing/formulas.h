@@ -148,6 +148,21 @@ inline void GroupedGemmFormula(const Extents& dims, Tensors& tensors) {
   }
 }
 
+/// The first rows[e] rows of x[e] by the matrix e.
+inline void GroupedGemmPointersFormula(const Extents& dims, Tensors& tensors) {
+  const auto m = static_cast<std::size_t>(dims.at("M")), k = static_cast<std::size_t>(dims.at("K"));
+  const auto n = static_cast<std::size_t>(dims.at("N"));
+  for (std::size_t group = 0; group < tensors[2].size(); ++group) {
+    for (std::size_t i = group * m; i < group * m + static_cast<std::size_t>(tensors[2][group]); ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::size_t p = 0; p < k; ++p) sum += tensors[0][i * k + p] * tensors[1][(group * k + p) * n + j];
+        tensors[3][i * n + j] = sum;
+      }
+    }
+  }
+}
+
 /// gelu(x) z, with the tanh of arXiv:1606.08415.
 inline void ElementwiseFormula(const Extents&, Tensors& tensors) {
   const double slope = std::sqrt(2 / std::acos(-1.0));

@@ -127,6 +127,19 @@ TEST(TileIrTest, AFileWithoutTheI32TypeGetsIt) {
   EXPECT_EQ(ReadTileIr(*patched)->entries[0].parameters[1], "tile<i64>");
 }
 
+TEST(TileIrTest, AParametersTypeThatNamesNoTypeIsRefused) {
+  std::string bytes = Fixture("softmax.13.3");
+  Result<TileIrFile> file = TileIrFile::Parse(bytes);
+  Result<TileIrTable> types = TileIrTable::Parse(*file, TileIrFile::kType, "types");
+  // A patch that adds a type would make it mean something.
+  const std::string pointer_to_none = {'\x0c', static_cast<char>(types->items.size())};
+  for (std::string_view& item : types->items) {
+    if (item[0] == '\x0c') item = pointer_to_none;
+  }
+  EXPECT_ERROR(ReadTileIr(file->Write({{TileIrFile::kType, types->Write()}})), StatusCode::kInvalidArgument,
+               "a type");
+}
+
 TEST(TileIrTest, APaddedFunctionSectionIsReadByCount) {
   std::string bytes = Fixture("matmul");
   Result<TileIrFile> file = TileIrFile::Parse(bytes);

@@ -22,6 +22,7 @@ py::dict ParametersOf(const KernelDefinition& definition) {
     each["dtype"] = std::string(DTypeName(parameter.dtype));
     if (parameter.kind == ParameterKind::kTensor) {
       each["dims"] = parameter.dims;
+      if (parameter.by_pointers) each["by_pointers"] = true;
       if (!parameter.same_dtype_as.empty()) each["same_dtype_as"] = parameter.same_dtype_as;
       each["access"] = parameter.access == Access::kIn ? "in" : parameter.access == Access::kOut ? "out" : "inout";
     }
@@ -65,9 +66,13 @@ void AddBundle(py::module_& module) {
       .def_property_readonly(
           "parameters", [](const Bundle& bundle) { return ParametersOf(bundle.definition()); },
           "What a call takes, in order: {name: {kind, dtype, dims, access}}; a tensor that has another's "
-          "dtype also has same_dtype_as.")
+          "dtype also has same_dtype_as, one by a table of pointers by_pointers.")
       .def_property_readonly("variants", VariantsOf, "The names of its variants, the preferred one first.")
       .def_property_readonly("example", ExampleOf, "A shape to try it with: {dims: {...}, scalars: {...}}.")
+      .def(
+          "check", [](const Bundle& bundle) { ThrowIfError(bundle.CheckSources()); },
+          "Looks into every artifact: that it has the kernel, with parameters as declared. Raises ValueError for the "
+          "first that is wrong.")
       .def("__repr__", [](const Bundle& bundle) { return "<tuneonce.Bundle '" + bundle.definition().name() + "'>"; });
 }
 

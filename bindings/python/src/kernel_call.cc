@@ -1,53 +1,17 @@
 #include "kernel_call.h"
 
-#include <new>
-
 #include "cuda/driver_api.h"
 #include "cuda/relaxed_driver.h"
+#include "kernel_arguments.h"
 #include "python_signals.h"
 #include "python_status.h"
 #include "runtime/tuned_kernel_on.h"
 #include "scalar_reader.h"
-#include "staged_tensors.h"
 #include "tuneonce/context.h"
 #include "tuneonce/device.h"
 #include "tuneonce/stream.h"
 
 namespace tuneonce::python {
-namespace {
-
-/// What a call ends with: None, or null with an exception set, be it the one that a signal's handler raised.
-PyObject* Ended(const Status& status) {
-  ForgetSignal();
-  if (PyErr_Occurred() != nullptr) return nullptr;
-  if (!status.ok()) return SetException(status);
-  Py_RETURN_NONE;
-}
-
-}  // namespace
-
-class KernelCaller::Arguments {
- public:
-  Arguments() = default;
-  ~Arguments() {
-    for (std::size_t i = 0; i < num_tensors; ++i) tensor(i).~TensorRef();
-  }
-  Arguments(const Arguments&) = delete;
-  Arguments& operator=(const Arguments&) = delete;
-
-  /// Room for one more tensor: made as needed, since most kernels have few.
-  TensorRef& AddTensor() { return *new (&storage[num_tensors++ * sizeof(TensorRef)]) TensorRef(); }
-  TensorRef& tensor(std::size_t i) { return *reinterpret_cast<TensorRef*>(&storage[i * sizeof(TensorRef)]); }
-  void Add(const Argument& argument) { new (&list_storage[count++ * sizeof(Argument)]) Argument(argument); }
-  const Argument* list() const { return reinterpret_cast<const Argument*>(list_storage); }
-
-  std::size_t num_tensors = 0;
-  std::size_t count = 0;
-  Choice* choice = nullptr;  // Use::kChoice: where the answer goes.
-  std::uint64_t words[kMaxParameters];
-  alignas(TensorRef) unsigned char storage[kMaxParameters * sizeof(TensorRef)];
-  alignas(Argument) unsigned char list_storage[kMaxParameters * sizeof(Argument)];
-};
 
 Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinition& definition, const Device& device,
                                                            AutotunePolicy policy) {
@@ -74,6 +38,37 @@ Result<std::unique_ptr<KernelCaller>> KernelCaller::Create(const KernelDefinitio
   return caller;
 }
 
+bool KernelCaller::NameParameter(const Parameter& parameter) const {
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return false;
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
+               parameter.name.c_str(), value);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(trace);
+  return false;
+}
+
+bool KernelCaller::IsWhereItRuns(const TensorRef& tensor, const Parameter& parameter) const {
+  if (tensor.on_cuda() != is_cpu_) return true;
+  PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
+               kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
+               is_cpu_ ? "the CPU device" : "a CUDA device");
+  return false;
+}
+
+bool KernelCaller::ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const {
+  TableRef& table = read->AddTable();
+  if (!table.Read(object, is_cpu_)) return NameParameter(parameter);
+  if (table.own() != nullptr && !IsWhereItRuns(*table.own(), parameter)) return false;
+  for (const TensorRef& tensor : table.tensors()) {
+    if (!IsWhereItRuns(tensor, parameter)) return false;
+  }
+  read->Add(Argument(table.table()));
+  return true;
+}
+
 bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const {
   if (static_cast<std::size_t>(count) != expected_.size()) {
     PyErr_Format(PyExc_TypeError, "kernel '%s' takes %zu arguments, got %zd", kernel_.definition().name().c_str(),
@@ -87,25 +82,13 @@ bool KernelCaller::Read(PyObject* const* arguments, Py_ssize_t count, Arguments*
       read->Add(Argument::Scalar(parameter.dtype, &read->words[i]));
       continue;
     }
+    if (parameter.by_pointers) {
+      if (!ReadTable(arguments[i], parameter, read)) return false;
+      continue;
+    }
     TensorRef& tensor = read->AddTensor();
-    if (!tensor.Read(arguments[i])) {
-      if (PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
-        PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-        PyErr_Fetch(&type, &value, &trace);
-        PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': %S", kernel_.definition().name().c_str(),
-                     parameter.name.c_str(), value);
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(trace);
-      }
-      return false;
-    }
-    if (tensor.on_cuda() == is_cpu_) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the tensor is in %s memory, the kernel runs on %s",
-                   kernel_.definition().name().c_str(), parameter.name.c_str(), is_cpu_ ? "CUDA" : "host",
-                   is_cpu_ ? "the CPU device" : "a CUDA device");
-      return false;
-    }
+    if (!tensor.Read(arguments[i])) return NameParameter(parameter);
+    if (!IsWhereItRuns(tensor, parameter)) return false;
     read->Add(Argument(tensor.view()));
   }
   return true;
@@ -154,21 +137,22 @@ Status KernelCaller::UseIn(CUstream stream, Arguments& arguments, Use use) {
 PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream> given, Use use) {
   int device = -1;
   void* stream = given.value_or(nullptr);
-  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
-    TensorRef& tensor = arguments.tensor(i);
-    if (tensor.device_id() < 0) continue;
+  const bool is_one_device = arguments.ForEach([&](const TensorRef& tensor) {
+    if (tensor.device_id() < 0) return true;
     if (device < 0) {
       device = tensor.device_id();
       if (!given && !tensor.CurrentStream(&stream)) {
-        if (PyErr_Occurred() != nullptr) return nullptr;
+        if (PyErr_Occurred() != nullptr) return false;
         stream = nullptr;  // The legacy stream, which orders itself behind all others.
       }
-    } else if (tensor.device_id() != device) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
-                   kernel_.definition().name().c_str(), device, tensor.device_id());
-      return nullptr;
+      return true;
     }
-  }
+    if (tensor.device_id() == device) return true;
+    PyErr_Format(PyExc_TypeError, "kernel '%s': tensors are on different devices, %d and %d",
+                 kernel_.definition().name().c_str(), device, tensor.device_id());
+    return false;
+  });
+  if (!is_one_device) return nullptr;
   Status status;
   std::optional<ScopedContext> scoped;
   if (has_many_devices_ && device >= 0) {
@@ -188,54 +172,6 @@ PyObject* KernelCaller::CallOnCuda(Arguments& arguments, std::optional<CUstream>
     driver->CtxSetCurrent(primary->get());
     status = UseIn(static_cast<CUstream>(stream), arguments, use);
   }
-  return Ended(status);
-}
-
-Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
-  std::unique_lock<std::timed_mutex> lock(cpu_mutex_, std::defer_lock);
-  while (!lock.try_lock_for(kSignalPoll)) {
-    if (interrupted_()) return CancelledError("interrupted while another thread's call runs");
-  }
-  ScopedContext current(primary_.view());
-  TUNEONCE_RETURN_IF_ERROR(current.status());
-  std::vector<TensorView> host;
-  for (std::size_t i = 0; i < arguments.num_tensors; ++i) {
-    host.push_back(arguments.tensor(i).view());
-    if (host.back().HasElements()) continue;
-    // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
-    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
-  std::vector<Argument> list;
-  std::size_t tensor = 0;
-  for (std::size_t i = 0; i < expected_.size(); ++i) {
-    list.push_back(expected_[i].is_tensor ? Argument(staged.view(tensor++)) : arguments.list()[i]);
-  }
-  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
-  if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
-  tensor = 0;
-  for (const Expected& expected : expected_) {
-    if (!expected.is_tensor) continue;
-    if (expected.parameter->access != Access::kIn) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
-    ++tensor;
-  }
-  return cpu_stream_->view().Synchronize();
-}
-
-PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
-  std::size_t tensor = 0;
-  for (const Expected& expected : expected_) {
-    if (!expected.is_tensor) continue;
-    if (!arguments.tensor(tensor++).is_writable() && expected.parameter->access != Access::kIn) {
-      PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
-                   kernel_.definition().name().c_str(), expected.parameter->name.c_str());
-      return nullptr;
-    }
-  }
-  Status status;
-  Py_BEGIN_ALLOW_THREADS;
-  status = UseStaged(arguments, use);
-  Py_END_ALLOW_THREADS;
   return Ended(status);
 }
 

@@ -71,6 +71,11 @@ class KernelCaller {
   KernelCaller(TunedKernel kernel, const Device& device, Context primary)
       : kernel_(std::move(kernel)), device_(device), primary_(std::move(primary)) {}
 
+  /// Puts the parameter's name before a TypeError that is set. Returns false.
+  bool NameParameter(const Parameter& parameter) const;
+  /// False with a TypeError set if the kernel runs elsewhere.
+  bool IsWhereItRuns(const TensorRef& tensor, const Parameter& parameter) const;
+  bool ReadTable(PyObject* object, const Parameter& parameter, Arguments* read) const;
   bool Read(PyObject* const* arguments, Py_ssize_t count, Arguments* read) const;
   /// What is done with arguments: launch them, tune on them, or ask what a launch would run.
   enum class Use { kLaunch, kWarmup, kRetune, kChoice };

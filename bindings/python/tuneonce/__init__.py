@@ -25,6 +25,7 @@ _MODULES = {
     "tracing": ("trace",),
     "reporting": ("Report", "report"),
     "choice": ("Choice",),
+    "pointer_table": ("PointerTable",),
     "typed": ("Counters", "Doctor", "Record", "WarmedKey"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

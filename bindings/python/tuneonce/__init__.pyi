@@ -3,6 +3,7 @@ from typing import Any, Callable, Dict, Iterable, List, Literal, Mapping, Option
 
 from tuneonce import families as families
 from tuneonce.choice import Choice as Choice
+from tuneonce.pointer_table import PointerTable as PointerTable
 from tuneonce.observer import Observer as Observer
 from tuneonce.ranks import RankGroup
 from tuneonce.reporting import Report as Report
@@ -28,7 +29,7 @@ __all__ = [
     "doctor", "families", "load", "records", "Bundle", "TunedKernel", "disable_autotune", "warmup_all", "__version__", "Error",
     "CancelledError", "InvalidArgumentError", "DeadlineExceededError", "NotFoundError", "ResourceExhaustedError",
     "FailedPreconditionError", "UnimplementedError", "InternalError", "UnavailableError", "Hints", "SearchSpace",
-    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "Choice",
+    "exhaustive_search", "Duplicate", "Failure", "Success", "TuningCost", "TuningResult", "Observer", "trace", "Report", "report", "Choice", "PointerTable",
     "Counters", "Doctor", "Record", "WarmedKey",
 ]
 
@@ -68,6 +69,7 @@ class Bundle:
     def variants(self) -> List[str]: ...
     @property
     def example(self) -> _Example: ...
+    def check(self) -> None: ...
 
 @final
 class TunedKernel:

@@ -34,6 +34,10 @@ class CustomOp:
             if dim not in bundle.dims:
                 raise ValueError(f"'{dim}' is no dim of the bundle '{bundle.name}', which has {', '.join(bundle.dims)}")
         self._parameters: Dict[str, Any] = dict(bundle.parameters)
+        by_pointers = [n for n, p in self._parameters.items() if p.get("by_pointers")]
+        if by_pointers:
+            raise ValueError(f"the bundle '{bundle.name}' takes '{by_pointers[0]}' by a table of pointers, which an op cannot "
+                             "pass: call its TunedKernel with a tuneonce.PointerTable")
         self._taken = [n for n, p in self._parameters.items() if p.get("access") != "out"]
         self._returned = [n for n, p in self._parameters.items() if p.get("access") in ("out", "inout")]
         if not self._returned:

@@ -38,7 +38,7 @@ def write(folder: pathlib.Path, name: str, declaration: Declaration, file: pathl
         variants.append(declaration.cpu_variant(name, source))
     manifest_path.write_text(to_json(declaration.manifest(name, variants)) + "\n")
     try:
-        tuneonce.Bundle(folder)
+        tuneonce.Bundle(folder).check()
     except tuneonce.Error as error:
         if before is None:
             manifest_path.unlink()

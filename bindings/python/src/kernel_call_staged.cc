@@ -1,0 +1,88 @@
+// KernelCaller's calls on the CPU device, whose kernels run on copies of the host's arrays.
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernel_arguments.h"
+#include "kernel_call.h"
+#include "launch/device_table.h"
+#include "python_signals.h"
+#include "staged_tensors.h"
+#include "tuneonce/context.h"
+
+namespace tuneonce::python {
+
+Status KernelCaller::UseStaged(Arguments& arguments, Use use) {
+  std::unique_lock<std::timed_mutex> lock(cpu_mutex_, std::defer_lock);
+  while (!lock.try_lock_for(kSignalPoll)) {
+    if (interrupted_()) return CancelledError("interrupted while another thread's call runs");
+  }
+  ScopedContext current(primary_.view());
+  TUNEONCE_RETURN_IF_ERROR(current.status());
+  // There is nothing to launch, or it says why not: it does not come to the tensors' memory.
+  auto is_empty = [](const Argument& argument) { return argument.is_tensor() && !argument.tensor().HasElements(); };
+  if (std::any_of(arguments.list(), arguments.list() + arguments.count, is_empty)) {
+    return Do(use, cpu_stream_->get(), arguments.list(), arguments.count, arguments.choice);
+  }
+  // All tensors, those of tables in their place; without those that have no elements.
+  std::vector<TensorView> host;
+  for (std::size_t i = 0; i < arguments.count; ++i) {
+    const Argument& argument = arguments.list()[i];
+    const TensorView* views = argument.is_table() ? argument.table().tensors : &argument.tensor();
+    const std::size_t count = argument.is_table() ? argument.table().count : argument.is_tensor() ? 1 : 0;
+    std::copy_if(views, views + count, std::back_inserter(host), [](const TensorView& v) { return v.HasElements(); });
+  }
+  TUNEONCE_ASSIGN_OR_RETURN(StagedTensors staged, StagedTensors::Create(host, cpu_stream_->view()));
+  std::vector<std::unique_ptr<DeviceTable>> tables;
+  std::vector<Argument> list;
+  std::vector<std::size_t> written;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < arguments.count; ++i) {
+    const Argument& argument = arguments.list()[i];
+    const std::size_t first = next;
+    if (argument.is_table()) {
+      std::vector<TensorView> tensors(argument.table().tensors, argument.table().tensors + argument.table().count);
+      for (TensorView& tensor : tensors) {
+        if (tensor.HasElements()) tensor = staged.view(next++);
+      }
+      TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceTable> table,
+                                DeviceTable::Create(std::move(tensors), cpu_stream_->view()));
+      list.emplace_back(table->table());
+      tables.push_back(std::move(table));
+    } else {
+      list.push_back(argument.is_tensor() ? Argument(staged.view(next++)) : argument);
+    }
+    if (expected_[i].parameter->access == Access::kIn) continue;
+    for (std::size_t tensor = first; tensor < next; ++tensor) written.push_back(tensor);
+  }
+  TUNEONCE_RETURN_IF_ERROR(Do(use, cpu_stream_->get(), list.data(), list.size(), arguments.choice));
+  if (use != Use::kLaunch) return cpu_stream_->view().Synchronize();
+  for (std::size_t tensor : written) TUNEONCE_RETURN_IF_ERROR(staged.CopyBack(tensor));
+  return cpu_stream_->view().Synchronize();
+}
+
+PyObject* KernelCaller::CallOnCpuDevice(Arguments& arguments, Use use) {
+  std::size_t next_tensor = 0, next_table = 0;
+  for (const Expected& expected : expected_) {
+    if (!expected.is_tensor) continue;
+    bool is_writable = true;
+    if (expected.parameter->by_pointers) {
+      for (const TensorRef& tensor : arguments.tables[next_table++]->tensors()) is_writable &= tensor.is_writable();
+    } else {
+      is_writable = arguments.tensor(next_tensor++).is_writable();
+    }
+    if (is_writable || expected.parameter->access == Access::kIn) continue;
+    PyErr_Format(PyExc_TypeError, "kernel '%s', parameter '%s': the array is read-only",
+                 kernel_.definition().name().c_str(), expected.parameter->name.c_str());
+    return nullptr;
+  }
+  Status status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = UseStaged(arguments, use);
+  Py_END_ALLOW_THREADS;
+  return Ended(status);
+}
+
+}  // namespace tuneonce::python
