@@ -127,10 +127,12 @@ TEST_P(SharedFaultTest, OfAHelperItCostsItsShareAlone) {
     SharedRun run(kHelper, {fault.kind, at, fault.kind == RankFault::kSlow ? kSlowMs : kDelayMs},
                   fault.is_fatal ? kSoonMs : kLateMs);
     run.Run();
+    // On a busy machine the leader may be done before the helper comes to that message: it has no fault then.
+    const bool is_fatal = fault.is_fatal && run.clock().HasCome();
     for (int rank = 0; rank < kSharers; ++rank) {
-      if (rank == kHelper && fault.is_fatal) continue;
-      EXPECT_EQ(run.is_served(rank), !fault.is_fatal) << rank << ": " << run.status(rank).ToString();
-      if (!fault.is_fatal) {
+      if (rank == kHelper && is_fatal) continue;
+      EXPECT_EQ(run.is_served(rank), !is_fatal) << rank << ": " << run.status(rank).ToString();
+      if (!is_fatal) {
         EXPECT_EQ(run.runs(rank), NameOf(kBest));
       }
     }

@@ -45,6 +45,10 @@ class FaultClock {
     MutexLock lock(mutex_);
     if (came_ == Clock::time_point()) came_ = Clock::now();
   }
+  bool HasCome() {
+    MutexLock lock(mutex_);
+    return came_ != Clock::time_point();
+  }
   /// Time since it came, until now; 0 if it did not.
   std::chrono::milliseconds Since() {
     MutexLock lock(mutex_);
