@@ -17,6 +17,11 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// Of a scalar's value, not of a tensor.
+inline bool IsOfScalar(Assumption::Kind kind) {
+  return kind == Assumption::Kind::kScalarIs || kind == Assumption::Kind::kScalarDivisibleBy;
+}
+
 /// Evaluates the assumptions of one variant. Thread rule: immutable; any thread.
 class TUNEONCE_API AssumptionChecks {
  public:

@@ -1,0 +1,171 @@
+// One assumption after another: by the compares of a hit, and in full.
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "definition/scalar_value.h"
+#include "launch/assumption.h"
+
+namespace tuneonce {
+inline namespace v0 {
+
+void AssumptionChecks::Checks::Add(const Check& check) {
+  all.push_back(check);
+  if (check.kind == Assumption::Kind::kNoOverlap) {
+    apart.emplace_back(check.parameter, check.other);
+    has_pairs = true;
+  } else if (check.kind == Assumption::Kind::kContiguous && !check.is_table) {
+    AddContiguous(check);
+  } else if (std::optional<Masked> quick = check.Quick()) {
+    AddMasked(*quick);
+    if (check.IsQuickExact()) exact.push_back(*quick);
+  } else {
+    has_slow = true;
+  }
+}
+
+void AssumptionChecks::Checks::AddContiguous(const Check& check) {
+  auto is_taken = [&](int d) { return (check.strides_taken >> d & 1) != 0; };
+  auto offset = [](int d) {
+    return static_cast<std::uint8_t>(offsetof(TensorView, strides) +
+                                     static_cast<std::size_t>(d) * sizeof(std::int64_t));
+  };
+  int last = check.rank - 1;
+  int d = last;  // The outermost one that `innermost` or `masked` covers.
+  if (!is_taken(last)) {
+    if (last > 0 && !is_taken(last - 1)) {
+      innermost.push_back(Rows{check.parameter, offset(--d)});
+    } else {
+      AddMasked(Masked{check.parameter, offset(last), ~std::uint64_t{0}, 1});
+    }
+  }
+  while (--d >= 0) {
+    if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
+  }
+  has_rows = !innermost.empty() || !rows.empty();
+  has_pairs |= has_rows;
+}
+
+std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
+  auto masked = [this](std::size_t offset, std::uint64_t mask, std::uint64_t expected) {
+    return Masked{parameter, static_cast<std::uint8_t>(offset), mask, expected};
+  };
+  // A power of two's multiples are known by their low bits; of another number, only a division tells.
+  auto multiple = [&](std::size_t offset) -> std::optional<Masked> {
+    if ((value & (value - 1)) != 0) return std::nullopt;
+    return masked(offset, static_cast<std::uint64_t>(value - 1), 0);
+  };
+  const std::size_t extent = offsetof(TensorView, shape) + dimension * sizeof(std::int64_t);
+  const std::size_t stride = offsetof(TensorView, strides) + dimension * sizeof(std::int64_t);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return multiple(is_table ? offsetof(PointerTable, addresses) : offsetof(TensorView, data));
+    case Assumption::Kind::kStrideIs:
+      return masked(stride, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
+    case Assumption::Kind::kStrideDivisibleBy:
+      return multiple(stride);
+    case Assumption::Kind::kExtentIs:
+      return masked(extent, ~std::uint64_t{0}, static_cast<std::uint64_t>(value));
+    case Assumption::Kind::kExtentDivisibleBy:
+      return multiple(extent);
+    case Assumption::Kind::kStrideFitsInt32:
+      return masked(stride, kNoInt32, 0);
+    case Assumption::Kind::kStrideNotNegative:
+      return masked(stride, kSign, 0);
+    case Assumption::Kind::kExtentFitsInt32:
+      return masked(extent, kNoInt32, 0);
+    case Assumption::Kind::kContiguous:
+      // Of one tensor it is said of two values at a time (AddContiguous).
+      return is_table ? std::optional<Masked>(masked(offsetof(PointerTable, num_gaps), ~std::uint64_t{0}, 0))
+                      : std::nullopt;
+    case Assumption::Kind::kNoOverlap:
+    case Assumption::Kind::kScalarIs:  // A scalar may have less bytes than a masked compare reads.
+    case Assumption::Kind::kScalarDivisibleBy:
+    case Assumption::Kind::kDTypeIn:  // Not part of a launch.
+      break;
+  }
+  return std::nullopt;
+}
+
+bool AssumptionChecks::Check::IsQuickExact() const {
+  // Of others, one element's stride may be any.
+  return kind == Assumption::Kind::kAligned || kind == Assumption::Kind::kStrideDivisibleBy ||
+         kind == Assumption::Kind::kExtentIs || kind == Assumption::Kind::kExtentDivisibleBy ||
+         kind == Assumption::Kind::kExtentFitsInt32;
+}
+
+void AssumptionChecks::Checks::AddMasked(const Masked& check) {
+  for (Masked& known : masked) {
+    if (known.parameter != check.parameter || known.offset != check.offset) continue;
+    if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) continue;  // They contradict each other.
+    known.mask |= check.mask;
+    known.expected |= check.expected;
+    return;
+  }
+  masked.push_back(check);
+}
+
+bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {
+  return std::all_of(all.begin(), all.end(), [&](const Check& check) { return check.Holds(call); });
+}
+
+bool AssumptionChecks::Check::Holds(const BoundCall& call) const {
+  if (IsOfScalar(kind)) {
+    const void* bytes = call.problem.values[parameter];
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes, DTypeBytes(dtype));
+    if (kind == Assumption::Kind::kScalarIs) return word == static_cast<std::uint64_t>(value);
+    if (dtype == DType::kUInt64) return word % static_cast<std::uint64_t>(value) == 0;
+    return WholeScalar(dtype, bytes) % value == 0;
+  }
+  const TensorView& tensor = call.tensor(parameter);
+  switch (kind) {
+    case Assumption::Kind::kAligned:
+      return AddressBits(call) % static_cast<std::uint64_t>(value) == 0;
+    case Assumption::Kind::kStrideIs:
+      // Along one element no step is ever taken.
+      return tensor.strides[dimension] == value || tensor.shape[dimension] == 1;
+    case Assumption::Kind::kStrideDivisibleBy:
+      return tensor.strides[dimension] % value == 0;
+    case Assumption::Kind::kExtentIs:
+      return tensor.shape[dimension] == value;
+    case Assumption::Kind::kExtentDivisibleBy:
+      return tensor.shape[dimension] % value == 0;
+    case Assumption::Kind::kStrideFitsInt32:
+      // Negative along one element, where no step is taken, does no harm.
+      return ParameterLayout::Narrowed::Fits(tensor.strides[dimension]) &&
+             (tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1);
+    case Assumption::Kind::kStrideNotNegative:
+      return tensor.strides[dimension] >= 0 || tensor.shape[dimension] == 1;
+    case Assumption::Kind::kExtentFitsInt32:
+      return ParameterLayout::Narrowed::Fits(tensor.shape[dimension]);
+    case Assumption::Kind::kContiguous:
+      return is_table ? TableIn(call).num_gaps == 0 : !FindGap(tensor);
+    case Assumption::Kind::kNoOverlap:
+      return !Overlap(tensor, call.tensor(other));
+    case Assumption::Kind::kDTypeIn:
+      return (value >> static_cast<int>(tensor.dtype) & 1) != 0;
+    case Assumption::Kind::kScalarIs:
+    case Assumption::Kind::kScalarDivisibleBy:
+      break;
+  }
+  return false;
+}
+
+std::optional<AssumptionChecks::Check::Gap> AssumptionChecks::Check::FindGap(const TensorView& tensor) const {
+  std::uint64_t dense = 1;
+  for (int d = rank; d-- > 0;) {
+    auto stride = static_cast<std::uint64_t>(tensor.strides[static_cast<std::size_t>(d)]);
+    auto extent = static_cast<std::uint64_t>(tensor.shape[static_cast<std::size_t>(d)]);
+    if ((strides_taken >> d & 1) != 0) {
+      dense = stride;
+    } else if (stride != dense && extent != 1) {  // Along one element no step is ever taken.
+      return Gap{d, static_cast<std::int64_t>(dense)};
+    }
+    dense *= extent;
+  }
+  return std::nullopt;
+}
+
+}  // namespace v0
+}  // namespace tuneonce
