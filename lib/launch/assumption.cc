@@ -24,10 +24,6 @@ std::optional<std::uint64_t> ScalarBytes(DType dtype, const Assumption& assumpti
   return WholeScalar(dtype, &word) == assumption.value ? std::optional<std::uint64_t>(word) : std::nullopt;
 }
 
-/// The bits that no int32 from 0 on has.
-constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
-constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
-
 }  // namespace
 
 Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& definition, const std::string& name) {

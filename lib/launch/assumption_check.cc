@@ -8,6 +8,13 @@
 
 namespace tuneonce {
 inline namespace v0 {
+namespace {
+
+/// The bits that no int32 from 0 on has.
+constexpr std::uint64_t kNoInt32 = ~std::uint64_t{0} << 31;
+constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+
+}  // namespace
 
 void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
