@@ -22,9 +22,10 @@ struct BundleFinding {
   std::string text;
 };
 
-/// What reading a bundle does not find: an artifact without the declared kernel (Bundle::CheckSources), code that is damaged, lacks a kernel or takes other parameters (by the cubins'
-/// own tables), targets without code, grids that leave elements, axes without effect, files that nothing reads; and
-/// what goes wrong where every config runs. Errors: what is wrong with the options.
+/// What reading a bundle does not find: an artifact without the declared kernel (Bundle::CheckSources), code that is
+/// damaged, lacks a kernel or takes other parameters (by the cubins' own tables), targets without code, grids that leave
+/// elements, axes without effect, files that nothing reads; and what goes wrong where every config runs. Errors: what is
+/// wrong with the options.
 Result<std::vector<BundleFinding>> CheckBundle(const BundleFolder& folder, const BundleCheckOptions& options);
 
 }  // namespace tuneonce::cli

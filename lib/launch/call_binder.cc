@@ -36,6 +36,11 @@ std::uint64_t EqualDimensions(const Parameter& parameter) {
 
 }  // namespace
 
+std::string NameOf(const Parameter& parameter, const ReachedTensor& reached) {
+  return absl::StrCat("'", parameter.name, "'",
+                      parameter.by_pointers ? absl::StrCat(" (tensor ", reached.nth, ")") : "");
+}
+
 std::vector<ReachedTensor> ReachedTensorsOf(const std::vector<Parameter>& parameters, const BoundCall& call) {
   std::vector<ReachedTensor> reached;
   for (std::size_t i = 0; i < parameters.size(); ++i) {

@@ -46,6 +46,8 @@ struct ReachedTensor {
 };
 /// All that a call's kernel reaches, in order: the tensors of tables, in place of the tables.
 std::vector<ReachedTensor> ReachedTensorsOf(const std::vector<Parameter>& parameters, const BoundCall& call);
+/// For messages: "'x'", or "'a' (tensor 3)" of a table. `parameter`: its own.
+std::string NameOf(const Parameter& parameter, const ReachedTensor& reached);
 
 /// Matches Launch's arguments with a definition's parameters: count, kinds, dtypes, ranks; binds dims from shapes and
 /// checks that they agree. Made once per TunedKernel; Bind is the first part of the hot path.

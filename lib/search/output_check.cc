@@ -25,11 +25,6 @@ std::vector<ReachedTensor> OutputsOf(const KernelDefinition& definition, const T
   return outputs;
 }
 
-std::string NameOf(const Parameter& parameter, const ReachedTensor& output) {
-  return absl::StrCat("'", parameter.name, "'",
-                      parameter.by_pointers ? absl::StrCat(" (tensor ", output.nth, ")") : "");
-}
-
 }  // namespace
 
 Status OutputCheck::Keep(const KernelDefinition& definition, const TrialTensors& tensors) {

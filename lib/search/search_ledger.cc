@@ -15,16 +15,16 @@ constexpr double kFinalsMargin = 0.10;
 constexpr std::size_t kMostFinalists = 8;
 
 const TriedCandidate* FindIn(const SearchAnswer& answer, std::uint64_t place) {
-  auto found = std::find_if(answer.tried.begin(), answer.tried.end(),
-                            [&](const TriedCandidate& tried) { return tried.place == place; });
-  if (found == answer.tried.end()) return nullptr;
-  // Of those with the same code one was measured for all.
-  if (found->kind != TriedCandidate::kDuplicate) return &*found;
-  auto measured = std::find_if(answer.tried.begin(), answer.tried.end(),
-                               [&](const TriedCandidate& tried) { return tried.place == found->same_as; });
-  // Another rank may say anything: no circle is followed.
-  const bool is_there = measured != answer.tried.end() && measured->kind != TriedCandidate::kDuplicate;
-  return is_there ? &*measured : &*found;
+  auto at = [&](std::uint64_t its_place) -> const TriedCandidate* {
+    auto found = std::find_if(answer.tried.begin(), answer.tried.end(),
+                              [&](const TriedCandidate& tried) { return tried.place == its_place; });
+    return found == answer.tried.end() ? nullptr : &*found;
+  };
+  const TriedCandidate* found = at(place);
+  if (found == nullptr || found->kind != TriedCandidate::kDuplicate) return found;
+  // Of those with the same code one was measured for all. Another rank may say anything: no circle is followed.
+  const TriedCandidate* measured = at(found->same_as);
+  return measured != nullptr && measured->kind != TriedCandidate::kDuplicate ? measured : found;
 }
 
 /// By what times of this answer are divided. Empty: its baseline failed, and with that all it says.

@@ -31,17 +31,11 @@ std::vector<Range> Merge(std::vector<Range> ranges) {
   return merged;
 }
 
-/// "'x'", "'a' (tensor 3)".
-std::string NameOf(const KernelDefinition& definition, const ReachedTensor& reached) {
-  const Parameter& parameter = definition.parameters()[reached.parameter];
-  return absl::StrCat("'", parameter.name, "'",
-                      parameter.by_pointers ? absl::StrCat(" (tensor ", reached.nth, ")") : "");
-}
-
 /// "'x', 'w'".
 std::string NamesOf(const KernelDefinition& definition, const std::vector<ReachedTensor>& tensors) {
-  return absl::StrJoin(
-      tensors, ", ", [&](std::string* out, const ReachedTensor& reached) { out->append(NameOf(definition, reached)); });
+  return absl::StrJoin(tensors, ", ", [&](std::string* out, const ReachedTensor& reached) {
+    out->append(NameOf(definition.parameters()[reached.parameter], reached));
+  });
 }
 
 }  // namespace
