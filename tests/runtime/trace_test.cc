@@ -2,6 +2,7 @@
 // the search says that it cost.
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -75,8 +76,13 @@ long Count(const std::vector<Json>& events, const std::string& category, const s
 }
 
 struct KeepResult : AutotuneObserver {
-  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override { result = tuned; }
-  TuningResult result;
+  // Called by each thread that tuned.
+  void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override {
+    std::lock_guard lock(mutex);
+    result = tuned;
+  }
+  std::mutex mutex;
+  TuningResult result;  // Of the last search; read when none runs.
 };
 
 class TraceTest : public testing::TunedScaleTest {
