@@ -19,8 +19,8 @@ constexpr int kLongestWaitMs = 50;
 /// Waits for the ranks of one stage.
 class Listener {
  public:
-  Listener(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement& agreement)
-      : group_(group), silence_ms_(silence_ms), work_(work), agreement_(agreement) {}
+  Listener(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement& agreement, std::set<int>& silent)
+      : group_(group), silence_ms_(silence_ms), work_(work), agreement_(agreement), silent_(silent) {}
 
   /// Looks once at everyone who is awaited. Errors: the engine's.
   Status Look(RankBeat& beat) {
@@ -51,6 +51,7 @@ class Listener {
     }
     TUNEONCE_RETURN_IF_ERROR(beat.Look());
     if (!beat.IsSilent(rank)) return Status();
+    silent_.insert(rank);
     const std::string& damage = damage_[rank];
     agreement_.Silent(rank, damage.empty()
                                 ? absl::StrCat("said nothing for ", silence_ms_, " ms (RankPolicy::silence_ms)")
@@ -62,6 +63,7 @@ class Listener {
   const int silence_ms_;
   const AgreementWork& work_;
   Agreement& agreement_;
+  std::set<int>& silent_;
   std::map<int, std::string> damage_;  // By rank: what it sent that is no message.
 };
 
@@ -79,8 +81,8 @@ void Work(const AgreementWork& work, RankBeat& beat, Agreement* agreement) {
 
 }  // namespace
 
-void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement) {
-  RankBeat beat(group, silence_ms, *agreement);
+void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreement* agreement, std::set<int>* silent) {
+  RankBeat beat(group, silence_ms, *agreement, std::exchange(*silent, {}));
   using Want = Agreement::Want;
   while (agreement->want() != Want::kNothing) {
     Status engine;
@@ -89,7 +91,7 @@ void Agree(RankGroup& group, int silence_ms, const AgreementWork& work, Agreemen
       engine = held.status();
       if (held.ok()) agreement->Posted(*held);
     } else if (agreement->want() == Want::kHear) {
-      Listener listener(group, silence_ms, work, *agreement);
+      Listener listener(group, silence_ms, work, *agreement, *silent);
       const std::string stage = agreement->cell();
       while (engine.ok() && agreement->want() == Want::kHear && agreement->cell() == stage) {
         engine = listener.Look(beat);

@@ -20,13 +20,15 @@ std::chrono::milliseconds RankBeat::PauseOf(int silence_ms) {
   return std::chrono::milliseconds(std::max(1, silence_ms / kBeatsPerSilence));
 }
 
-RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement)
+RankBeat::RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement, const std::set<int>& silent)
     : group_(group),
       agreement_(agreement),
       pause_(PauseOf(silence_ms)),
       beat_{agreement.options().round, agreement.options().nonce, 0, 0} {
-  const RankWatch watch(std::chrono::milliseconds(silence_ms), RankWatch::Clock::now());
+  const std::chrono::milliseconds silence(silence_ms);
+  const auto now = RankWatch::Clock::now();
   for (int rank = 0; rank < agreement.options().size; ++rank) {
+    const RankWatch watch(silence, silent.count(rank) > 0 ? now - silence : now, now);
     if (rank != agreement.options().rank) watches_.emplace(rank, watch);
   }
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 
 #include "ranks/agreement.h"
 #include "ranks/rank_watch.h"
@@ -16,8 +17,9 @@ inline namespace v0 {
 /// rule: one thread.
 class TUNEONCE_API RankBeat {
  public:
-  /// REQUIRES: `group` and `agreement` outlive it.
-  RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement);
+  /// `silent`: ranks that are, from the beginning, until they say something. REQUIRES: `group` and `agreement` outlive
+  /// it.
+  RankBeat(RankGroup& group, int silence_ms, const Agreement& agreement, const std::set<int>& silent);
   /// Something was done, or is waited for: said at most a few times in the time after which a silent rank is given up;
   /// and looks at the others' beats.
   void Step();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,6 +24,7 @@ std::uint64_t Nonce() {
 struct RankGroup::State {
   Mutex mutex;
   std::uint64_t round TUNEONCE_GUARDED_BY(mutex) = 0;
+  std::set<int> silent TUNEONCE_GUARDED_BY(mutex);  // RankTurn::silent.
   const std::uint64_t nonce = Nonce();
 };
 
@@ -30,7 +32,10 @@ RankGroup::RankGroup() : state_(std::make_unique<State>()) {}
 RankGroup::~RankGroup() = default;
 
 RankTurn::RankTurn(RankGroup& group)
-    : lock_(group.state_->mutex), round_(group.state_->round++), nonce_(group.state_->nonce) {}
+    : lock_(group.state_->mutex),
+      round_(group.state_->round++),
+      nonce_(group.state_->nonce),
+      silent_(group.state_->silent) {}
 
 Result<std::vector<std::string>> RankGroup::AllGather(const std::string& bytes, int silence_ms) {
   const RankTurn turn(*this);

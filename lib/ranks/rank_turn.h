@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_RANKS_RANK_TURN_H_
 
 #include <cstdint>
+#include <set>
 
 #include "base/mutex.h"
 #include "tuneonce/rank_group.h"
@@ -19,11 +20,14 @@ class TUNEONCE_API RankTurn {
   std::uint64_t round() const { return round_; }
   /// Of this start of the rank.
   std::uint64_t nonce() const { return nonce_; }
+  /// The ranks that this one gave up in its last agreement, as silent: for this turn to read, and to leave its own.
+  std::set<int>& silent() const { return silent_; }
 
  private:
   MutexLock lock_;
   const std::uint64_t round_;
   const std::uint64_t nonce_;
+  std::set<int>& silent_;
 };
 
 }  // namespace v0

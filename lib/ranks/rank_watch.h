@@ -39,8 +39,9 @@ struct TUNEONCE_API Beat {
 class TUNEONCE_API RankWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  RankWatch(std::chrono::milliseconds silence, Clock::time_point now)
-      : silence_(silence), last_word_(now), last_look_(now) {}
+  /// `last_word`: when its rank last said something.
+  RankWatch(std::chrono::milliseconds silence, Clock::time_point last_word, Clock::time_point now)
+      : silence_(silence), last_word_(last_word), last_look_(now) {}
 
   /// What is there in place of its beat. `may_speak`: whether it shows that its rank may still say what is waited for.
   template <typename MaySpeak>

@@ -257,8 +257,9 @@ AgreementWork RankedKeys::Work() {
   return work;
 }
 
-std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device) {
+std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device, Patience patience) {
   const RankTurn turn(*policy_.group);
+  if (patience == Patience::kForAll) turn.silent().clear();
   Agreement::Options options;
   options.round = round_ = turn.round();
   options.nonce = turn.nonce();
@@ -273,7 +274,7 @@ std::vector<RankedKeys::Outcome> RankedKeys::Agree(TunedKernel::Impl* of_device)
   if (!known.ok()) options.rank = 0, options.size = 1;
   Agreement agreement(options, MakeVote(of_device));
   if (!known.ok()) agreement.Broken(known);
-  v0::Agree(*policy_.group, std::max(1, policy_.silence_ms), Work(), &agreement);
+  v0::Agree(*policy_.group, std::max(1, policy_.silence_ms), Work(), &agreement, &turn.silent());
   for (std::size_t i = 0; i < voted_.size(); ++i) {
     voted_[i]->is_in_all_lists = agreement.IsInAllLists(i);
     Finish(*voted_[i], agreement.outcome(i), agreement.RunsStandIn(i));

@@ -62,9 +62,11 @@ class RankedKeys {
   /// them. What takes long calls `beat`. Those of a search that is shared out are compiled as they are claimed.
   using AheadFn = std::function<void(const std::vector<std::size_t>& places, const std::function<void()>& beat)>;
   void CompileAheadBy(AheadFn ahead) { ahead_ = std::move(ahead); }
+  /// Whether a rank that this one's last agreement gave up is waited for: it may have a host that starts anew.
+  enum class Patience { kForAll, kNotForSilent };
   /// All of it; the stand-ins are loaded, too. Also without keys: the other ranks count on every rank's turn.
   /// `of_device`: of what rank this is, where there is no key; may be null.
-  std::vector<Outcome> Agree(TunedKernel::Impl* of_device);
+  std::vector<Outcome> Agree(TunedKernel::Impl* of_device, Patience patience = Patience::kForAll);
 
  private:
   struct Entry {

@@ -33,7 +33,11 @@ Status TunedKernel::WarmupInRanks(CUstream stream, const std::vector<Shape>& sha
   }
   // A rank that was silent is not waited for a second time.
   const bool is_silent = first_failure.code() == StatusCode::kDeadlineExceeded;
-  Status rest = is_silent ? TakeTurn(stream, first_failure) : AtSafePoint(stream);
+  if (is_silent) {
+    (void)RankedKeys(stream, ranks()).Agree(nullptr, RankedKeys::Patience::kNotForSilent);
+    return first_failure;
+  }
+  Status rest = AtSafePoint(stream);
   return first_failure.ok() ? rest : first_failure;
 }
 
@@ -70,7 +74,11 @@ Status TunedKernel::Impl::WarmArgumentsInRanks(CUstream stream, const Argument* 
   if (!outcomes.empty()) known = outcomes.front().status;
   // A rank that was silent is not waited for a second time.
   const bool is_silent = known.code() == StatusCode::kDeadlineExceeded;
-  Status rest = is_silent ? (RankedKeys(stream, policy.ranks).Agree(this), known) : SafePointInRanks(stream);
+  if (is_silent) {
+    (void)RankedKeys(stream, policy.ranks).Agree(this, RankedKeys::Patience::kNotForSilent);
+    return known;
+  }
+  Status rest = SafePointInRanks(stream);
   return known.ok() || is_empty ? rest : known;
 }
 

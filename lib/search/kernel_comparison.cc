@@ -183,11 +183,10 @@ Status RaceBoth(const Candidate& a, const Candidate& b, StreamView stream, const
   Result<PairedRace::Outcome> raced =
       CallForeign("the comparison", StatusCode::kInternal, [&] { return race.Run(a, b); });
   (void)trial_stream.view().Synchronize();  // As in a search: an error was the race's before.
-  Result<SearchOutcome> finished = runner->Finish(raced.ok() ? Result<SearchOutcome>(SearchOutcome()) : raced.status());
-  TUNEONCE_RETURN_IF_ERROR(finished.status());
+  runner->Close();
+  if (!raced.ok()) return runner->WithDamage(raced.status());
   comparison->timer = runner->timer_name();
   comparison->is_isolated = runner->is_isolated();
-  AddNotes(finished->result.notes, &comparison->notes);
   AddNotes(runner->notes(), &comparison->notes);
   comparison->largest_difference = std::move(raced->largest_difference);
   comparison->failure = raced->failure.value_or("");

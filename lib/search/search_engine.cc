@@ -55,8 +55,10 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void SearchEngine::Begin() {
-  stage_began_ = preparing_began_ = race_began_ = Clock::now();
+void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
+  planned_ = std::move(planned);
+  part_ = {options_.max_rounds, /*checks_again=*/true};
+  stage_began_ = Clock::now();
   if (options_.wall_budget_ms <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.
   const auto milliseconds = [](double count) {
@@ -67,32 +69,54 @@ void SearchEngine::Begin() {
   compiling_ends_ = ends_ - milliseconds(std::clamp(options_.race_budget_ms, 0.0, budget_ms / 2));
 }
 
-Status SearchEngine::Search(std::vector<PlannedConfig> planned, CandidateSource& source) {
-  const Clock::time_point start = Clock::now();
-  planned_ = std::move(planned);
-  Begin();
+Status SearchEngine::Search(CandidateSource& source) {
+  stage_began_ = preparing_began_ = race_began_ = Clock::now();
+  num_prepared_ = 0;
+  winner_ = nullptr;
   Status done = CompileAndPrepare(source);
   if (done.ok()) done = Decide();
   Report(SearchProgress::Stage::kDone, 0, 0, nullptr);
   TUNEONCE_RETURN_IF_ERROR(done);
   Collect();
   if (winner_ != nullptr) Choose();
-  AddCosts(start);
+  AddCosts();
   return Status();
 }
 
-Result<TuningResult> SearchEngine::RunPart(std::vector<PlannedConfig> planned, CandidateSource& source) {
-  Span span(&runtime_.trace(), "search", "a part of the search " + result_.kernel);
+void SearchEngine::BeginParts(std::vector<PlannedConfig> planned) {
   tries_at_once_ = true;
-  TUNEONCE_RETURN_IF_ERROR(Search(std::move(planned), source));
-  return std::move(result_);
+  Begin(std::move(planned));
+}
+
+Result<TuningResult> SearchEngine::RunPart(CandidateSource& source, const PartOptions& part) {
+  Span span(&runtime_.trace(), "search", "a part of the search " + result_.kernel);
+  part_ = part;
+  in_part_.clear();
+  TuningResult fresh;
+  fresh.kernel = result_.kernel;
+  result_ = std::move(fresh);
+  TUNEONCE_RETURN_IF_ERROR(Search(source));
+  return result_;
+}
+
+bool SearchEngine::IsInPart(const Group& group) const {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [&](std::size_t member) { return in_part_.count(member) > 0; });
+}
+
+bool SearchEngine::IsTaken(std::size_t index) const {
+  if (failures_.count(index) > 0 || not_measured_.count(index) > 0) return true;
+  return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+    return std::find(group.members.begin(), group.members.end(), index) != group.members.end();
+  });
 }
 
 Result<SearchOutcome> SearchEngine::Run(std::vector<PlannedConfig> planned) {
   runtime_.trace().NameThread("searching thread");
   Span span(&runtime_.trace(), "search", "search " + result_.kernel);
   AllAtOnce all(planned.size());
-  TUNEONCE_RETURN_IF_ERROR(Search(std::move(planned), all));
+  Begin(std::move(planned));
+  TUNEONCE_RETURN_IF_ERROR(Search(all));
   if (winner_ == nullptr) return AllFailed();
   SearchOutcome outcome;
   TUNEONCE_ASSIGN_OR_RETURN(outcome.best, runner_.CodeOf(*winner_->prepared, winner_->candidate));
@@ -139,7 +163,7 @@ Status SearchEngine::PrepareGroups(bool all_compiled) {
   // Without the baseline's outputs the others cannot be checked: they wait for it, until it is sure that it failed.
   if (runner_.wants_baseline_first() && !all_compiled) return Status();
   for (Group& group : groups_) {
-    if (!group.prepared && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
+    if (!group.prepared && IsInPart(group) && !IsTooLateFor(group)) TUNEONCE_RETURN_IF_ERROR(PrepareFirst(group));
   }
   return Status();
 }
@@ -151,10 +175,11 @@ bool SearchEngine::IsTooLateFor(const Group& group) const {
 }
 
 void SearchEngine::LeaveOutUnprepared() {
+  auto is_left_out = [&](const Group& group) { return !group.prepared && IsInPart(group); };
   for (const Group& group : groups_) {
-    if (!group.prepared) not_measured_.insert(group.members.begin(), group.members.end());
+    if (is_left_out(group)) not_measured_.insert(group.members.begin(), group.members.end());
   }
-  groups_.remove_if([](const Group& group) { return !group.prepared; });
+  groups_.remove_if(is_left_out);
 }
 
 Status SearchEngine::PrepareFirst(Group& group) {
@@ -185,7 +210,9 @@ Status SearchEngine::Prepare(Group& group) {
                : absl::StrCat(config, "is right, and takes about ", group.prepared->warmup_us, " us");
   });
   group.is_loaded = !group.prepared->failure;
-  return group.prepared->fatal;
+  const Status fatal = group.prepared->fatal;
+  if (fatal.code() == StatusCode::kCancelled) group.prepared.reset();  // Another part may try it.
+  return fatal;
 }
 
 }  // namespace v0

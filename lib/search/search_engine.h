@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_SEARCH_SEARCH_ENGINE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
@@ -43,9 +44,18 @@ class SearchEngine {
   void LeaveOut(std::vector<KnownLethal> lethal) { lethal_ = std::move(lethal); }
   /// Errors: every candidate failed (listing why), or the context was lost.
   Result<SearchOutcome> Run(std::vector<PlannedConfig> planned);
-  /// The same of the candidates that `source` gives, each tried as soon as it is compiled: what became of them. There
-  /// may be no best. Errors: the context was lost; Cancelled.
-  Result<TuningResult> RunPart(std::vector<PlannedConfig> planned, CandidateSource& source);
+
+  /// Instead of Run: a search of which this engine does parts, of these candidates.
+  void BeginParts(std::vector<PlannedConfig> planned);
+  struct PartOptions {
+    int max_rounds = 300;       ///< At most SearchOptions::max_rounds.
+    bool checks_again = false;  ///< Finalists are checked again, as at the end of Run.
+  };
+  /// The candidates that `source` gives, each tried as soon as it is compiled, raced against each other: what became of
+  /// them. There may be no best. What an earlier part compiled, loaded and checked is not compiled, loaded or checked
+  /// again, and what failed there has failed. Costs are this part's. REQUIRES: BeginParts. Errors: the context was
+  /// lost; Cancelled, after which there may be another part.
+  Result<TuningResult> RunPart(CandidateSource& source, const PartOptions& part);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -68,9 +78,13 @@ class SearchEngine {
   };
 
   /// From now on SearchOptions::wall_budget_ms counts.
-  void Begin();
-  /// All but the choice's code.
-  Status Search(std::vector<PlannedConfig> planned, CandidateSource& source);
+  void Begin(std::vector<PlannedConfig> planned);
+  /// A part, or all: all but the choice's code.
+  Status Search(CandidateSource& source);
+  /// Of the candidates that the source of this part gave.
+  bool IsInPart(const Group& group) const;
+  /// What became of it is known, or it shares a trial that there is: of an earlier part.
+  bool IsTaken(std::size_t index) const;
   Status CompileAndPrepare(CandidateSource& source);
   /// Begins to compile what the source gives next, if it gives anything.
   std::optional<Batch> NextBatch(CandidateSource& source);
@@ -125,7 +139,7 @@ class SearchEngine {
   Success SuccessOf(const Group& group) const;
   std::size_t Representative(const Group& group) const;
   void Choose();
-  void AddCosts(Clock::time_point start);
+  void AddCosts();
   Status AllFailed() const;
   static double SecondsSince(Clock::time_point start);
   bool IsBaseline(const Config& config) const { return baseline_ && config == *baseline_; }
@@ -154,7 +168,11 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   bool is_open_ = false;                // The runner is.
-  bool tries_at_once_ = false;          // What is compiled, also on the CPU device.
+  bool tries_at_once_ = false;          // What is compiled, also on the CPU device: in parts.
+  PartOptions part_;
+  std::set<std::size_t> in_part_;     // Places in `planned_` that this part is about.
+  std::int64_t launches_before_ = 0;  // The runner's, of earlier parts.
+  int workers_replaced_before_ = 0;
   Group* winner_ = nullptr;
   Clock::time_point stage_began_;  // Compiling.
   Clock::time_point preparing_began_;

@@ -29,6 +29,8 @@ std::vector<CompileJob> SearchEngine::JobsToCompile(const std::vector<std::size_
                                                     std::vector<std::size_t>* index_of) {
   std::vector<CompileJob> jobs;
   for (std::size_t i : places) {
+    in_part_.insert(i);
+    if (IsTaken(i)) continue;
     if (planned_[i].alternatives.empty()) {
       Fail(i, FailureKind::kCompile, WhyPassedOver(planned_[i].passed_over));
       continue;

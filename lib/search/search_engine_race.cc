@@ -99,6 +99,7 @@ Status SearchEngine::Decide() {
     if (racing_.empty()) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(bool is_over, RunRace());
     if (!is_over) continue;
+    if (!part_.checks_again) return Status();
     TUNEONCE_ASSIGN_OR_RETURN(bool are_right, FinalistsAreRight());
     if (are_right) return Status();
   }
@@ -109,6 +110,7 @@ Status SearchEngine::EnterRace() {
   racing_.clear();
   result_.speedup_over_baseline.reset();
   for (Group& group : groups_) {
+    if (!IsInPart(group)) continue;
     group.samples_us.clear();
     if (group.prepared->failure || timing_failures_.count(&group) > 0) continue;
     if (!group.is_loaded) TUNEONCE_RETURN_IF_ERROR(Prepare(group));
@@ -121,7 +123,7 @@ Status SearchEngine::EnterRace() {
 Race SearchEngine::MakeRace() const {
   RaceOptions options;
   if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
-  options.max_rounds = options_.max_rounds;
+  options.max_rounds = std::min(options_.max_rounds, part_.max_rounds);
   options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;
   Race race(racing_.size(), options);

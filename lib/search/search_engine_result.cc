@@ -1,6 +1,7 @@
 // SearchEngine's result: what became of each config, or why there is none.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -42,6 +43,8 @@ bool SearchEngine::IsLethal(Group& group) {
 void SearchEngine::Collect() {
   std::map<std::size_t, Duplicate> duplicates;
   for (Group& group : groups_) {
+    if (!IsInPart(group)) continue;
+    in_part_.insert(group.members.begin(), group.members.end());
     std::size_t representative = Representative(group);
     const Config& config = planned_[representative].config;
     for (std::size_t member : group.members) {
@@ -60,12 +63,14 @@ void SearchEngine::Collect() {
     }
   }
   for (auto& [index, duplicate] : duplicates) result_.duplicates.push_back(std::move(duplicate));
-  for (auto& [index, failure] : failures_) result_.failures.push_back(std::move(failure));
-  for (std::size_t index : not_measured_) result_.not_measured.push_back(planned_[index].config);
-  result_.is_certain = result_.is_certain && not_measured_.empty();
-  for (auto& [index, substitutions] : substitutions_) {
-    for (VariantSubstitution& substitution : substitutions) result_.substitutions.push_back(std::move(substitution));
+  for (std::size_t index : in_part_) {
+    if (auto failed = failures_.find(index); failed != failures_.end()) result_.failures.push_back(failed->second);
+    if (not_measured_.count(index) > 0) result_.not_measured.push_back(planned_[index].config);
+    if (auto passed = substitutions_.find(index); passed != substitutions_.end()) {
+      result_.substitutions.insert(result_.substitutions.end(), passed->second.begin(), passed->second.end());
+    }
   }
+  result_.is_certain = result_.is_certain && result_.not_measured.empty();
 }
 
 void SearchEngine::Choose() {
@@ -77,15 +82,16 @@ void SearchEngine::Choose() {
                    [](const Success& a, const Success& b) { return a.measurement.mean_us < b.measurement.mean_us; });
 }
 
-void SearchEngine::AddCosts(Clock::time_point start) {
+void SearchEngine::AddCosts() {
   result_.timer = runner_.timer_name();
   const std::vector<std::string> notes = runner_.notes();
   result_.notes.insert(result_.notes.begin(), notes.begin(), notes.end());
-  result_.cost.num_launches = runner_.num_launches();
+  result_.cost.num_launches = runner_.num_launches() - std::exchange(launches_before_, runner_.num_launches());
   result_.cost.peak_bytes = runner_.peak_bytes();
-  result_.cost.workers_replaced = runner_.workers_replaced();
+  result_.cost.workers_replaced =
+      runner_.workers_replaced() - std::exchange(workers_replaced_before_, runner_.workers_replaced());
   result_.is_isolated = runner_.is_isolated();
-  result_.cost.wall_seconds = SecondsSince(start);
+  result_.cost.wall_seconds = SecondsSince(stage_began_);
 }
 
 Status SearchEngine::AllFailed() const {

@@ -8,51 +8,12 @@
 #include "cuda/driver_api.h"
 #include "measure/roofline.h"
 #include "search/proposed_configs.h"
-#include "search/search_engine.h"
-#include "search/search_runner.h"
-#include "search/table_check.h"
-#include "search/trial_stream.h"
-#include "search/trial_tensors.h"
+#include "search/search_session.h"
 #include "tuneonce/device.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
 inline namespace v0 {
-namespace {
-
-/// Makes what a search needs of the device, has `run` use it, and ends it.
-template <typename Run>
-Result<SearchOutcome> OnTrialStream(const SearchPlan& plan, StreamView stream, const SearchOptions& options,
-                                    TrialMemory memory, const Run& run) {
-  const KernelDefinition* checked = nullptr;  // Candidates of one definition have one call's tensors.
-  for (const PlannedConfig& config : plan.planned) {
-    for (const Candidate& candidate : config.alternatives) {
-      TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
-      if (candidate.definition.get() == checked) continue;
-      checked = candidate.definition.get();
-      TUNEONCE_RETURN_IF_ERROR(CheckTables(*checked, candidate.call, stream));
-    }
-  }
-  TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
-  TUNEONCE_ASSIGN_OR_RETURN(
-      std::unique_ptr<SearchRunner> runner,
-      SearchRunner::Create(plan.planned, trial_stream.view(), options, memory, plan.baseline.has_value()));
-  TUNEONCE_ASSIGN_OR_RETURN(Device device, Device::OfCurrentContext(stream.api()));
-  // Not on the stack, of which a host's thread may have little.
-  auto engine = std::make_unique<SearchEngine>(plan.kernel, plan.key, plan.target, plan.baseline, options, *runner,
-                                               stream.api().measuring_lock(device.handle()));
-  engine->LeaveOut(plan.lethal);
-  // What others wrote is caught where it is called: what is left is ours, a lack of memory or threads.
-  Result<SearchOutcome> outcome =
-      CallForeign("kernel '" + plan.kernel + "': the search", StatusCode::kInternal, [&] { return run(*engine); });
-  // What was put into the stream last may still read the caller's tensors: inputs that are put back. An error of it was
-  // the search's before.
-  (void)trial_stream.view().Synchronize();
-  return runner->Finish(std::move(outcome));
-}
-
-}  // namespace
-
 Fingerprint SearchPlan::CandidatesFingerprint() const {
   Fingerprinter list;
   list.Add(kernel).Add(target.name()).Add(baseline ? baseline->Canonical() : "");
@@ -94,22 +55,9 @@ Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& def
 }
 
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory) {
-  return OnTrialStream(plan, stream, options, std::move(memory), [&](SearchEngine& engine) -> Result<SearchOutcome> {
-    Result<SearchOutcome> outcome = engine.Run(std::move(plan.planned));
-    if (outcome.ok() && !plan.note.empty()) outcome->result.notes.push_back(plan.note);
-    return outcome;
-  });
-}
-
-Result<TuningResult> RunPart(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory,
-                             CandidateSource& source) {
-  TUNEONCE_ASSIGN_OR_RETURN(
-      SearchOutcome outcome,
-      OnTrialStream(plan, stream, options, std::move(memory), [&](SearchEngine& engine) -> Result<SearchOutcome> {
-        TUNEONCE_ASSIGN_OR_RETURN(TuningResult result, engine.RunPart(std::move(plan.planned), source));
-        return SearchOutcome{std::move(result), nullptr, nullptr};
-      }));
-  return std::move(outcome.result);
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<SearchSession> session,
+                            SearchSession::Open(std::move(plan), stream, options, std::move(memory)));
+  return session->Run();
 }
 
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,

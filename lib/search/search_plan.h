@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "search/candidate.h"
-#include "search/candidate_source.h"
 #include "search/search_call.h"
 #include "search/trial_memory.h"
 #include "tuneonce/search_options.h"
@@ -35,11 +34,8 @@ struct SearchPlan {
 /// Errors: as exhaustive_search, before anything is compiled.
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
-/// All of it.
+/// All of it, in a session of its own.
 Result<SearchOutcome> RunSearch(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory);
-/// What `source` takes of it (SearchEngine::RunPart).
-Result<TuningResult> RunPart(SearchPlan plan, StreamView stream, const SearchOptions& options, TrialMemory memory,
-                             CandidateSource& source);
 /// What the definition says a run must move and compute, against what the device can.
 Status AddRooflines(const KernelDefinition& definition, const Problem& problem, const DriverApi& api,
                     TuningResult* result);

@@ -135,17 +135,20 @@ Status SearchRunner::Open() {
   return Status();
 }
 
-std::vector<std::string> SearchRunner::notes() const { return runner_ ? runner_->notes() : std::vector<std::string>(); }
+std::vector<std::string> SearchRunner::notes() const {
+  std::vector<std::string> notes = runner_ ? runner_->notes() : std::vector<std::string>();
+  if (!note_.empty()) notes.push_back(note_);
+  return notes;
+}
 
-Result<SearchOutcome> SearchRunner::Finish(Result<SearchOutcome> outcome) {
+Status SearchRunner::WithDamage(const Status& status) const {
+  if (in_process_ == nullptr || in_process_->damage().empty()) return status;
+  return status.WithPrefix(in_process_->damage());
+}
+
+void SearchRunner::Close() {
   if (isolated_ != nullptr) isolated_->Finish();
   if (reserved_ != nullptr) reserved_->GiveBack();  // It was not needed: nothing compiled.
-  // A result has it in its notes.
-  if (!outcome.ok() && in_process_ != nullptr && !in_process_->damage().empty()) {
-    return outcome.status().WithPrefix(in_process_->damage());
-  }
-  if (outcome.ok() && !note_.empty()) outcome->result.notes.push_back(note_);
-  return outcome;
 }
 
 }  // namespace v0

@@ -56,8 +56,10 @@ class SearchRunner final : public CandidateRunner {
   std::int64_t num_launches() const override { return runner_ ? runner_->num_launches() : 0; }
   std::size_t peak_bytes() const override { return runner_ ? runner_->peak_bytes() : 0; }
 
-  /// After the search. An error says, too, which of the caller's tensors were damaged.
-  Result<SearchOutcome> Finish(Result<SearchOutcome> outcome);
+  /// An error of the search, which says, too, which of the caller's tensors were damaged. A result has it in its notes.
+  Status WithDamage(const Status& status) const;
+  /// After the search: gives the worker back.
+  void Close();
 
  private:
   SearchRunner(StreamView stream, const Device& device, const SearchOptions& options, TrialMemory& memory,

@@ -68,24 +68,28 @@ SearchOptions SharedSearch::OptionsNow() const {
   return options;
 }
 
-SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchOptions& options) {
-  Result<TuningResult> part = v0::RunPart(plan_, stream_, options, memory_, source);
-  SearchAnswer answer = AnswerOf(plan_, part);
-  if (part.ok()) last_part_ = *std::move(part);
+SearchAnswer SharedSearch::RunPart(CandidateSource& source, const SearchEngine::PartOptions& part) {
+  if (session_ == nullptr) {
+    options_of_parts_ = OptionsNow();
+    options_of_parts_.interrupted = [this] { return IsInterrupted(options_.search.interrupted) || IsLate(); };
+    Result<std::unique_ptr<SearchSession>> opened = SearchSession::Open(plan_, stream_, options_of_parts_, memory_);
+    if (!opened.ok()) return AnswerOf(plan_, opened.status());
+    session_ = *std::move(opened);
+  }
+  Result<TuningResult> result = session_->RunPart(source, part);
+  SearchAnswer answer = AnswerOf(plan_, result);
+  if (result.ok()) last_part_ = *std::move(result);
   return answer;
 }
 
-SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
-                               std::set<int>* other_holders) {
+SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& places, std::set<int>* other_holders) {
   ClaimedCandidates source(
       board_, places,
       {word, baseline_, CompilesAtATime(), [this](std::uint64_t place) { return IsThere(place); }, &runtime().trace()});
   Span span(&runtime().trace(), "share", "share");
   SearchAnswer answer;
   if (source.has_any()) {
-    options.max_rounds = std::min(options.max_rounds, kShareRounds);
-    options.final_rounds = 0;
-    answer = RunPart(source, options);
+    answer = RunPart(source, {kShareRounds, /*checks_again=*/false});
     for (std::uint64_t place : SearchLedger::FinalistsOf(answer, baseline_)) {
       auto is_it = [&](const TriedCandidate& tried) { return tried.place == place; };
       const auto tried = std::find_if(answer.tried.begin(), answer.tried.end(), is_it);
@@ -97,17 +101,17 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
   return answer;
 }
 
-SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, const SearchOptions& options) {
+SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places) {
   Span span(&runtime().trace(), "finals", "finals");
   AllOf source(places);
-  return RunPart(source, options);
+  return RunPart(source, {options_.search.max_rounds, /*checks_again=*/true});
 }
 
-bool SharedSearch::IsLate(int word) {
+bool SharedSearch::IsLate() {
   constexpr std::chrono::milliseconds kPause(50);
-  if (is_late_ || Clock::now() < next_look_) return is_late_;
+  if (!answers_ || is_late_ || Clock::now() < next_look_) return is_late_;
   next_look_ = Clock::now() + kPause;
-  Result<std::optional<SearchWord>> next = board_.WordOf(word + 1, /*wait_ms=*/0);
+  Result<std::optional<SearchWord>> next = board_.WordOf(*answers_ + 1, /*wait_ms=*/0);
   is_late_ = next.ok() && next->has_value();
   return is_late_;
 }
@@ -138,13 +142,9 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   if (!is_known) answer.status = InternalError("the leader speaks of candidates that there are not");
   if (!is_known) return answer;
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
-  SearchOptions options = OptionsNow();
-  options.interrupted = [this, word, interrupted = std::move(options.interrupted)] {
-    return IsInterrupted(interrupted) || IsLate(word);
-  };
+  answers_ = word;
   is_late_ = false;
-  return what.kind == SearchWord::kTry ? Try(word, what.places, std::move(options), nullptr)
-                                       : Race(what.places, options);
+  return what.kind == SearchWord::kTry ? Try(word, what.places, nullptr) : Race(what.places);
 }
 
 Status SharedSearch::Help(const SearchOffer& offer) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "search/search_answer.h"
 #include "search/search_ledger.h"
 #include "search/search_plan.h"
+#include "search/search_session.h"
 #include "tuneonce/runtime.h"
 
 namespace tuneonce {
@@ -24,8 +26,10 @@ inline namespace v0 {
 /// 1. All ranks claim candidates (ClaimedCandidates), each compiles and tries its own beside the baseline, and answers
 ///    what became of them. What a rank holds that says nothing any more, or is waited for as long as the leader's own
 ///    share took, the leader has tried again, by whoever claims it.
-/// 2. All race the same finalists, with the code that was compiled for the shares. The choice is made of all ranks'
-///    times (ChooseForAll).
+/// 2. All race the same finalists, with the code that was compiled for the shares, and check these again. The choice is
+///    made of all ranks' times (ChooseForAll).
+///
+/// A rank's parts are of one session: what it loaded and checked for its share it has for the finals.
 ///
 /// Whatever goes wrong between the ranks, the leader ends with a search of its own, as if there were no others; and a
 /// rank that hears nothing of the leader any more ends its part. Thread rule: one thread.
@@ -68,12 +72,11 @@ class SharedSearch {
   std::optional<SearchWord> NextWord(int* word);
   SearchAnswer AnswerTo(int word, const SearchWord& what);
   /// The leader has gone on without this rank: asked while it works on a word.
-  bool IsLate(int word);
+  bool IsLate();
 
-  SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, SearchOptions options,
-                   std::set<int>* other_holders);
-  SearchAnswer Race(const std::vector<std::uint64_t>& places, const SearchOptions& options);
-  SearchAnswer RunPart(CandidateSource& source, const SearchOptions& options);
+  SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, std::set<int>* other_holders);
+  SearchAnswer Race(const std::vector<std::uint64_t>& places);
+  SearchAnswer RunPart(CandidateSource& source, const SearchEngine::PartOptions& part);
   /// The policy's, with what is left of its time.
   SearchOptions OptionsNow() const;
   bool IsThere(std::uint64_t place) const;
@@ -86,6 +89,8 @@ class SharedSearch {
   const StreamView stream_;
   const TrialMemory memory_;
   const Options options_;
+  SearchOptions options_of_parts_;               // The session's.
+  std::unique_ptr<SearchSession> session_;       // From the first part on.
   const std::optional<std::uint64_t> baseline_;  // Its place.
   const Clock::time_point began_ = Clock::now();
   // The leader's.
@@ -96,6 +101,7 @@ class SharedSearch {
   std::set<int> gone_;                     // Silent, gone on, or given up.
   std::optional<TuningResult> last_part_;  // Its own: after the finals, how they were measured.
   // Another rank's.
+  std::optional<int> answers_;  // The word that it works on.
   bool is_late_ = false;
   Clock::time_point next_look_ = Clock::now();
 };

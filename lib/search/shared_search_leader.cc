@@ -29,6 +29,7 @@ Result<SearchOutcome> SharedSearch::Lead(const std::vector<int>& helpers) {
   (void)board_.Say(num_words_++, SearchWord());  // That it does not get through, they notice by its beats.
   if (shared.ok()) return SearchOutcome{*std::move(shared), nullptr, nullptr};
   const Status& why = shared.status();
+  session_.reset();  // Memory and the worker are the next search's.
   if (why.sticky() || why.code() == StatusCode::kCancelled) return why;
   TUNEONCE_ASSIGN_OR_RETURN(SearchOutcome alone, RunSearch(plan_, stream_, OptionsNow(), memory_));
   alone.result.notes.push_back("searched by one rank alone: " + why.message());
@@ -83,7 +84,7 @@ Status SharedSearch::TryByAll(const std::vector<std::uint64_t>& places) {
   const int word = num_words_++;
   TUNEONCE_RETURN_IF_ERROR(board_.Say(word, {SearchWord::kTry, places, baseline_code_}));
   std::set<int> holders;
-  SearchAnswer mine = Try(word, places, OptionsNow(), &holders);
+  SearchAnswer mine = Try(word, places, &holders);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.Take(board_.rank(), std::move(mine));
   for (int rank : gone_) holders.erase(rank);
@@ -109,7 +110,7 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   TUNEONCE_RETURN_IF_ERROR(board_.Say(word, race));
   for (const Fingerprint& code : race.code) (void)FetchCode(board_.context().group, cache(), code);
   const Clock::time_point began = Clock::now();
-  SearchAnswer mine = Race(finalists, OptionsNow());
+  SearchAnswer mine = Race(finalists);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.TakeFinals(board_.rank(), std::move(mine));
   std::set<int> racing;
@@ -139,7 +140,7 @@ Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
   }
   if (std::vector<std::uint64_t> left = ledger_.Open(); !left.empty()) {
     if (baseline_) left.insert(left.begin(), *baseline_);
-    ledger_.Take(board_.rank(), Race(left, OptionsNow()));
+    ledger_.Take(board_.rank(), Race(left));
   }
   const std::vector<std::uint64_t> finalists = ledger_.Finalists();
   if (finalists.empty()) return InternalError("no rank has a candidate that runs");

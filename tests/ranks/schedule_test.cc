@@ -118,7 +118,7 @@ class Schedule {
       return OfText(agreed.DecisionOf(key).empty() ? OwnOf(actor, keys[key]) : agreed.DecisionOf(key));
     };
     const Clock::time_point begin = Clock::now();
-    Agree(group, kScheduleSilenceMs, work, &agreement);
+    Agree(group, kScheduleSilenceMs, work, &agreement, &turn.silent());
     // Every rank may search for some time first; only one of them goes silent.
     const auto most_ms = 4 * kScheduleSilenceMs * static_cast<int>(groups_.size()) + kBeyondTheDeadlineMs;
     if (actor.fault.kind != RankFault::kHang) {

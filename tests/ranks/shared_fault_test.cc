@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -21,8 +22,9 @@ namespace {
 
 constexpr int kSharers = 3, kSharedCandidates = 12;
 constexpr int kHelper = 1;
-/// How long a rank may be silent where the fault makes one silent, and where it must not be taken for that.
-constexpr int kSoonMs = 250, kLateMs = 20000;
+/// How long a rank may be silent where the fault makes one silent, and where it must not be taken for that. The former
+/// is above the promise: a rank that is waited for twice shows.
+constexpr int kSoonMs = 2500, kLateMs = 20000;
 /// The promise: beyond the deadline and the work, which takes ThreadSanitizer ten times as long.
 #ifdef __SANITIZE_THREAD__
 constexpr int kPromiseMs = 20000;
@@ -56,6 +58,20 @@ class SharedRun {
       runs_[index] = rank.Runs(kScaleN);
     });
     ExpectOneDecisionOrWords();
+  }
+
+  /// A leader that is faster than the others would be done before the helper comes to a message of the shares: it waits
+  /// for the fault then, not long enough to be taken for silent.
+  void HoldTheLeader() {
+    ranks_.policies[0].search.on_progress =
+        [this,
+         ends = std::make_shared<std::optional<FaultClock::Clock::time_point>>()](const SearchProgress& progress) {
+          if (progress.stage != SearchProgress::Stage::kMeasure) return;
+          if (!*ends) *ends = FaultClock::Clock::now() + std::chrono::milliseconds(kSoonMs / 2);
+          while (!clock_->HasCome() && FaultClock::Clock::now() < **ends) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        };
   }
 
   bool is_served(int rank) const { return statuses_[static_cast<std::size_t>(rank)].ok(); }
@@ -119,24 +135,38 @@ class SharedFaultTest : public ::testing::TestWithParam<SharedCase> {};
 
 constexpr int kDelayMs = 100, kSlowMs = 3;
 
+/// A run in which the fault comes, if it is one of which that is known, after a few attempts on a busy machine.
+std::unique_ptr<SharedRun> RunWithHelpersFault(const SharedCase& fault, const std::string& at) {
+  constexpr int kAttempts = 5;
+  const bool is_unread = fault.kind == RankFault::kTorn && at == "/claim/0/";  // A claim's answer is the cell's.
+  const bool is_known = fault.kind != RankFault::kSlow && fault.kind != RankFault::kDuplicate && !is_unread;
+  std::unique_ptr<SharedRun> run;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    run = std::make_unique<SharedRun>(kHelper,
+                                      RankFault{fault.kind, at, fault.kind == RankFault::kSlow ? kSlowMs : kDelayMs},
+                                      fault.is_fatal ? kSoonMs : kLateMs);
+    if (is_known && at != "/answer/1/1") run->HoldTheLeader();
+    run->Run();
+    if (!is_known || run->clock().HasCome()) return run;
+  }
+  ADD_FAILURE() << "the fault never came";
+  return run;
+}
+
 TEST_P(SharedFaultTest, OfAHelperItCostsItsShareAlone) {
   const SharedCase& fault = GetParam();
   const std::vector<std::string> messages = {"/joined/1", "/claim/0/", "/answer/0/1", "/answer/1/1"};
   ForEachAtOnce(messages, [&](const std::string& at) {
     SCOPED_TRACE(at);
-    SharedRun run(kHelper, {fault.kind, at, fault.kind == RankFault::kSlow ? kSlowMs : kDelayMs},
-                  fault.is_fatal ? kSoonMs : kLateMs);
-    run.Run();
-    // On a busy machine the leader may be done before the helper comes to that message: it has no fault then.
-    const bool is_fatal = fault.is_fatal && run.clock().HasCome();
+    const std::unique_ptr<SharedRun> run = RunWithHelpersFault(fault, at);
     for (int rank = 0; rank < kSharers; ++rank) {
-      if (rank == kHelper && is_fatal) continue;
-      EXPECT_EQ(run.is_served(rank), !is_fatal) << rank << ": " << run.status(rank).ToString();
-      if (!is_fatal) {
-        EXPECT_EQ(run.runs(rank), NameOf(kBest));
+      if (rank == kHelper && fault.is_fatal) continue;
+      EXPECT_EQ(run->is_served(rank), !fault.is_fatal) << rank << ": " << run->status(rank).ToString();
+      if (!fault.is_fatal) {
+        EXPECT_EQ(run->runs(rank), NameOf(kBest));
       }
     }
-    run.ExpectTheLeaderKnowsAll();
+    run->ExpectTheLeaderKnowsAll();
   });
 }
 
@@ -217,7 +247,7 @@ TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {
                   };
                   run.Run();
                   for (int rank : {0, 2}) {
-                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "said nothing for 250 ms");
+                    EXPECT_ERROR(run.status(rank), StatusCode::kDeadlineExceeded, "said nothing for 2500 ms");
                   }
                   run.ExpectTheLeaderKnowsAll();
                 });

@@ -1,0 +1,177 @@
+#ifndef TUNEONCE_TESTS_TESTING_SCRIPTED_SEARCH_H_
+#define TUNEONCE_TESTS_TESTING_SCRIPTED_SEARCH_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "search/candidate.h"
+#include "search/candidate_runner.h"
+#include "tuneonce/fingerprint.h"
+#include "tuneonce/kernel_definition.h"
+#include "tuneonce/search_space.h"
+#include "tuneonce/toolchain.h"
+#include "tuneonce/tuning_result.h"
+
+namespace tuneonce::testing {
+
+/// Compiles a source to itself; "error" does not compile, "slow" takes all the time that it is given, "late" a tenth of
+/// a second, and "cancel" sets `cancelled`. Sources with the same text have the same code.
+class FakeToolchain final : public Toolchain {
+ public:
+  SourceKind source_kind() const override { return SourceKind::kHostCpp; }
+  Result<std::string> Version() const override { return std::string("fake 1"); }
+  std::string Description() const override { return "fake"; }
+
+  mutable std::atomic<bool> cancelled{false};
+
+ private:
+  Result<Artifact> DoCompile(const KernelSource& source, const Hints&, const Target&,
+                             const WaitLimits& limits) const override {
+    if (source.content == "slow") {
+      auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits.timeout_ms);
+      while (std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+      return DeadlineExceededError("it took too long");
+    }
+    if (source.content == "late") {
+      constexpr int kTakesMs = 100;
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::min(kTakesMs, limits.timeout_ms)));
+      if (limits.timeout_ms < kTakesMs) return DeadlineExceededError("it took too long");
+    }
+    if (source.content == "cancel") {
+      cancelled = true;
+      while (!limits.cancelled->load()) std::this_thread::yield();
+      return CancelledError("cancelled");
+    }
+    if (source.content == "error") return InvalidArgumentError("line 1: error");
+    Artifact artifact;
+    artifact.image = source.content;
+    artifact.code_fingerprint = Fingerprinter().Add(source.content).Finish();
+    return artifact;
+  }
+};
+
+/// Candidates take the time that the script says by their source.
+class ScriptedRunner final : public CandidateRunner {
+ public:
+  bool wants_baseline_first() const override { return wants_baseline; }
+  PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) override {
+    ran.push_back(candidate.config.ToString());
+    if (on_prepare) on_prepare(candidate);
+    std::this_thread::sleep_for(std::chrono::milliseconds(prepare_ms));
+    if (is_baseline) wants_baseline = false;
+    PreparedTrial result;
+    if (candidate.source.content == "crash") {
+      result.fatal = Status::FromDriver(StatusCode::kInternal, "illegal access", 700, true);
+    } else if (double us = times.at(candidate.source.content); us < 0) {
+      result.failure = Failure{candidate.config, FailureKind::kRun, "failed running"};
+    } else {
+      result.trial = prepared.size();
+      result.warmup_us = us;
+      ++launches;
+      prepared.push_back(us);
+      contents.push_back(candidate.source.content);
+      candidates.push_back(&candidate);
+    }
+    return result;
+  }
+  Result<std::vector<double>> Sample(const std::vector<std::size_t>& trials) override {
+    if (!lost.ok() && ++num_sampled > 3) return lost;
+    std::vector<double> samples;
+    for (std::size_t trial : trials) {
+      EXPECT_NE(prepared[trial], kReleased) << "it is not sampled again";
+      EXPECT_EQ(candidates[trial]->source.content, contents[trial]) << "a candidate stays where it was prepared";
+      if (prepared[trial] == kRefused) return InvalidArgumentError("launch refused");
+      ++launches;
+      samples.push_back(slow_from > 0 && launches >= slow_from ? 100 : prepared[trial]);
+    }
+    return samples;
+  }
+  PreparedTrial CheckAgain(PreparedTrial trial) override {
+    checked_again.push_back(contents[trial.trial]);
+    if (wrong_later.count(contents[trial.trial]) > 0) {
+      trial.failure = Failure{Config(), FailureKind::kWrongResult, "wrong later"};
+    }
+    return trial;
+  }
+  void Release(std::size_t trial) override {
+    EXPECT_NE(prepared[trial], kReleased) << "once";
+    prepared[trial] = kReleased;
+    released.push_back(contents[trial]);
+  }
+  std::optional<DeviceReading> ReadDevice() override {
+    if (!knows_device) return std::nullopt;
+    DeviceReading reading;
+    reading.conditions.sm_clock_mhz = launches;
+    reading.temperature_c = 41;
+    return reading;
+  }
+  bool TimeInAnotherWay() override {
+    if (!has_other_timer) return false;
+    timer = "other";
+    lost = Status();
+    return true;
+  }
+  std::string timer_name() const override { return timer; }
+  std::int64_t num_launches() const override { return launches; }
+
+  static constexpr double kRefused = 12345;  ///< A candidate that can be prepared, but not timed.
+
+  static constexpr double kReleased = -2;
+
+  std::vector<std::string> contents;         ///< By trial: the candidate's source.
+  std::vector<const Candidate*> candidates;  ///< By trial.
+  std::vector<std::string> checked_again;
+  std::vector<std::string> released;
+  std::map<std::string, int> wrong_later;  ///< Sources that fail after the race.
+  std::map<std::string, double> times;
+  std::vector<std::string> ran;
+  std::function<void(const Candidate&)> on_prepare;
+  std::vector<double> prepared;
+  int prepare_ms = 0;
+  std::int64_t launches = 0;
+  bool wants_baseline = false;
+  Status lost;  ///< What Sample says from the fourth round on.
+  int num_sampled = 0;
+  std::int64_t slow_from = 0;  ///< From this launch on all candidates take the same time.
+  bool has_other_timer = false;
+  bool knows_device = false;  ///< Its clock is the number of launches.
+  std::string timer = "scripted";
+};
+
+/// One config per entry of the script, {source, microseconds}, which the runner learns.
+inline std::vector<PlannedConfig> PlannedOf(const std::vector<std::pair<std::string, double>>& script,
+                                            ScriptedRunner* runner) {
+  SearchSpace space;
+  std::vector<std::int64_t> values;
+  for (std::size_t i = 0; i < script.size(); ++i) values.push_back(static_cast<std::int64_t>(i));
+  space.AddAxis("i", values);
+  std::vector<Config> configs = *space.Enumerate(Target());
+  auto definition = std::make_shared<const KernelDefinition>("k");
+  std::vector<PlannedConfig> planned(script.size());
+  for (std::size_t i = 0; i < script.size(); ++i) {
+    Candidate candidate;
+    candidate.config = configs[i];
+    candidate.definition = definition;
+    candidate.source = KernelSource::HostCpp(script[i].first, "k");
+    runner->times[script[i].first] = script[i].second;
+    planned[i].config = configs[i];
+    planned[i].alternatives.push_back(candidate);
+  }
+  return planned;
+}
+
+}  // namespace tuneonce::testing
+
+#endif  // TUNEONCE_TESTS_TESTING_SCRIPTED_SEARCH_H_
