@@ -5,6 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -79,7 +80,8 @@ void AgreeOnce(CountedRank& group, int keys, bool is_warm) {
     return std::string(kRecordBytes, 'r');
   };
   work.make_ready = [](std::size_t, const Agreement&, RankBeat&) -> Result<Fingerprint> { return OfText("code"); };
-  Agree(group, kLongSilenceMs, work, &agreement);
+  std::set<int> silent;
+  Agree(group, kLongSilenceMs, work, &agreement, &silent);
 }
 
 void Agreements(benchmark::State& state) {
