@@ -10,7 +10,6 @@
 #include "search/proposed_configs.h"
 #include "search/search_engine.h"
 #include "search/search_runner.h"
-#include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/device.h"
@@ -24,13 +23,9 @@ namespace {
 template <typename Run>
 Result<SearchOutcome> OnTrialStream(const SearchPlan& plan, StreamView stream, const SearchOptions& options,
                                     TrialMemory memory, const Run& run) {
-  const KernelDefinition* checked = nullptr;  // Candidates of one definition have one call's tensors.
   for (const PlannedConfig& config : plan.planned) {
     for (const Candidate& candidate : config.alternatives) {
       TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
-      if (candidate.definition.get() == checked) continue;
-      checked = candidate.definition.get();
-      TUNEONCE_RETURN_IF_ERROR(CheckTables(*checked, candidate.call, stream));
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));
