@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "testing/pointed_group.h"
 #include "testing/sharing_ranks.h"
 #include "tuneonce/autotune_observer.h"
@@ -64,10 +65,14 @@ TUNEONCE_CPU_KERNEL(tables);)";
 struct Listener : AutotuneObserver {
   void OnTuned(const std::string&, const std::string&, const TuningResult& tuned) override {
     MutexLock lock(mutex);
-    results.push_back(tuned);
+    heard.push_back(tuned);
   }
-  Mutex mutex;
-  std::vector<TuningResult> results TUNEONCE_GUARDED_BY(mutex);
+  std::vector<TuningResult> results() const {
+    MutexLock lock(mutex);
+    return heard;
+  }
+  mutable Mutex mutex;
+  std::vector<TuningResult> heard TUNEONCE_GUARDED_BY(mutex);
 };
 
 struct TableRanks : RankThreads {
@@ -148,8 +153,9 @@ TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameChoice
       EXPECT_EQ(choice->config->ToString(), "CANDIDATE=33");
       EXPECT_EQ(rank.kernel->counters().hits, 1);
     });
-    ASSERT_EQ(ranks.listener->results.size(), 1u) << "one search";
-    const TuningResult& result = ranks.listener->results.front();
+    const std::vector<TuningResult> results = ranks.listener->results();
+    ASSERT_EQ(results.size(), 1u) << "one search";
+    const TuningResult& result = results.front();
     EXPECT_EQ(result.notes.back(), "shared out over 2 ranks");
     EXPECT_EQ(result.successes.size(), std::size_t{kCandidates} / 3);
     EXPECT_EQ(result.failures.size(), std::size_t{kCandidates} / 3 * 2);
@@ -182,9 +188,10 @@ TEST(SharedTablesTest, NothingIsTriedThroughAWrongTable) {
       EXPECT_TRUE(call.y.AreAll(call.stream, -1));
     });
     EXPECT_FALSE(ranks.Ran(wrong_rank, true) || ranks.Ran(wrong_rank, false));
-    ASSERT_EQ(ranks.listener->results.size(), wrong_rank == 0 ? 0u : 1u);
+    const std::vector<TuningResult> results = ranks.listener->results();
+    ASSERT_EQ(results.size(), wrong_rank == 0 ? 0u : 1u);
     if (wrong_rank == 1) {
-      EXPECT_EQ(ranks.listener->results.front().notes.back(), "shared out over 1 ranks");
+      EXPECT_EQ(results.front().notes.back(), "shared out over 1 ranks");
     }
   }
 }
