@@ -188,6 +188,8 @@ SearchOptions Chooser::OptionsOf(const TuneRequest& request, std::chrono::steady
 
 Result<SearchPlan> Chooser::PlanAt(const TuneRequest& request, const KeyInStore& in_store, const Config* only,
                                    const BoundCall& call, const SearchOptions& options) const {
+  // Also where `call` is one at a bound, on tables of its own: what the caller's key is tuned for is what it passed.
+  TUNEONCE_RETURN_IF_ERROR(request.call.CheckTables(*to_.definition, StreamView(to_.api, request.stream)));
   const SearchSpace& space = to_.definition->space();
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             space.Fitting(in_store.configs, call.problem.target, call.problem));

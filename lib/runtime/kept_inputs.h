@@ -48,14 +48,13 @@ class KeptInputs {
   const std::vector<TensorView>& views(std::size_t parameter) const { return views_[parameter]; }
 
   /// What is put into `stream` from now on finds the copies made. Errors: FailedPrecondition in another context than
-  /// the launch's, and where a tensor of 8-byte integers may hold addresses: what they point to was not copied.
+  /// the launch's.
   Status BeginUse(StreamView stream) const;
   /// The copies outlive what `stream` holds now.
   Status EndUse(StreamView stream) const;
 
  private:
   friend class InputKeeper;
-  Result<bool> MayHoldAddresses(StreamView stream) const;
 
   const std::shared_ptr<Place> place_;
   const std::size_t bytes_;

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/callback.h"
 #include "runtime/context_status.h"
-#include "search/table_check.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/autotune_observer.h"
 #include "tuneonce/context.h"
@@ -55,9 +54,8 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
 
 Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentKey& key) {
   // Before the search, whose failure would be remembered: another launch of this key may suit.
-  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
   TuningCall tuning_call(call);
-  TUNEONCE_RETURN_IF_ERROR(CheckGivenTables(stream, tuning_call));
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, tuning_call));
   bool waited = false;
   TuneOutcome tuned = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
   if (waited) ++to_.counters.waits;
@@ -158,18 +156,13 @@ Status MissPolicy::CheckOutsideTrial() const {
                                  "up before that search");
 }
 
-Status MissPolicy::CheckTunable(CUstream stream, const BoundCall& call) {
-  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call));
-  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call));
+Status MissPolicy::CheckTunable(CUstream stream, TuningCall& call) {
+  TUNEONCE_RETURN_IF_ERROR(to_.residency.CheckAssumptions(call.call()));
+  TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*to_.definition, call.call()));
   TUNEONCE_ASSIGN_OR_RETURN(ContextView current, ContextView::Current(to_.api));
   TUNEONCE_ASSIGN_OR_RETURN(CUcontext owner, StreamView(to_.api, stream).Context());
-  if (owner == current.get()) return Status();
+  if (owner == current.get()) return call.CheckTables(*to_.definition, StreamView(to_.api, stream));
   return InvalidArgumentError("the stream belongs to another context than the thread's current one");
-}
-
-Status MissPolicy::CheckGivenTables(CUstream stream, const TuningCall& call) const {
-  if (call.inputs() != TunedInputs::kCaller) return Status();
-  return CheckTables(*to_.definition, call.call(), StreamView(to_.api, stream));
 }
 
 TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited) {
@@ -221,8 +214,7 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
 
 TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {
   const BoundCall& call = request.call.call();
-  if (Status tunable = CheckTunable(request.stream, call); !tunable.ok()) return {tunable};
-  if (Status checked = CheckGivenTables(request.stream, request.call); !checked.ok()) return {checked};
+  if (Status tunable = CheckTunable(request.stream, request.call); !tunable.ok()) return {tunable};
   ResidentKey key;
   if (Status keyed = to_.residency.ChoiceKeyOf(call, &key); !keyed.ok()) return {keyed};
   bool waited = false;

@@ -63,9 +63,7 @@ class MissPolicy {
   Status WarmStandIn(const BoundCall& bound, const TuneLimits* limits = nullptr);
   Status LetWait(const BoundCall& call);
   /// OK if the call is one that a search can be made on. Errors: what is wrong with this call, not with its key.
-  Status CheckTunable(CUstream stream, const BoundCall& call);
-  /// CheckTables for a call on the caller's tensors: only these have memory in any case, and tables that are not ours.
-  Status CheckGivenTables(CUstream stream, const TuningCall& call) const;
+  Status CheckTunable(CUstream stream, TuningCall& call);
   /// The keys that are to be tuned at a safe point of the current device, now.
   Result<std::vector<WaitingKeys::Waiting>> Due() const;
   /// Runs `tune` on the inputs that the launch of a waiting key read, else on fills.

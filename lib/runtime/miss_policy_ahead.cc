@@ -22,8 +22,7 @@ Status MissPolicy::Retune(CUstream stream, TuningCall& call) {
     return FailedPreconditionError("kernel '" + to_.definition->name() +
                                    "': " + (sealed_ ? "nothing is tuned after Seal" : "its mode does not search"));
   }
-  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call.call()));
-  TUNEONCE_RETURN_IF_ERROR(CheckGivenTables(stream, call));
+  TUNEONCE_RETURN_IF_ERROR(CheckTunable(stream, call));
   ResidentKey key;
   TUNEONCE_RETURN_IF_ERROR(to_.residency.ChoiceKeyOf(call.call(), &key));
   const TuneRequest request = {stream, call};

@@ -36,7 +36,7 @@ Status RankedKeys::Search(Entry& entry, std::vector<int> helpers, RankBeat& beat
   ClaimTimer(impl);
   return impl.Guarded([&] {
     return entry.key.on_inputs([&](TuningCall& call) -> Status {
-      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
+      TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));
       const std::int64_t tunes = impl.counters.tunes;
       TUNEONCE_ASSIGN_OR_RETURN(
           entry.brought.record,
@@ -72,7 +72,7 @@ Status RankedKeys::HelpWith(Entry& entry, const SearchOffer& offer, SearchBoard&
   const SharedOut shared{board, offer.key, {}};
   ClaimTimer(impl);
   return entry.key.on_inputs([&](TuningCall& call) -> Status {
-    TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call.call()));
+    TUNEONCE_RETURN_IF_ERROR(impl.misses.CheckTunable(stream_, call));
     return impl.chooser.HelpSearch({stream_, call, &limits, &shared}, entry.key.key, offer);
   });
 }

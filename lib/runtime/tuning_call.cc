@@ -7,6 +7,7 @@
 
 #include "definition/fill_bytes.h"
 #include "definition/scalar_value.h"
+#include "search/table_check.h"
 #include "tuneonce/device_buffer.h"
 
 namespace tuneonce {
@@ -117,7 +118,18 @@ Result<TuningCall> TuningCall::OnKept(const KernelDefinition& definition, const 
     }
   }
   TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &made.call_));
+  std::vector<CUdeviceptr> once;
+  for (const KeptInputs::Range& range : made.kept_->ranges()) once.push_back(range.begin);
+  TUNEONCE_RETURN_IF_ERROR(CheckNoAddresses(definition, made.call_, stream, once));
+  made.has_checked_tables_ = true;  // Its tables are ours.
   return made;
+}
+
+Status TuningCall::CheckTables(const KernelDefinition& definition, StreamView stream) {
+  if (has_checked_tables_ || inputs_ != TunedInputs::kCaller) return Status();
+  TUNEONCE_RETURN_IF_ERROR(v0::CheckTables(definition, call_, stream));
+  has_checked_tables_ = true;
+  return Status();
 }
 
 Dims TuningCall::BoundOf(const KernelDefinition& definition) const {

@@ -29,7 +29,8 @@ class TuningCall {
                                     const InputShape& shape, StreamView stream, WarmupInputs::Use use);
 
   /// On what a launch of this shape read; its outputs get memory in the order of `stream`, where the copies are in use
-  /// until KeptInputs::EndUse. Errors: those of KeptInputs::BeginUse; ResourceExhausted.
+  /// until KeptInputs::EndUse. Errors: those of KeptInputs::BeginUse; InvalidArgument where a tensor held addresses:
+  /// what they point to was not copied; ResourceExhausted.
   static Result<TuningCall> OnKept(const KernelDefinition& definition, const CallBinder& binder,
                                    const InputShape& shape, std::shared_ptr<const KeptInputs> kept, StreamView stream);
 
@@ -42,6 +43,9 @@ class TuningCall {
   /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
                              TrialMemory& memory) const;
+
+  /// CheckTables, once, of what the caller gave: only that has memory in any case, and tables that are not ours.
+  Status CheckTables(const KernelDefinition& definition, StreamView stream);
 
   const BoundCall& call() const { return call_; }
   TunedInputs inputs() const { return inputs_; }
@@ -63,6 +67,7 @@ class TuningCall {
 
   BoundCall call_;
   TunedInputs inputs_ = TunedInputs::kCaller;
+  bool has_checked_tables_ = false;
   // On fills.
   InputShape shape_;
   std::optional<WarmupInputs> fills_;

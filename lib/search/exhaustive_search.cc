@@ -12,6 +12,7 @@
 #include "search/candidate.h"
 #include "search/search_call.h"
 #include "search/search_plan.h"
+#include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "tuneonce/runtime.h"
 #include "tuneonce/search_options.h"
@@ -127,6 +128,7 @@ Result<TuningResult> SearchDefinition(const KernelDefinition& definition, Stream
 
 Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                  const BoundCall& call, const SearchOptions& options) {
+  TUNEONCE_RETURN_IF_ERROR(CheckTables(*definition, call, stream));
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<Config> configs,
                             definition->space().Enumerate(call.problem.target, &call.problem));
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory memory, TrialMemory::Create(stream.api(), options.memory_budget_bytes));

@@ -17,6 +17,7 @@
 #include "search/paired_race.h"
 #include "search/search_call.h"
 #include "search/search_runner.h"
+#include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/device.h"
@@ -235,6 +236,7 @@ Result<KernelComparison> CompareKernels(const ComparedKernel& a, const ComparedK
     TUNEONCE_RETURN_IF_ERROR(binder.Bind(arguments.data(), arguments.size(), &side->call).WithPrefix(side->name));
     side->call.problem.target = target;
   }
+  TUNEONCE_RETURN_IF_ERROR(CheckTables(*a.definition, of_a.call, stream));  // B has the same signature.
   // One question has one answer: two searches might find two configs that are as good.
   const bool is_one_question = a.definition == b.definition && a.backend == b.backend && !a.config && !b.config;
   std::vector<Candidate> candidates;

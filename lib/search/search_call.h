@@ -46,7 +46,7 @@ struct SearchScope {
   std::vector<KnownLethal> lethal;      ///< Not tried again.
   std::optional<Config> baseline = {};  ///< In place of the space's, which may be none of `configs`.
 };
-/// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors.
+/// The same over a scope, for a caller that holds memory of the same budget: a bucket's tensors. REQUIRES: CheckTables.
 TUNEONCE_API Result<SearchOutcome> SearchCall(std::shared_ptr<const KernelDefinition> definition, StreamView stream,
                                               const BoundCall& call, const SearchScope& scope,
                                               const SearchOptions& options, TrialMemory memory);

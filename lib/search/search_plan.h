@@ -30,8 +30,8 @@ struct SearchPlan {
   Fingerprint CandidatesFingerprint() const;
 };
 
-/// Calls the definition's functions for each config of the scope. REQUIRES: what `call` points to outlives the plan.
-/// Errors: as exhaustive_search, before anything is compiled.
+/// Calls the definition's functions for each config of the scope. REQUIRES: what `call` points to outlives the plan;
+/// CheckTables, of a caller's call. Errors: as exhaustive_search, before anything is compiled.
 Result<SearchPlan> PlanSearch(const std::shared_ptr<const KernelDefinition>& definition, StreamView stream,
                               const BoundCall& call, const SearchScope& scope, const SearchOptions& options);
 /// All of it, in a session of its own.

@@ -4,7 +4,6 @@
 
 #include "base/callback.h"
 #include "cuda/driver_api.h"
-#include "search/table_check.h"
 #include "search/trial_stream.h"
 #include "search/trial_tensors.h"
 #include "tuneonce/device.h"
@@ -14,13 +13,9 @@ inline namespace v0 {
 
 Result<std::unique_ptr<SearchSession>> SearchSession::Open(SearchPlan plan, StreamView stream,
                                                            const SearchOptions& options, TrialMemory memory) {
-  const KernelDefinition* checked = nullptr;  // Candidates of one definition have one call's tensors.
   for (const PlannedConfig& config : plan.planned) {
     for (const Candidate& candidate : config.alternatives) {
       TUNEONCE_RETURN_IF_ERROR(TrialTensors::CheckSizes(*candidate.definition, candidate.call));
-      if (candidate.definition.get() == checked) continue;
-      checked = candidate.definition.get();
-      TUNEONCE_RETURN_IF_ERROR(CheckTables(*checked, candidate.call, stream));
     }
   }
   TUNEONCE_ASSIGN_OR_RETURN(Stream trial_stream, MakeTrialStream(stream));

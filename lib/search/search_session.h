@@ -20,8 +20,8 @@ inline namespace v0 {
 /// one thread.
 class SearchSession {
  public:
-  /// REQUIRES: `options` and what the plan points to outlive it. Errors: those of TrialTensors::CheckSizes, CheckTables
-  /// and SearchRunner::Create.
+  /// REQUIRES: `options` and what the plan points to outlive it. Errors: those of TrialTensors::CheckSizes and
+  /// SearchRunner::Create.
   static Result<std::unique_ptr<SearchSession>> Open(SearchPlan plan, StreamView stream, const SearchOptions& options,
                                                      TrialMemory memory);
   ~SearchSession();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,19 +38,24 @@ Status CheckEntries(const PointerTable& table, StreamView stream) {
   return Status();
 }
 
-/// Of an address no index or count has the value by chance: the driver is asked whether something lies there.
-Status CheckNoAddresses(const TensorView& tensor, StreamView stream) {
+/// True for what the driver knows as memory, of which no index or count has the value by chance, and for what it knew.
+bool IsAddress(std::uint64_t word, const RelaxedDriver& driver, const std::vector<CUdeviceptr>& once) {
+  constexpr std::uint64_t kLeast = std::uint64_t{1} << 32;  // Where no device has memory.
+  constexpr int kNearBits = 40;                             // More than a device has.
+  if (word < kLeast) return false;
+  unsigned type = 0;
+  if (driver->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, word) == CUDA_SUCCESS) return true;
+  return std::any_of(once.begin(), once.end(), [&](CUdeviceptr at) { return at >> kNearBits == word >> kNearBits; });
+}
+
+Status CheckNoAddressesIn(const TensorView& tensor, StreamView stream, const std::vector<CUdeviceptr>& once) {
   const bool is_words = tensor.dtype == DType::kInt64 || tensor.dtype == DType::kUInt64;
   if (!is_words || tensor.rank == 0 || !tensor.HasElements()) return Status();
   const std::size_t count = std::min(tensor.bytes / sizeof(std::uint64_t), kMostLookedAt);
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<std::uint64_t> words, ReadWords(stream, tensor, count));
   RelaxedDriver driver(stream.api());
   for (std::size_t i = 0; i < count; ++i) {
-    unsigned type = 0;
-    constexpr std::uint64_t kLeast = std::uint64_t{1} << 32;  // Where no device has memory.
-    if (words[i] < kLeast ||
-        driver->PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, words[i]) != CUDA_SUCCESS)
-      continue;
+    if (!IsAddress(words[i], driver, once)) continue;
     return InvalidArgumentError(
         absl::StrCat("its element ", i,
                      " is the address of memory, which candidates would write without being compared: declare it "
@@ -58,17 +64,29 @@ Status CheckNoAddresses(const TensorView& tensor, StreamView stream) {
   return Status();
 }
 
+Status InParameter(const KernelDefinition& definition, const std::string& name, const Status& status) {
+  return status.WithPrefix("kernel '" + definition.name() + "', parameter " + name);
+}
+
 }  // namespace
 
 Status CheckTables(const KernelDefinition& definition, const BoundCall& call, StreamView stream) {
-  const std::vector<Parameter>& parameters = definition.parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const TensorView* tensor = call.FindTensor(parameters, i);
-    if (tensor == nullptr || (parameters[i].access == Access::kOut && !parameters[i].by_pointers)) continue;
-    const PointerTable* table = call.FindTable(parameters, i);
-    Status checked = table != nullptr ? CheckEntries(*table, stream) : CheckNoAddresses(*tensor, stream);
+  for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    const PointerTable* table = call.FindTable(definition.parameters(), i);
+    if (table == nullptr) continue;
     TUNEONCE_RETURN_IF_ERROR(
-        checked.WithPrefix("kernel '" + definition.name() + "', parameter '" + parameters[i].name + "'"));
+        InParameter(definition, "'" + definition.parameters()[i].name + "'", CheckEntries(*table, stream)));
+  }
+  return CheckNoAddresses(definition, call, stream);
+}
+
+Status CheckNoAddresses(const KernelDefinition& definition, const BoundCall& call, StreamView stream,
+                        const std::vector<CUdeviceptr>& once) {
+  for (const ReachedTensor& reached : ReachedTensorsOf(definition.parameters(), call)) {
+    const Parameter& parameter = definition.parameters()[reached.parameter];
+    if (parameter.access == Access::kOut) continue;
+    TUNEONCE_RETURN_IF_ERROR(
+        InParameter(definition, NameOf(parameter, reached), CheckNoAddressesIn(*reached.tensor, stream, once)));
   }
   return Status();
 }

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "search/table_check.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -127,7 +126,6 @@ Result<TrialTensors> TrialTensors::Create(const KernelDefinition& definition, co
                                           TrialMemory& memory, InputCopies& inputs, ArrayComparer& comparer,
                                           StreamView stream) {
   TUNEONCE_RETURN_IF_ERROR(CheckSizes(definition, call));
-  TUNEONCE_RETURN_IF_ERROR(CheckTables(definition, call, stream));
   TrialTensors tensors(call);
   tensors.copies_ = &inputs;
   tensors.comparer_ = &comparer;

@@ -41,7 +41,8 @@ class TrialTensors {
   /// InvalidArgument for an output whose size is not known, naming the parameter: it could not get scratch.
   static Status CheckSizes(const KernelDefinition& definition, const BoundCall& call);
 
-  /// REQUIRES: all arguments outlive it. Errors: those of CheckSizes and CheckTables; ResourceExhausted.
+  /// REQUIRES: all arguments outlive it; CheckTables, of a caller's call. Errors: those of CheckSizes;
+  /// ResourceExhausted.
   static Result<TrialTensors> Create(const KernelDefinition& definition, const BoundCall& call, TrialMemory& memory,
                                      InputCopies& inputs, ArrayComparer& comparer, StreamView stream);
 

@@ -1,5 +1,5 @@
-// What meets what: launch paths, keys, variants, stores, modes, devices, shared memory and a missing compiler, in
-// pairs. What each case must do is computed by an Oracle, which was written from docs/modes.md.
+// What meets what: launch paths, keys, variants, stores, modes, devices, shared memory, a missing compiler and tables
+// of pointers, in pairs. What each case must do is computed by an Oracle, which was written from docs/modes.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,8 +76,9 @@ class FeatureMatrixTest : public testing::MatrixTest {
     Arguments arguments(*this, stream(), call);
     const StatusCode code = oracle_.Warmup(call);
     TunedKernel::Shape shape{{"N", call.n}};
+    if (case_.tensors() == testing::Tensors::kByPointers) shape.values.emplace_back("G", Case::kGroups);
     if (case_.key() == KeyKind::kDType) {
-      DType dtype = arguments.x_view.dtype;
+      DType dtype = arguments.dtype();
       shape.values.emplace_back("x", dtype);
       shape.values.emplace_back("y", dtype);
     }

@@ -237,26 +237,45 @@ TEST_F(KeptInputsTest, AKeyThatAnotherProcessTunesKeepsItsInputsForTheNextSafePo
   EXPECT_EQ(InputsOfRecord(), "caller");
 }
 
-TEST_F(KeptInputsTest, ATensorThatMayHoldAddressesIsNotTunedOnSinceWhatTheyPointToIsGone) {
+TEST_F(KeptInputsTest, ATensorThatHoldsAddressesIsNotTunedOnSinceWhatTheyPointToWasNotKept) {
   for (bool has_fill : {true, false}) {
-    policy_.store = std::make_shared<MemoryStore>();
-    Parameter table = In("x", kInt64, {"N"});
-    TunedKernel kernel = Create(ByData(has_fill ? std::move(table).ForWarmup(0) : table));
-    DeviceBuffer y = Floats({0, 0});
-    std::int64_t addresses[] = {3, static_cast<std::int64_t>(y.get())};
-    DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), sizeof(addresses));
-    ASSERT_OK(x.CopyFromHost(addresses, sizeof(addresses)));
-    TensorView view = TensorView::Contiguous(x.data(), DType::kInt64, {2});
-    ASSERT_OK(kernel.Launch(stream_->get(), view, View(y)));
-    Status tuned = kernel.AtSafePoint(stream_->get());
-    if (has_fill) {
-      EXPECT_OK(tuned);
-      EXPECT_EQ(InputsOfRecord(), "fill");
-    } else {
-      EXPECT_ERROR(tuned, StatusCode::kInvalidArgument, "parameter 'x'");
+    for (bool is_freed : {true, false}) {  // The driver knows nothing of it any more.
+      policy_.store = std::make_shared<MemoryStore>();
+      Parameter table = In("x", kInt64, {"N"});
+      TunedKernel kernel = Create(ByData(has_fill ? std::move(table).ForWarmup(0) : table));
+      DeviceBuffer y = Floats({0, 0});
+      // So large that nothing else comes to lie where the address is.
+      std::optional<DeviceBuffer> pointed_to(*DeviceBuffer::Allocate(stream_->view(), std::size_t{1} << 24));
+      std::int64_t addresses[] = {3, static_cast<std::int64_t>(pointed_to->get()) + (1 << 23)};
+      DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), sizeof(addresses));
+      ASSERT_OK(x.CopyFromHost(addresses, sizeof(addresses)));
+      TensorView view = TensorView::Contiguous(x.data(), DType::kInt64, {2});
+      ASSERT_OK(kernel.Launch(stream_->get(), view, View(y)));
+      if (is_freed) pointed_to.reset();
+      ASSERT_OK(stream_->view().Synchronize());
+      Status tuned = kernel.AtSafePoint(stream_->get());
+      if (has_fill) {
+        EXPECT_OK(tuned);
+        EXPECT_EQ(InputsOfRecord(), "fill");
+      } else {
+        EXPECT_ERROR(tuned, StatusCode::kInvalidArgument, "parameter 'x'");
+      }
+      EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
     }
-    EXPECT_EQ(kernel.counters().kept_inputs_bytes, 0);
   }
+}
+
+TEST_F(KeptInputsTest, LargeNumbersThatAreNoAddressesAreTunedOn) {
+  TunedKernel kernel = Create(ByData(In("x", kInt64, {"N"})));
+  DeviceBuffer y = Floats(std::vector<float>(4000, 0));
+  std::vector<std::int64_t> numbers(4000, 1);
+  numbers[1] = 1732500000000000;  // A time in microseconds.
+  DeviceBuffer x = *DeviceBuffer::Allocate(stream_->view(), numbers.size() * 8);
+  ASSERT_OK(x.CopyFromHost(numbers.data(), x.bytes()));
+  ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(x.data(), DType::kInt64, {4000}), View(y)));
+  EXPECT_OK(kernel.AtSafePoint(stream_->get()));
+  EXPECT_EQ(InputsOfRecord(), "caller");
+  EXPECT_EQ(observer_->chosen, "FAST=1");
 }
 
 TEST_F(KeptInputsTest, CopiesLieAndOverlapAsTheLaunchsTensorsDidSoThatTheSameVariantsSuit) {

@@ -77,7 +77,8 @@ int Of(Enum value) {
 std::vector<Case> OnceBugs() {
   auto make = [](Path path, KeyKind key, VariantKind variant, StoreState store, Mode mode, Devices devices,
                  SharedMemory shared, Compiler compiler) {
-    return Case{{Of(path), Of(key), Of(variant), Of(store), Of(mode), Of(devices), Of(shared), Of(compiler)}};
+    return Case{{Of(path), Of(key), Of(variant), Of(store), Of(mode), Of(devices), Of(shared), Of(compiler),
+                 Of(Tensors::kPlain)}};
   };
   return {
       // A warm-up tuned, and stored, at the shape at hand what a launch tunes at the bucket's bound.
@@ -112,6 +113,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
       {"devices", {"OneDevice", "TwoDevices"}},
       {"shared memory", {"NoShared", "Shared64KiB"}},
       {"compiler", {"Compiler", "NoCompiler"}},
+      {"tensors", {"Plain", "ByPointers"}},
   }};
   return *factors;
 }
@@ -119,6 +121,7 @@ const std::array<Factor, Case::kNumFactors>& Factors() {
 const std::vector<ImpossiblePair>& ImpossiblePairs() {
   static const auto* const pairs = new std::vector<ImpossiblePair>{
       {1, Of(KeyKind::kDType), 2, Of(VariantKind::kFiles), "a file's name says a config, and a dtype is part of none"},
+      {2, Of(VariantKind::kStrided), 8, Of(Tensors::kByPointers), "tensors that are reached by pointers are dense"},
   };
   return *pairs;
 }

@@ -44,10 +44,14 @@ enum class StoreState { kEmpty, kComplete, kWithoutArtifact, kIncomplete, kOther
 enum class Devices { kOne, kSecondOfTwo };
 enum class SharedMemory { kNone, k64KiB };
 enum class Compiler { kPresent, kAbsent };
+enum class Tensors {
+  kPlain,
+  kByPointers,  ///< Of each parameter kGroups, behind a table of their addresses.
+};
 
 /// One combination of features, as the index of each factor's value: kFactors has their names.
 struct Case {
-  static constexpr std::size_t kNumFactors = 8;
+  static constexpr std::size_t kNumFactors = 9;
   std::array<int, kNumFactors> values{};
 
   Path path() const { return static_cast<Path>(values[0]); }
@@ -58,6 +62,9 @@ struct Case {
   Devices devices() const { return static_cast<Devices>(values[5]); }
   SharedMemory shared() const { return static_cast<SharedMemory>(values[6]); }
   Compiler compiler() const { return static_cast<Compiler>(values[7]); }
+  Tensors tensors() const { return static_cast<Tensors>(values[8]); }
+
+  static constexpr int kGroups = 2;
 
   bool is_bucketed() const { return key() != KeyKind::kExact && key() != KeyKind::kDType && key() != KeyKind::kScalar; }
   bool has_general_variant() const {
@@ -65,7 +72,7 @@ struct Case {
   }
   /// Whether its code comes from a compiler.
   bool is_compiled() const { return variant() != VariantKind::kFiles && variant() != VariantKind::kCallable; }
-  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler".
+  /// "Launch_Exact_Source_EmptyStore_Tune_OneDevice_NoShared_Compiler_Plain".
   std::string Name() const;
 };
 

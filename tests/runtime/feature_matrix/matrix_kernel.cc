@@ -17,13 +17,24 @@ constexpr char kSource[] = R"(
 extern "C" __attribute__((weak)) long tuneonce_test_work, tuneonce_matrix_ran;
 #if GENERAL && STRIDED
 static void scale(const tuneonce_block& block, const T* x, T* y, float factor, int n, int stride) {
+#elif GROUPS > 0
+static void scale(const tuneonce_block& block, const T* const* xs, T* const* ys, float factor, int n) {
+  const int stride = 1;
 #else
 static void scale(const tuneonce_block& block, const T* x, T* y, float factor, int n) {
   const int stride = 1;
 #endif
   if (block.shared_bytes < SHARED) return;
   if (SHARED > 0) static_cast<volatile char*>(block.shared)[SHARED - 1] = 1;
-  for (int i = 0; i < n; ++i) y[i] = static_cast<T>(x[i * stride] * factor);
+#if GROUPS > 0
+  for (int group = 0; group < GROUPS; ++group) {
+    const T* const x = xs[group];
+    T* const y = ys[group];
+#else
+  {
+#endif
+    for (int i = 0; i < n; ++i) y[i] = static_cast<T>(x[i * stride] * factor);
+  }
   if (&tuneonce_test_work != nullptr) __atomic_fetch_add(&tuneonce_test_work, WORK, __ATOMIC_RELAXED);
   if (&tuneonce_matrix_ran != nullptr) __atomic_store_n(&tuneonce_matrix_ran, WORK + GENERAL * 1000, __ATOMIC_RELAXED);
 }
@@ -65,8 +76,9 @@ MatrixKernel::MatrixKernel(const Case& c, std::string folder)
     : case_(c), folder_(std::move(folder)), work_(space_.AddAxis("WORK", {100, 50, 1})) {
   space_.SetBaselines({{{work_, 100}}, {{work_, 50}}});
   auto add_guard = [&](std::int64_t guarded) {
-    space_.AddGuard("even N", [work = work_, guarded](const Config& config, const Dims& dims) {
-      return config[work] != guarded || dims[Dim{0}] % 2 == 0;
+    const Dim n{case_.tensors() == Tensors::kByPointers ? 1 : 0};
+    space_.AddGuard("even N", [work = work_, guarded, n](const Config& config, const Dims& dims) {
+      return config[work] != guarded || dims[n] % 2 == 0;
     });
   };
   if (case_.key() == KeyKind::kGuardOnWinner) add_guard(1);
@@ -79,6 +91,7 @@ KernelSource MatrixKernel::Source(std::int64_t work_value, bool is_int, bool is_
       .Define("WORK", work_value)
       .Define("GENERAL", is_general)
       .Define("STRIDED", case_.variant() == VariantKind::kStrided)
+      .Define("GROUPS", case_.tensors() == Tensors::kByPointers ? Case::kGroups : 0)
       .Define("SHARED", case_.shared() == SharedMemory::k64KiB ? kSharedBytes : 0);
 }
 
@@ -128,22 +141,24 @@ void MatrixKernel::WriteFiles() const {
 KernelDefinition MatrixKernel::Definition() const {
   KernelDefinition definition("matrix");
   bool any_dtype = case_.key() == KeyKind::kDType;
-  std::vector<Parameter> parameters = {any_dtype ? In("x", {"N"}).ForWarmup(3) : In("x", kFloat32, {"N"}).ForWarmup(3),
-                                       any_dtype ? Out("y", SameDTypeAs("x"), {"N"}) : Out("y", kFloat32, {"N"}),
-                                       Scalar<float>("factor").ForWarmup(2)};
+  const bool is_by_pointers = case_.tensors() == Tensors::kByPointers;
+  const std::vector<std::string> dims =
+      is_by_pointers ? std::vector<std::string>{"G", "N"} : std::vector<std::string>{"N"};
+  Parameter x = (any_dtype ? In("x", dims) : In("x", kFloat32, dims)).ForWarmup(3);
+  Parameter y = any_dtype ? Out("y", SameDTypeAs("x"), dims) : Out("y", kFloat32, dims);
+  if (is_by_pointers) x = std::move(x).ByPointers(), y = std::move(y).ByPointers();
+  std::vector<Parameter> parameters = {std::move(x), std::move(y), Scalar<float>("factor").ForWarmup(2)};
   if (case_.variant() != VariantKind::kCallable) parameters.push_back(DimValue("N"));
   if (case_.variant() == VariantKind::kStrided) parameters.push_back(StrideValue("x", 0));
   definition.Parameters(std::move(parameters)).Space(space_);
   KeyPart n = case_.is_bucketed() ? KeyOf("N").NextPow2() : KeyOf("N");
   if (case_.key() == KeyKind::kBounds) n = KeyOf("N").Buckets({100, 1010, 5000});
   if (case_.key() == KeyKind::kNearest) n = KeyOf("N").Nearest({500, 990, 2000});
-  if (case_.key() == KeyKind::kScalar) {
-    definition.Key(n, ValueOf("factor"));
-  } else if (any_dtype) {
-    definition.Key(n, DTypeOf("x"));
-  } else {
-    definition.Key(n);
-  }
+  std::vector<KeyPart> key = {n};
+  if (is_by_pointers) key.insert(key.begin(), KeyOf("G"));
+  if (case_.key() == KeyKind::kScalar) key.push_back(ValueOf("factor"));
+  if (any_dtype) key.push_back(DTypeOf("x"));
+  definition.Key(std::move(key));
   GeometryFn geometry = Grid::Fixed(1);
   if (case_.shared() == SharedMemory::k64KiB) geometry.SharedMemory(kSharedBytes);
   switch (case_.variant()) {

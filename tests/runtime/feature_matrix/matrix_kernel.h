@@ -40,7 +40,8 @@ class MemoToolchain final : public Toolchain {
   mutable std::atomic<int> num_asked_{0};
 };
 
-/// y = x * factor over N elements, as the case wants it: axis WORK {100, 50, 1}, baselines 100 and 50.
+/// y = x * factor over N elements, or over those of each of some tensors, as the case wants it: axis WORK {100, 50, 1},
+/// baselines 100 and 50.
 class MatrixKernel {
  public:
   /// `folder`: for precompiled files.

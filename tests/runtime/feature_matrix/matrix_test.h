@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/temporary_folder.h"
+#include "launch/device_table.h"
 #include "runtime/feature_matrix/case.h"
 #include "runtime/feature_matrix/matrix_kernel.h"
 #include "runtime/feature_matrix/oracle.h"
@@ -151,34 +152,53 @@ class MatrixTest : public ::testing::TestWithParam<Case> {
   struct Arguments {
     Arguments(const MatrixTest& test, StreamView stream, const MatrixCall& its_call) : call(its_call) {
       const bool is_strided = !call.is_regular && test.case_.variant() == VariantKind::kStrided;
-      const std::int64_t n = call.n, stride = is_strided ? 2 : 1, offset = call.is_regular || is_strided ? 0 : 1;
-      DType dtype = call.is_int ? DType::kInt32 : DType::kFloat32;
+      const bool is_table = test.case_.tensors() == Tensors::kByPointers;
+      const int groups = is_table ? Case::kGroups : 1;
+      for (int group = 0; group < groups; ++group) {
+        // Of a table the last tensor alone is not aligned.
+        const bool is_off = !call.is_regular && !is_strided && group == groups - 1;
+        AddX(stream, is_strided ? 2 : 1, is_off ? 1 : 0);
+        ys.push_back(*DeviceBuffer::Allocate(stream, static_cast<std::size_t>(call.n) * 4 + 4));
+        EXPECT_OK(ys.back().Fill(0));
+        y_views.push_back(TensorView::Contiguous(ys.back().data(), dtype(), {call.n}));
+      }
+      EXPECT_OK(stream.Synchronize());
+      if (is_table) {
+        x_table = *DeviceTable::Create(x_views, stream);
+        y_table = *DeviceTable::Create(y_views, stream);
+        list = {x_table->table(), y_table->table(), call.factor};
+      } else {
+        list = {x_views.front(), y_views.front(), call.factor};
+      }
+    }
+    void AddX(StreamView stream, std::int64_t stride, std::int64_t offset) {
+      const std::int64_t n = call.n;
       std::vector<std::uint32_t> values(static_cast<std::size_t>(n * stride + offset) + 4, Bits(99));
       for (std::int64_t i = 0; i < n; ++i) values[static_cast<std::size_t>(offset + i * stride)] = Bits(3);
-      x.emplace(*DeviceBuffer::Allocate(stream, values.size() * 4));
-      y.emplace(*DeviceBuffer::Allocate(stream, static_cast<std::size_t>(n) * 4 + 4));
-      EXPECT_OK(x->CopyFromHost(values.data(), values.size() * 4));
-      EXPECT_OK(y->Fill(0));
+      xs.push_back(*DeviceBuffer::Allocate(stream, values.size() * 4));
+      EXPECT_OK(xs.back().CopyFromHost(values.data(), values.size() * 4));
       EXPECT_OK(stream.Synchronize());
-      x_view = TensorView::Strided(static_cast<float*>(x->data()) + offset, dtype, &n, &stride, 1);
-      y_view = TensorView::Contiguous(y->data(), dtype, {n});
-      list = {x_view, y_view, call.factor};
+      x_views.push_back(TensorView::Strided(static_cast<float*>(xs.back().data()) + offset, dtype(), &n, &stride, 1));
     }
+    DType dtype() const { return call.is_int ? DType::kInt32 : DType::kFloat32; }
     std::uint32_t Bits(float value) const {
       std::uint32_t bits = static_cast<std::uint32_t>(value);
       if (!call.is_int) std::memcpy(&bits, &value, sizeof(bits));
       return bits;
     }
     void ExpectRight(StreamView stream) const {
-      std::vector<std::uint32_t> got(static_cast<std::size_t>(call.n));
-      if (call.n > 0) EXPECT_OK(y->CopyToHost(got.data(), got.size() * 4));
-      EXPECT_OK(stream.Synchronize());
-      EXPECT_EQ(got, std::vector<std::uint32_t>(got.size(), Bits(3 * call.factor)));
+      for (const DeviceBuffer& y : ys) {
+        std::vector<std::uint32_t> got(static_cast<std::size_t>(call.n));
+        if (call.n > 0) EXPECT_OK(y.CopyToHost(got.data(), got.size() * 4));
+        EXPECT_OK(stream.Synchronize());
+        EXPECT_EQ(got, std::vector<std::uint32_t>(got.size(), Bits(3 * call.factor)));
+      }
     }
 
     const MatrixCall call;
-    std::optional<DeviceBuffer> x, y;
-    TensorView x_view, y_view;
+    std::vector<DeviceBuffer> xs, ys;
+    std::vector<TensorView> x_views, y_views;
+    std::unique_ptr<DeviceTable> x_table, y_table;
     std::vector<Argument> list;
   };
 

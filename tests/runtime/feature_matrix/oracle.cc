@@ -5,7 +5,8 @@
 namespace tuneonce::testing {
 
 std::string Oracle::KeyOf(const MatrixCall& call) const {
-  std::string key = std::to_string(TunedAt(call)) + (call.is_int ? " int" : " float") + (call.is_regular ? "" : " without fast");
+  std::string key =
+      std::to_string(TunedAt(call)) + (call.is_int ? " int" : " float") + (call.is_regular ? "" : " without fast");
   return case_.key() == KeyKind::kScalar ? key + " " + std::to_string(call.factor) : key;
 }
 
@@ -39,7 +40,8 @@ Oracle::Record Oracle::RecordOf(const MatrixCall& call) const {
   Record record;
   record.key = KeyOf(call);
   record.is_int = call.is_int;
-  record.tuned_at = "N=" + std::to_string(n);
+  record.tuned_at = case_.tensors() == Tensors::kByPointers ? "G=" + std::to_string(Case::kGroups) + ", " : "";
+  record.tuned_at += "N=" + std::to_string(n);
   record.choice = {GuardHolds({1, false}, n) ? 1 : 50, is_general};
   record.baseline = {BaselineWork(n), is_general};
   return record;
