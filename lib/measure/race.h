@@ -19,6 +19,9 @@ struct RaceOptions {
   /// The same for entrant 0: it wins unless another is faster by more than this. Default 1 %; a search with a baseline
   /// puts it first and sets its margin here.
   double first_tie = 0.01;
+  /// The variance of what is decided by, as a share of that of this race's own rounds: below 1 where others race the same
+  /// entrants at the same time, and all their rounds decide together. Default 1: it decides alone.
+  double share_of_variance = 1;
   /// Rounds after the warm-up at most. Default 300: entrants whose samples spread by 4 % are then known to 0.3 % of
   /// each other.
   int max_rounds = 300;

@@ -28,6 +28,7 @@ std::string EncodeWord(const SearchWord& word) {
   MessageWriter writer;
   writer.Enum(word.kind).Count(word.places.size());
   for (std::uint64_t place : word.places) writer.U64(place);
+  writer.I64(word.num_ranks);
   writer.Count(word.code.size());
   for (const Fingerprint& code : word.code) Write(writer, code);
   return Sealed(writer.Take());
@@ -39,6 +40,10 @@ Result<SearchWord> DecodeWord(const std::string& bytes) {
   SearchWord word;
   word.kind = reader.Enum(SearchWord::kOver);
   for (std::size_t i = reader.Count(sizeof(std::uint64_t)); i > 0; --i) word.places.push_back(reader.U64());
+  constexpr std::int64_t kMostRanks = 1 << 20;
+  const std::int64_t num_ranks = reader.I64();
+  if (num_ranks < 1 || num_ranks > kMostRanks) reader.Refuse("a number of ranks that is none");
+  word.num_ranks = static_cast<int>(num_ranks);
   for (std::size_t i = reader.Count(sizeof(Fingerprint)); i > 0; --i) word.code.push_back(ReadFingerprint(reader));
   TUNEONCE_RETURN_IF_ERROR(reader.Done());
   return word;

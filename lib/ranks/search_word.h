@@ -29,6 +29,7 @@ struct SearchWord {
   };
   Kind kind = kOver;
   std::vector<std::uint64_t> places;  ///< In the list of candidates, in the order in which they are claimed.
+  int num_ranks = 1;                  ///< kFinals: that race them.
   std::vector<Fingerprint> code;      ///< Artifacts that they need and that are there (CodeExchange).
 };
 

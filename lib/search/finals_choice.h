@@ -18,6 +18,11 @@ struct FinalsOptions {
   double first_tie = 0.01;  ///< As RaceOptions::first_tie.
 };
 
+/// The variance of what counts of a finalist's times on `num_ranks` ranks, as a share of that of its time on one of
+/// them, where these are alike but for noise: of a mean 1 / N; of the greatest of N normal values as tabulated in
+/// Teichroew 1956 (doi:10.1214/aoms/1177728266). REQUIRES: num_ranks >= 1.
+TUNEONCE_API double ShareOfVariance(int num_ranks, RankPolicy::Minimize minimize);
+
 /// What of a finalist's times, in microseconds, one for each rank, counts. REQUIRES: at least one.
 TUNEONCE_API double CountingTime(const std::vector<double>& times_us, RankPolicy::Minimize minimize);
 

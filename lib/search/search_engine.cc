@@ -57,7 +57,8 @@ double SearchEngine::SecondsSince(Clock::time_point start) {
 
 void SearchEngine::Begin(std::vector<PlannedConfig> planned) {
   planned_ = std::move(planned);
-  part_ = {options_.max_rounds, /*checks_again=*/true};
+  part_.max_rounds = options_.max_rounds;
+  part_.checks_again = true;
   stage_began_ = Clock::now();
   if (options_.wall_budget_ms <= 0) return;
   constexpr double kMostMs = 1e12;  // 30 years: what a clock's time can be put after.

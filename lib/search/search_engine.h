@@ -50,6 +50,9 @@ class SearchEngine {
   struct PartOptions {
     int max_rounds = 300;       ///< At most SearchOptions::max_rounds.
     bool checks_again = false;  ///< Finalists are checked again, as at the end of Run.
+    /// Of the baseline and all others: RaceOptions::tie. Empty: SearchOptions' margin, and the usual tie.
+    std::optional<double> tie;
+    double share_of_variance = 1;  ///< RaceOptions::share_of_variance.
   };
   /// The candidates that `source` gives, each tried as soon as it is compiled, raced against each other: what became of
   /// them. There may be no best. What an earlier part compiled, loaded and checked is not compiled, loaded or checked

@@ -122,7 +122,9 @@ Status SearchEngine::EnterRace() {
 
 Race SearchEngine::MakeRace() const {
   RaceOptions options;
-  if (HasBaseline(*racing_.front())) options.first_tie = options_.baseline_margin;
+  if (part_.tie) options.tie = *part_.tie;
+  if (part_.tie || HasBaseline(*racing_.front())) options.first_tie = part_.tie.value_or(options_.baseline_margin);
+  options.share_of_variance = part_.share_of_variance;
   options.max_rounds = std::min(options_.max_rounds, part_.max_rounds);
   options.budget_ms = options_.gpu_budget_ms - result_.cost.gpu_seconds * 1000;
   options.seed = options_.seed;

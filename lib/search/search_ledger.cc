@@ -8,9 +8,6 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// A candidate whose share of the baseline's time is above the best's by more than this does not race again. Shares are
-/// a few rounds each, which know a time to about 3 % (samples spread by 4 %), the baseline's likewise.
-constexpr double kFinalsMargin = 0.10;
 /// A race on all ranks costs each of them what it takes: so many finalists at most, beside the baseline.
 constexpr std::size_t kMostFinalists = 8;
 
@@ -71,6 +68,7 @@ void SearchLedger::Take(int rank, SearchAnswer answer) {
   const std::optional<double> yardstick = YardstickOf(answer, baseline_);
   if (!answer.status.ok() || !yardstick) return;
   for (TriedCandidate& tried : answer.tried) {
+    tried.success.ties_with_fastest = false;  // With its share's, which may be far from the fastest.
     auto [known, is_new] = tried_.try_emplace(tried.place, tried);
     const bool gives_way = known->second.kind == TriedCandidate::kNotMeasured;
     if (!is_new && !gives_way) continue;

@@ -14,6 +14,10 @@
 namespace tuneonce {
 inline namespace v0 {
 
+/// A candidate whose share of the baseline's time is above the best's by more than this does not race again. Shares are
+/// a few rounds each, which know a time to about 3 % (samples spread by 4 %), the baseline's likewise.
+inline constexpr double kFinalsMargin = 0.10;
+
 /// What the leader of a search that is shared out knows of it: what became of each candidate, whose word that is, and
 /// what follows. A value, which knows no clock, device and engine. Thread rule: one thread.
 ///

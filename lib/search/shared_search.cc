@@ -13,7 +13,8 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Rounds of a share's race: enough to tell what is slower by a tenth (kFinalsMargin); what is near races again.
+/// Rounds of a share's race at most: enough to tell what is slower by a tenth (kFinalsMargin), before which it ends
+/// where times are steady; what is near races again.
 constexpr int kShareRounds = 5;
 
 /// A list that all ranks race.
@@ -89,7 +90,10 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
   Span span(&runtime().trace(), "share", "share");
   SearchAnswer answer;
   if (source.has_any()) {
-    answer = RunPart(source, {kShareRounds, /*checks_again=*/false});
+    SearchEngine::PartOptions part;
+    part.max_rounds = kShareRounds;
+    part.tie = kFinalsMargin;
+    answer = RunPart(source, part);
     for (std::uint64_t place : SearchLedger::FinalistsOf(answer, baseline_)) {
       auto is_it = [&](const TriedCandidate& tried) { return tried.place == place; };
       const auto tried = std::find_if(answer.tried.begin(), answer.tried.end(), is_it);
@@ -101,10 +105,14 @@ SearchAnswer SharedSearch::Try(int word, const std::vector<std::uint64_t>& place
   return answer;
 }
 
-SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places) {
+SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, int num_ranks) {
   Span span(&runtime().trace(), "finals", "finals");
   AllOf source(places);
-  return RunPart(source, {options_.search.max_rounds, /*checks_again=*/true});
+  SearchEngine::PartOptions part;
+  part.max_rounds = options_.search.max_rounds;
+  part.checks_again = true;
+  part.share_of_variance = ShareOfVariance(num_ranks, options_.minimize);
+  return RunPart(source, part);
 }
 
 bool SharedSearch::IsLate() {
@@ -144,7 +152,7 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
   answers_ = word;
   is_late_ = false;
-  return what.kind == SearchWord::kTry ? Try(word, what.places, nullptr) : Race(what.places);
+  return what.kind == SearchWord::kTry ? Try(word, what.places, nullptr) : Race(what.places, what.num_ranks);
 }
 
 Status SharedSearch::Help(const SearchOffer& offer) {

@@ -60,6 +60,8 @@ class SharedSearch {
   Status TryByAll(const std::vector<std::uint64_t>& places);
   /// Has the finalists race on all ranks that joined.
   Status RaceByAll(const std::vector<std::uint64_t>& finalists);
+  /// The other ranks that joined, and are there.
+  Result<std::set<int>> Racing();
   /// The answers of `ranks` to a word, until `patience_end`; those that are silent, or have gone on, are waited for no
   /// more. Errors: Cancelled, the engine's.
   Status Await(int word, std::set<int> ranks, Clock::time_point patience_end,
@@ -75,7 +77,8 @@ class SharedSearch {
   bool IsLate();
 
   SearchAnswer Try(int word, const std::vector<std::uint64_t>& places, std::set<int>* other_holders);
-  SearchAnswer Race(const std::vector<std::uint64_t>& places);
+  /// `num_ranks`: that race them at the same time, and whose times decide together.
+  SearchAnswer Race(const std::vector<std::uint64_t>& places, int num_ranks);
   SearchAnswer RunPart(CandidateSource& source, const SearchEngine::PartOptions& part);
   /// The policy's, with what is left of its time.
   SearchOptions OptionsNow() const;

@@ -82,7 +82,7 @@ Status SharedSearch::Await(int word, std::set<int> ranks, Clock::time_point pati
 Status SharedSearch::TryByAll(const std::vector<std::uint64_t>& places) {
   const Clock::time_point began = Clock::now();
   const int word = num_words_++;
-  TUNEONCE_RETURN_IF_ERROR(board_.Say(word, {SearchWord::kTry, places, baseline_code_}));
+  TUNEONCE_RETURN_IF_ERROR(board_.Say(word, {SearchWord::kTry, places, /*num_ranks=*/1, baseline_code_}));
   std::set<int> holders;
   SearchAnswer mine = Try(word, places, &holders);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
@@ -100,9 +100,22 @@ Status SharedSearch::TryByAll(const std::vector<std::uint64_t>& places) {
   return lost;
 }
 
+Result<std::set<int>> SharedSearch::Racing() {
+  std::set<int> racing;
+  for (int rank : helpers_) {
+    TUNEONCE_ASSIGN_OR_RETURN(const bool has_joined, board_.HasJoined(rank));
+    if (has_joined && gone_.count(rank) == 0) racing.insert(rank);
+  }
+  return racing;
+}
+
 Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
+  TUNEONCE_ASSIGN_OR_RETURN(std::set<int> racing, Racing());
   const int word = num_words_++;
-  SearchWord race{SearchWord::kFinals, finalists, {}};
+  SearchWord race;
+  race.kind = SearchWord::kFinals;
+  race.places = finalists;
+  race.num_ranks = static_cast<int>(racing.size()) + 1;
   for (std::uint64_t place : finalists) {
     const TriedCandidate* tried = ledger_.Find(place);
     if (tried != nullptr && tried->success.artifact != Fingerprint()) race.code.push_back(tried->success.artifact);
@@ -110,14 +123,10 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   TUNEONCE_RETURN_IF_ERROR(board_.Say(word, race));
   for (const Fingerprint& code : race.code) (void)FetchCode(board_.context().group, cache(), code);
   const Clock::time_point began = Clock::now();
-  SearchAnswer mine = Race(finalists);
+  SearchAnswer mine = Race(finalists, race.num_ranks);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.TakeFinals(board_.rank(), std::move(mine));
-  std::set<int> racing;
-  for (int rank : helpers_) {
-    TUNEONCE_ASSIGN_OR_RETURN(const bool has_joined, board_.HasJoined(rank));
-    if (has_joined && gone_.count(rank) == 0) racing.insert(rank);
-  }
+  TUNEONCE_ASSIGN_OR_RETURN(racing, Racing());  // Some may have come since.
   const Clock::time_point now = Clock::now();
   const Clock::duration patience = std::max<Clock::duration>(kFinalsPatience * (now - began), kLeastPatience);
   return Await(word, std::move(racing), now + patience,
@@ -140,7 +149,7 @@ Result<TuningResult> SharedSearch::LeadShared(const std::vector<int>& helpers) {
   }
   if (std::vector<std::uint64_t> left = ledger_.Open(); !left.empty()) {
     if (baseline_) left.insert(left.begin(), *baseline_);
-    ledger_.Take(board_.rank(), Race(left));
+    ledger_.Take(board_.rank(), Race(left, /*num_ranks=*/1));
   }
   const std::vector<std::uint64_t> finalists = ledger_.Finalists();
   if (finalists.empty()) return InternalError("no rank has a candidate that runs");

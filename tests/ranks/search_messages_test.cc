@@ -40,7 +40,7 @@ struct SentMessage {
 };
 
 std::vector<SentMessage> Messages() {
-  const SearchWord word{SearchWord::kFinals, {3, 1, 2}, {{1, 2}, {3, 4}}};
+  const SearchWord word{SearchWord::kFinals, {3, 1, 2}, /*num_ranks=*/4, {{1, 2}, {3, 4}}};
   SearchAnswer failed;
   failed.status = Status::FromDriver(StatusCode::kInternal, "the context is lost", 700, /*sticky=*/true);
   auto answer = [](const std::string& bytes) { return DecodeAnswer(bytes, kListed).status(); };
@@ -67,6 +67,7 @@ TEST(SearchMessagesTest, TheyComeThroughAsTheyWere) {
   Result<SearchWord> word = DecodeWord(Messages()[1].bytes);
   ASSERT_OK(word);
   EXPECT_EQ(word->places, (std::vector<std::uint64_t>{3, 1, 2}));
+  EXPECT_EQ(word->num_ranks, 4);
   EXPECT_EQ(word->code.size(), 2u);
   Result<SearchAnswer> failed = DecodeAnswer(Messages()[3].bytes, kListed);
   ASSERT_OK(failed);

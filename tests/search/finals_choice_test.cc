@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <random>
+#include <utility>
 #include <vector>
 
+#include "measure/race.h"
 #include "search/search_ledger.h"
 
 namespace tuneonce {
@@ -38,6 +44,72 @@ TEST(FinalsChoiceTest, TheMostPreferredWithinATieOfTheBestOverAllRanksIsChosen) 
     SCOPED_TRACE(each.name);
     EXPECT_EQ(ChooseForAll(each.times_us, {Minimize::kWorst, 0.01, 0.02}), each.worst);
     EXPECT_EQ(ChooseForAll(each.times_us, {Minimize::kMean, 0.01, 0.02}), each.mean);
+  }
+}
+
+TEST(FinalsChoiceTest, TheGreatestOfNormalValuesVariesAsItIsTabulated) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  constexpr int kDraws = 40000;
+  for (int ranks : {1, 2, 3, 5, 8}) {
+    double sum = 0, squares = 0;
+    for (int draw = 0; draw < kDraws; ++draw) {
+      double greatest = normal(random);
+      for (int rank = 1; rank < ranks; ++rank) greatest = std::max(greatest, normal(random));
+      sum += greatest;
+      squares += greatest * greatest;
+    }
+    const double mean = sum / kDraws;
+    EXPECT_NEAR(squares / kDraws - mean * mean, ShareOfVariance(ranks, Minimize::kWorst), 0.02) << ranks;
+    EXPECT_DOUBLE_EQ(ShareOfVariance(ranks, Minimize::kMean), 1.0 / ranks);
+  }
+  EXPECT_DOUBLE_EQ(ShareOfVariance(64, Minimize::kWorst), ShareOfVariance(8, Minimize::kWorst));
+}
+
+struct SharedRaces {
+  int good = 0;       ///< Of those that chose within 2 % of the best: a tie, and what the choice may miss.
+  double rounds = 0;  ///< Of one rank, in the mean.
+};
+
+/// Races of finalists on four ranks whose samples spread by 2 %.
+SharedRaces RaceOnFourRanks(Minimize minimize, double share_of_variance, int races) {
+  constexpr int kRanks = 4;
+  const std::vector<double> true_us = {106, 101.5, 104, 100, 103};
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  SharedRaces result;
+  for (int i = 0; i < races; ++i) {
+    std::vector<std::vector<double>> times_us(true_us.size());
+    for (int rank = 0; rank < kRanks; ++rank) {
+      RaceOptions options;
+      options.share_of_variance = share_of_variance;
+      options.seed = static_cast<std::uint64_t>(i);
+      Race race(true_us.size(), options);
+      for (auto round = race.NextRound(); !round.empty(); round = race.NextRound()) {
+        std::vector<double> samples;
+        for (std::size_t entrant : round) samples.push_back(true_us[entrant] * std::exp(0.02 * normal(random)));
+        race.Record(samples);
+      }
+      result.rounds += static_cast<double>(race.num_rounds()) / (kRanks * races);
+      for (std::size_t entrant = 0; entrant < true_us.size(); ++entrant) {
+        const std::vector<double>& samples = race.samples_us(entrant);
+        times_us[entrant].push_back(std::accumulate(samples.begin(), samples.end(), 0.0) /
+                                    static_cast<double>(samples.size()));
+      }
+    }
+    const std::optional<std::size_t> choice = ChooseForAll(times_us, {minimize, 0.01, 0.01});
+    result.good += choice && true_us[*choice] <= 102 ? 1 : 0;
+  }
+  return result;
+}
+
+TEST(FinalsChoiceTest, RanksThatRaceTheSameNeedFewerRoundsEachForTheSameChoice) {
+  constexpr int kRaces = 200;
+  for (auto minimize : {Minimize::kWorst, Minimize::kMean}) {
+    const SharedRaces alone = RaceOnFourRanks(minimize, 1, kRaces);
+    const SharedRaces together = RaceOnFourRanks(minimize, ShareOfVariance(4, minimize), kRaces);
+    EXPECT_LT(together.rounds, 0.75 * alone.rounds);
+    EXPECT_GE(together.good, kRaces * 95 / 100) << "of " << kRaces;
   }
 }
 
@@ -75,6 +147,19 @@ TEST(SearchLedgerTest, WhatComesTwiceOrFromARankWhoseBaselineFailedDoesNotCount)
   nothing.tried.emplace_back().place = 2;  // Not measured: it knows less.
   ledger.Take(0, nothing);
   EXPECT_EQ(ledger.Find(2)->kind, TriedCandidate::kMeasured);
+}
+
+TEST(SearchLedgerTest, WhatTiesOnlyWithTheFastestOfItsShareTiesWithNoOther) {
+  SearchLedger ledger(3, 0);
+  SearchAnswer share = Measured({{0, 100}, {1, 80}, {2, 50}});
+  for (TriedCandidate& tried : share.tried) tried.success.ties_with_fastest = true;
+  ledger.Take(0, share);
+  EXPECT_FALSE(ledger.Find(1)->success.ties_with_fastest);
+  EXPECT_FALSE(ledger.Find(2)->success.ties_with_fastest) << "before the finals nobody knows";
+  SearchAnswer finals = Measured({{0, 100}, {2, 50}});
+  finals.tried[1].success.ties_with_fastest = true;
+  ledger.TakeFinals(0, finals);
+  EXPECT_TRUE(ledger.Find(2)->success.ties_with_fastest);
 }
 
 TEST(SearchLedgerTest, WithoutABaselineTimesAreComparedAsTheyAre) {

@@ -26,8 +26,8 @@ class ListOnce final : public CandidateSource {
   std::vector<std::size_t> places_;
 };
 
-constexpr SearchEngine::PartOptions kShare = {3, /*checks_again=*/false};
-constexpr SearchEngine::PartOptions kFinals = {300, /*checks_again=*/true};
+const SearchEngine::PartOptions kShare = {3, /*checks_again=*/false, std::nullopt, 1};
+const SearchEngine::PartOptions kFinals = {300, /*checks_again=*/true, std::nullopt, 1};
 
 class SearchPartsTest : public ::testing::Test {
  protected:
