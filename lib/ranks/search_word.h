@@ -25,6 +25,7 @@ struct SearchWord {
   enum Kind : std::uint32_t {
     kTry,     ///< Claim some of `places`, and try them.
     kFinals,  ///< Race all of `places`.
+    kEnough,  ///< Of the finals in the word before: the leader is certain; end the race as it stands, and answer.
     kOver,    ///< Nothing more.
   };
   Kind kind = kOver;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -53,6 +54,8 @@ class SearchEngine {
     /// Of the baseline and all others: RaceOptions::tie. Empty: SearchOptions' margin, and the usual tie.
     std::optional<double> tie;
     double share_of_variance = 1;  ///< RaceOptions::share_of_variance.
+    /// Asked between rounds, after the first few: true ends the race as it stands. May be null.
+    std::function<bool()> enough = nullptr;
   };
   /// The candidates that `source` gives, each tried as soon as it is compiled, raced against each other: what became of
   /// them. There may be no best. What an earlier part compiled, loaded and checked is not compiled, loaded or checked

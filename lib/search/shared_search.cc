@@ -112,15 +112,26 @@ SearchAnswer SharedSearch::Race(const std::vector<std::uint64_t>& places, int nu
   part.max_rounds = options_.search.max_rounds;
   part.checks_again = true;
   part.share_of_variance = ShareOfVariance(num_ranks, options_.minimize);
+  part.enough = [this] {
+    LookAhead();
+    return is_enough_;
+  };
   return RunPart(source, part);
 }
 
-bool SharedSearch::IsLate() {
-  constexpr std::chrono::milliseconds kPause(50);
-  if (!answers_ || is_late_ || Clock::now() < next_look_) return is_late_;
+void SharedSearch::LookAhead() {
+  constexpr std::chrono::milliseconds kPause(20);
+  if (!answers_ || is_late_ || Clock::now() < next_look_) return;
   next_look_ = Clock::now() + kPause;
   Result<std::optional<SearchWord>> next = board_.WordOf(*answers_ + 1, /*wait_ms=*/0);
+  if (!next.ok() || !*next) return;
+  is_enough_ = (*next)->kind == SearchWord::kEnough;
+  if (is_enough_) next = board_.WordOf(*answers_ + 2, /*wait_ms=*/0);
   is_late_ = next.ok() && next->has_value();
+}
+
+bool SharedSearch::IsLate() {
+  LookAhead();
   return is_late_;
 }
 
@@ -128,13 +139,16 @@ std::optional<SearchWord> SharedSearch::NextWord(int* word) {
   constexpr int kSliceMs = 50;
   Span span(&runtime().trace(), "wait", "wait for the leader's word");
   for (;;) {
+    std::optional<SearchWord> last;
     Result<std::optional<SearchWord>> said = board_.WordOf(*word, kSliceMs);
-    // Of several words that this rank missed, the last one is the one to follow.
-    for (; said.ok() && *said; ++*word) {
-      Result<std::optional<SearchWord>> next = board_.WordOf(*word + 1, /*wait_ms=*/0);
-      if (!next.ok() || !*next) return *std::move(said);
-      said = std::move(next);
+    for (int at = *word; said.ok() && *said; said = board_.WordOf(++at, /*wait_ms=*/0)) {
+      // Of several words that this rank missed, the last one is the one to follow.
+      const bool is_of_another = (*said)->kind == SearchWord::kEnough;
+      if (is_of_another && last) continue;
+      *word = is_of_another ? at + 1 : at;
+      if (!is_of_another) last = *std::move(said);
     }
+    if (last) return last;
     RankBeat& beat = board_.context().beat;
     beat.Step();
     const bool is_over = !said.ok() || beat.IsSilent(board_.leader()) || beat.HasDecided(board_.leader()) ||
@@ -151,7 +165,7 @@ SearchAnswer SharedSearch::AnswerTo(int word, const SearchWord& what) {
   if (!is_known) return answer;
   for (const Fingerprint& code : what.code) (void)FetchCode(board_.context().group, cache(), code);
   answers_ = word;
-  is_late_ = false;
+  is_late_ = is_enough_ = false;
   return what.kind == SearchWord::kTry ? Try(word, what.places, nullptr) : Race(what.places, what.num_ranks);
 }
 

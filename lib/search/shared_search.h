@@ -71,8 +71,11 @@ class SharedSearch {
   Success SuccessOf(std::uint64_t place, const TriedCandidate& tried) const;
   void AddOutcome(std::uint64_t place, TuningResult* result) const;
 
+  /// The last word from `*word` on, which then is its number. Empty: there is no more.
   std::optional<SearchWord> NextWord(int* word);
   SearchAnswer AnswerTo(int word, const SearchWord& what);
+  /// Looks, now and then, at what the leader says while this rank works on a word.
+  void LookAhead();
   /// The leader has gone on without this rank: asked while it works on a word.
   bool IsLate();
 
@@ -105,7 +108,7 @@ class SharedSearch {
   std::optional<TuningResult> last_part_;  // Its own: after the finals, how they were measured.
   // Another rank's.
   std::optional<int> answers_;  // The word that it works on.
-  bool is_late_ = false;
+  bool is_late_ = false, is_enough_ = false;
   Clock::time_point next_look_ = Clock::now();
 };
 

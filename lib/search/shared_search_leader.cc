@@ -126,6 +126,9 @@ Status SharedSearch::RaceByAll(const std::vector<std::uint64_t>& finalists) {
   SearchAnswer mine = Race(finalists, race.num_ranks);
   TUNEONCE_RETURN_IF_ERROR(mine.status);
   ledger_.TakeFinals(board_.rank(), std::move(mine));
+  SearchWord enough;
+  enough.kind = SearchWord::kEnough;
+  TUNEONCE_RETURN_IF_ERROR(board_.Say(num_words_++, enough));
   TUNEONCE_ASSIGN_OR_RETURN(racing, Racing());  // Some may have come since.
   const Clock::time_point now = Clock::now();
   const Clock::duration patience = std::max<Clock::duration>(kFinalsPatience * (now - began), kLeastPatience);

@@ -39,6 +39,6 @@ without() {  # FILE INCLUDE MESSAGE: the same of check_includes, of an include t
   grep -q "$3" "$work/log" || { echo "wrong message for $1:"; cat "$work/log"; exit 1; }
 }
 
-without lib/search/search_plan.cc search/search_engine.h 'names SearchEngine'
+without lib/search/search_engine_race.cc search/search_engine.h 'names SearchEngine'
 without lib/search/search_runner.cc worker/mps.h 'calls IsServedByMps'
 without lib/search/trial_worker.cc absl/strings/str_cat.h 'uses absl::StrCat'

@@ -8,9 +8,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "testing/faulty_rank.h"
@@ -234,6 +237,63 @@ TEST(SharedFaultsTest, AHelperThatIsSlowHasWhatItClaimedFirstAndTheOthersHaveThe
   constexpr int kRunByAll = 3;  // The baseline and the finalists.
   EXPECT_LE(run.ranks().RunBy(kHelper), kHeldAtATime + kRunByAll);
   run.ExpectTheLeaderKnowsAll();
+}
+
+/// Times of another timer, which are up to a fifth longer, by chance, from when it is told.
+class UnsteadyTimer final : public Timer {
+ public:
+  explicit UnsteadyTimer(Timer& inner) : inner_(inner) {}
+  std::atomic<bool> is_unsteady{false};
+  std::string_view name() const override { return "unsteady"; }
+  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState cache) override {
+    TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<TimingSession> inner, inner_.Open(stream, cache));
+    return std::unique_ptr<TimingSession>(new Session(std::move(inner), is_unsteady));
+  }
+
+ private:
+  class Session final : public TimingSession {
+   public:
+    Session(std::unique_ptr<TimingSession> inner, const std::atomic<bool>& is_unsteady)
+        : inner_(std::move(inner)), is_unsteady_(is_unsteady) {}
+    Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override { return inner_->Prepare(std::move(run)); }
+    Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
+      TUNEONCE_ASSIGN_OR_RETURN(std::vector<double> times_us, inner_->Sample(runs));
+      for (double& us : times_us) us *= is_unsteady_ ? 1 + kSpread * unit_(random_) : 1;
+      return times_us;
+    }
+    std::int64_t num_launches() const override { return inner_->num_launches(); }
+
+   private:
+    static constexpr double kSpread = 0.2;  // Some 100 rounds tell two apart by 1 % then.
+    const std::unique_ptr<TimingSession> inner_;
+    const std::atomic<bool>& is_unsteady_;
+    std::mt19937 random_{1};
+    std::uniform_real_distribution<double> unit_;
+  };
+  Timer& inner_;
+};
+
+TEST(SharedFaultsTest, AHelperThatCannotTellTheFinalistsApartStopsWhenTheLeaderCan) {
+  constexpr std::int64_t kMostRounds = 300;  // SearchOptions::max_rounds.
+  SharingRanks ranks(kSharers, kSharedCandidates);
+  std::atomic<int> parts_of_leader{0};
+  ranks.policies[0].search.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage == SearchProgress::Stage::kDone) ++parts_of_leader;
+  };
+  UnsteadyTimer timer(*ranks.timers[kHelper]);
+  ranks.policies[kHelper].search.timer = &timer;
+  ranks.policies[kHelper].search.on_progress = [&](const SearchProgress& progress) {
+    if (progress.stage == SearchProgress::Stage::kDone) timer.is_unsteady = true;  // Its share is.
+    if (progress.stage != SearchProgress::Stage::kRace || !timer.is_unsteady) return;
+    do {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    } while (parts_of_leader < 2);
+  };
+  ranks.Run([&](RankThread& rank) { EXPECT_OK(rank.Warmup(kScaleN)); });
+  EXPECT_LT(ranks.kernels[kHelper]->ledger().runs[kBest], kMostRounds);
+  const std::optional<TuningRecord> record = ranks.RecordOf(0);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_FALSE(record->is_certain) << "the helper was not, when it stopped";
 }
 
 TEST(SharedFaultsTest, AHelperThatHangsInATrialOrTheFinalsIsGivenUpInWords) {

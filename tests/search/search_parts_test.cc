@@ -26,8 +26,13 @@ class ListOnce final : public CandidateSource {
   std::vector<std::size_t> places_;
 };
 
-const SearchEngine::PartOptions kShare = {3, /*checks_again=*/false, std::nullopt, 1};
-const SearchEngine::PartOptions kFinals = {300, /*checks_again=*/true, std::nullopt, 1};
+SearchEngine::PartOptions PartOf(int max_rounds, bool checks_again) {
+  SearchEngine::PartOptions part;
+  part.max_rounds = max_rounds;
+  part.checks_again = checks_again;
+  return part;
+}
+const SearchEngine::PartOptions kShare = PartOf(3, false), kFinals = PartOf(300, true);
 
 class SearchPartsTest : public ::testing::Test {
  protected:
@@ -145,6 +150,20 @@ TEST_F(SearchPartsTest, OfTwoWithTheSameCodeInTwoPartsOneIsTried) {
   ASSERT_EQ(part->duplicates.size(), 1u);
   EXPECT_EQ(part->duplicates[0].config.ToString(), "i=2");
   EXPECT_EQ(part->duplicates[0].same_as.ToString(), "i=1");
+}
+
+TEST_F(SearchPartsTest, WhereItIsEnoughTheRaceEndsAsItStandsAfterAFewRounds) {
+  Begin({{"a", 30}, {"b", 10}, {"c", 10.15}});
+  SearchEngine::PartOptions part = kFinals;
+  const Result<TuningResult> certain = Run({0, 1, 2}, part);
+  ASSERT_OK(certain);
+  EXPECT_GT(certain->cost.num_rounds, 5);
+  part.enough = [] { return true; };
+  const Result<TuningResult> ended = Run({0, 1, 2}, part);
+  ASSERT_OK(ended);
+  EXPECT_EQ(ended->cost.num_rounds, 5);
+  EXPECT_FALSE(ended->is_certain);
+  EXPECT_EQ(ended->best.config.ToString(), "i=1");
 }
 
 TEST_F(SearchPartsTest, APartThatWasCancelledDoesNotSpoilTheNextOne) {
