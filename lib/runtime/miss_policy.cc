@@ -190,13 +190,15 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
       failed_.Remove(flight);
       waiting_.Remove(key);
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
-      NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
+      const bool is_returned = !effort.is_launch || to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn;
+      NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome, is_returned);
     }
     return outcome;
   });
 }
 
-void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
+void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome,
+                             bool is_returned) {
   // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
   bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
   if (outcome.status.sticky() || is_interrupted) return;
@@ -207,7 +209,11 @@ void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key
     return;
   }
   ++to_.counters.failed_tunes;
-  to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
+  if (attempts == 1 && !is_returned) {  // The launch is well: nobody else would hear of it.
+    to_.announcer.Warn(key_text + ": it could not be tuned, and runs its baseline: " + outcome.status.message());
+  } else {
+    to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
+  }
   to_.announcer.Tell(
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
 }

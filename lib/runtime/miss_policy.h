@@ -68,8 +68,10 @@ class MissPolicy {
   Result<std::vector<WaitingKeys::Waiting>> Due() const;
   /// Runs `tune` on the inputs that the launch of a waiting key read, else on fills.
   Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
-  /// Counts, tells and remembers that the key could not be tuned.
-  void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
+  /// Counts, tells and remembers that the key could not be tuned. `is_returned`: somebody has the error; else, the
+  /// first time, it is a warning.
+  void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome,
+                   bool is_returned = true);
   /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
   void DropOldest();
   bool is_sealed() const { return sealed_; }

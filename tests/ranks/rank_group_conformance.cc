@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "testing/expect_status.h"
 #include "testing/sharing_ranks.h"
+#include "testing/work_timer.h"
 
 namespace tuneonce {
 namespace {
@@ -218,7 +219,7 @@ void TheyShareASearchOut(const NextAttempt& next) {
   std::shared_ptr<RankGroup> group = next();
   testing::CountedKernel kernel(kCandidates,
                                 [](std::int64_t candidate) { return testing::WorkOf(/*rank=*/0, candidate); });
-  testing::LedgerTimer timer(kernel.ledger());
+  testing::WorkTimer timer(kernel.ledger().work);
   auto compiler = std::make_shared<testing::CountingCompiler>();
   AutotunePolicy policy;
   policy.store = MakeMemoryStore();

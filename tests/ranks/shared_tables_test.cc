@@ -3,16 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "testing/pointed_group.h"
 #include "testing/sharing_ranks.h"
+#include "testing/work_timer.h"
 #include "tuneonce/autotune_observer.h"
+#include "tuneonce/progress.h"
 
 namespace tuneonce::testing {
 namespace {
@@ -93,8 +97,19 @@ struct TableRanks : RankThreads {
     return false;
   }
 
+  /// On a busy machine the leader would be done before the other rank has tried anything: it waits for that.
+  void HoldTheLeader() {
+    policies[0].search.on_progress = [this,
+                                      ends = Clock::now() + std::chrono::seconds(10)](const SearchProgress& step) {
+      while (step.stage == SearchProgress::Stage::kMeasure && !Ran(1, false) && Clock::now() < ends) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    };
+  }
+
+  using Clock = std::chrono::steady_clock;
   std::array<WorkLedger, 2> ledgers;
-  std::array<LedgerTimer, 2> timers = {LedgerTimer(ledgers[0]), LedgerTimer(ledgers[1])};
+  std::array<WorkTimer, 2> timers = {WorkTimer(ledgers[0].work), WorkTimer(ledgers[1].work)};
   std::shared_ptr<Listener> listener = std::make_shared<Listener>();
 };
 
@@ -140,6 +155,7 @@ TEST(SharedTablesTest, EachRankTriesItsShareOnItsOwnTablesAndAllRunTheSameChoice
   for (const Way& way : kWays) {
     SCOPED_TRACE(way.name);
     TableRanks ranks;
+    ranks.HoldTheLeader();
     ranks.Run([&](RankThread& rank) {
       Call call(rank);
       EXPECT_OK(way.take(rank, call));

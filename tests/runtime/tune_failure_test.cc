@@ -114,6 +114,25 @@ class TuneFailureTest : public testing::CpuDeviceTest {
   std::shared_ptr<Listener> observer_ = std::make_shared<Listener>();
 };
 
+TEST_F(TuneFailureTest, AKeyThatALaunchCannotTuneIsAWarningOnceUnlessTheLaunchReturnsIt) {
+  for (auto on_error : {AutotunePolicy::OnTuneError::kUseBaseline, AutotunePolicy::OnTuneError::kReturn}) {
+    const bool is_returned = on_error == AutotunePolicy::OnTuneError::kReturn;
+    observer_->warnings.clear();
+    policy_.on_tune_error = on_error;
+    policy_.search.memory_budget_bytes = 1;  // No candidate gets its memory.
+    TunedKernel kernel = Create();
+    for (int launch = 0; launch < 3; ++launch) EXPECT_EQ(Launch(kernel).ok(), !is_returned);
+    ASSERT_EQ(observer_->warnings.size(), is_returned ? 0u : 1u);
+    if (is_returned) continue;
+    EXPECT_NE(
+        observer_->warnings[0].find("N=1000, x:float32, y:float32: it could not be tuned, and runs its baseline: "),
+        std::string::npos)
+        << observer_->warnings[0];
+    EXPECT_EQ(kernel.Warmup(stream_->get(), {{{"N", 2000}}}).ok(), false);
+    EXPECT_EQ(observer_->warnings.size(), 1u) << "a warm-up returns it";
+  }
+}
+
 /// A store that throws in one of its calls; else a MemoryStore.
 class ThrowingStore final : public RecordStore {
  public:

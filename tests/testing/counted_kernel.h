@@ -15,7 +15,6 @@
 #include "compile/host_toolchain.h"
 #include "testing/tools.h"
 #include "tuneonce/kernel_definition.h"
-#include "tuneonce/timer.h"
 #include "tuneonce/toolchain.h"
 
 namespace tuneonce::testing {
@@ -24,7 +23,7 @@ inline constexpr int kMostCounted = 128;
 
 /// What the candidates of a CountedKernel did on one rank. The kernel writes it, by its address.
 struct WorkLedger {
-  std::atomic<std::int64_t> work{0};
+  std::atomic<long> work{0};
   std::array<std::atomic<std::int64_t>, kMostCounted> runs{};  // By candidate.
 };
 
@@ -81,52 +80,6 @@ TUNEONCE_CPU_KERNEL(counted);)";
   const std::shared_ptr<WorkLedger> ledger_ = std::make_shared<WorkLedger>();
   SearchSpace space_;
   IntAxis candidate_;
-};
-
-/// Says that a run took as many microseconds as its rank's ledger says that it worked: no noise.
-class LedgerTimer final : public Timer {
- public:
-  explicit LedgerTimer(WorkLedger& ledger) : ledger_(ledger) {}
-  std::string_view name() const override { return "ledger"; }
-  Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState) override {
-    return std::unique_ptr<TimingSession>(new Session(stream, ledger_));
-  }
-
- private:
-  struct Run final : PreparedRun {
-    TimedRun run;
-  };
-  class Session final : public TimingSession {
-   public:
-    Session(StreamView stream, WorkLedger& ledger) : stream_(stream), ledger_(ledger) {}
-    Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
-      auto prepared = std::make_unique<Run>();
-      prepared->run = std::move(run);
-      return std::unique_ptr<PreparedRun>(std::move(prepared));
-    }
-    Result<std::vector<double>> Sample(const std::vector<PreparedRun*>& runs) override {
-      std::vector<double> times_us;
-      for (PreparedRun* prepared : runs) {
-        const TimedRun& run = static_cast<Run*>(prepared)->run;
-        if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
-        TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
-        const std::int64_t before = ledger_.work;
-        TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
-        ++num_launches_;
-        TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
-        times_us.push_back(static_cast<double>(ledger_.work - before));
-      }
-      return times_us;
-    }
-    std::int64_t num_launches() const override { return num_launches_; }
-
-   private:
-    StreamView stream_;
-    WorkLedger& ledger_;
-    std::int64_t num_launches_ = 0;
-  };
-
-  WorkLedger& ledger_;
 };
 
 /// The host's compiler, which counts what it is asked for, and compiles a text once in this process, whatever is

@@ -13,6 +13,7 @@
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
 #include "testing/runtimes.h"
+#include "testing/work_timer.h"
 
 namespace tuneonce::testing {
 
@@ -43,7 +44,7 @@ struct SharingRanks : RankThreads {
     for (int rank = 0; rank < size; ++rank) {
       kernels.push_back(std::make_unique<CountedKernel>(
           num_candidates, [work_of, rank](std::int64_t candidate) { return work_of(rank, candidate); }));
-      timers.push_back(std::make_unique<LedgerTimer>(kernels.back()->ledger()));
+      timers.push_back(std::make_unique<WorkTimer>(kernels.back()->ledger().work));
       compilers.push_back(std::make_shared<CountingCompiler>());
       const auto index = static_cast<std::size_t>(rank);
       definitions[index] = kernels.back()->Definition();
@@ -82,7 +83,7 @@ struct SharingRanks : RankThreads {
   const int num_candidates;
   std::vector<std::shared_ptr<CountingCompiler>> compilers;  // By rank.
   std::vector<std::unique_ptr<CountedKernel>> kernels;
-  std::vector<std::unique_ptr<LedgerTimer>> timers;
+  std::vector<std::unique_ptr<WorkTimer>> timers;
 };
 
 }  // namespace tuneonce::testing

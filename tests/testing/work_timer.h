@@ -2,6 +2,7 @@
 #define TUNEONCE_TESTS_TESTING_WORK_TIMER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -21,9 +22,11 @@ namespace tuneonce::testing {
 /// does. A run that does none "takes" one.
 class WorkTimer final : public Timer {
  public:
+  /// `work`: what the kernels did that it times; it outlives the timer.
+  explicit WorkTimer(const std::atomic<long>& work = tuneonce_test_work) : work_(work) {}
   std::string_view name() const override { return "work"; }
   Result<std::unique_ptr<TimingSession>> Open(StreamView stream, CacheState) override {
-    return std::unique_ptr<TimingSession>(new Session(stream));
+    return std::unique_ptr<TimingSession>(new Session(stream, work_));
   }
 
  private:
@@ -32,7 +35,7 @@ class WorkTimer final : public Timer {
   };
   class Session final : public TimingSession {
    public:
-    explicit Session(StreamView stream) : stream_(stream) {}
+    Session(StreamView stream, const std::atomic<long>& work) : stream_(stream), work_(work) {}
     Result<std::unique_ptr<PreparedRun>> Prepare(TimedRun run) override {
       auto prepared = std::make_unique<Run>();
       prepared->run = std::move(run);
@@ -44,11 +47,11 @@ class WorkTimer final : public Timer {
         const TimedRun& run = static_cast<Run*>(prepared)->run;
         if (run.prepare) TUNEONCE_RETURN_IF_ERROR(run.prepare(stream_.get()));
         TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
-        const long before = tuneonce_test_work;
+        const long before = work_;
         TUNEONCE_RETURN_IF_ERROR(run.launch(stream_.get()));
         ++num_launches_;
         TUNEONCE_RETURN_IF_ERROR(stream_.Synchronize());
-        times_us.push_back(1 + static_cast<double>(tuneonce_test_work - before));
+        times_us.push_back(1 + static_cast<double>(work_ - before));
       }
       return times_us;
     }
@@ -56,8 +59,10 @@ class WorkTimer final : public Timer {
 
    private:
     StreamView stream_;
+    const std::atomic<long>& work_;
     std::int64_t num_launches_ = 0;
   };
+  const std::atomic<long>& work_;
 };
 
 }  // namespace tuneonce::testing
