@@ -136,7 +136,7 @@ Status MakeRankMessages(const std::string& folder) {
       {1, EncodeDecisions({{key, std::string("a record")}, {other, InternalError("none")}})},
       {2, EncodeChecks({{key, other}, {other, InternalError("none")}})},
       {3, EncodeOffer({/*is_last=*/false, key, /*at_bound=*/true, other})},
-      {4, EncodeWord({SearchWord::kFinals, {3, 1, 2}, {key, other}})},
+      {4, EncodeWord({SearchWord::kFinals, {3, 1, 2}, /*num_ranks=*/4, {key, other}})},
       {5, EncodeAnswer(SomeAnswer())},
       {5, EncodeAnswer(failed)},
       {6, WithChecksum(MessageWriter().U64(1).U64(2).U64(3).U64(4).Take())},
