@@ -54,6 +54,7 @@ struct SearchOptions {
   /// A winner must be faster than the baseline by this share; else the baseline stays. Default 2 %.
   double baseline_margin = 0.02;
   /// Rounds of the winner against the baseline alone after the race; the winner must keep its margin there. Default 0.
+  /// A search that ranks share out has none: its finals are on all of them.
   int final_rounds = 0;
   /// Rounds at most, and no round is begun once the samples add up to this, on the device, or the race has taken this
   /// long. The choice is then made of what is known (TuningResult::is_certain is false). Default 300, 500 ms, 10 s.

@@ -85,7 +85,7 @@ Status SearchEngine::Search(CandidateSource& source) {
 }
 
 void SearchEngine::BeginParts(std::vector<PlannedConfig> planned) {
-  tries_at_once_ = true;
+  is_in_parts_ = true;
   Begin(std::move(planned));
 }
 

@@ -174,7 +174,7 @@ class SearchEngine {
   std::list<Group> groups_;             // Addresses stay, also when it is sorted: trials refer to their candidates.
   std::vector<Group*> racing_;          // Entrants of the race, the baseline first, then in the space's order.
   bool is_open_ = false;                // The runner is.
-  bool tries_at_once_ = false;          // What is compiled, also on the CPU device: in parts.
+  bool is_in_parts_ = false;            // What is compiled is tried at once, and others choose.
   PartOptions part_;
   std::set<std::size_t> in_part_;     // Places in `planned_` that this part is about.
   std::int64_t launches_before_ = 0;  // The runner's, of earlier parts.

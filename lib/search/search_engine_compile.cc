@@ -85,7 +85,7 @@ Status SearchEngine::TakeAll(Batch& batch, int* done) {
     TUNEONCE_RETURN_IF_ERROR(CheckCancelled());
     if (!target_.is_cpu_device) TUNEONCE_RETURN_IF_ERROR(PrepareGroups(/*all_compiled=*/false));
   }
-  return tries_at_once_ ? PrepareGroups(/*all_compiled=*/false) : Status();
+  return is_in_parts_ ? PrepareGroups(/*all_compiled=*/false) : Status();
 }
 
 Status SearchEngine::CompileAndPrepare(CandidateSource& source) {

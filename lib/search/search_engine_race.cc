@@ -204,7 +204,7 @@ Result<bool> SearchEngine::RunRace() {
   });
   std::optional<std::size_t> choice = race.Choice();
   if (!choice) return true;
-  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0) {
+  if (HasBaseline(*racing_.front()) && *choice != 0 && options_.final_rounds > 0 && !is_in_parts_) {
     TUNEONCE_ASSIGN_OR_RETURN(bool keeps, WinnerKeepsMargin(*choice));
     if (!keeps) choice = 0;
   }

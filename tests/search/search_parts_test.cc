@@ -97,6 +97,16 @@ TEST_F(SearchPartsTest, APartIsAboutItsCandidatesAlone) {
   EXPECT_TRUE(part->failures.empty());
 }
 
+TEST_F(SearchPartsTest, NoWinnerOfAPartRunsAgainstTheBaselineOnceMore) {
+  Begin({{"a", 30}, {"b", 10}});
+  const Result<TuningResult> without = Run({0, 1}, kFinals);
+  options_.final_rounds = 10;
+  const Result<TuningResult> with = Run({0, 1}, kFinals);
+  ASSERT_OK(without);
+  ASSERT_OK(with);
+  EXPECT_EQ(with->cost.num_launches, without->cost.num_launches - 2) << "the first part prepared both, too";
+}
+
 TEST_F(SearchPartsTest, CostsAreThoseOfThePart) {
   Begin({{"a", 30}, {"b", 10}});
   const Result<TuningResult> share = Run({0, 1}, kShare);
