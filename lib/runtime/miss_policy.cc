@@ -44,7 +44,7 @@ Status MissPolicy::LaunchMiss(CUstream stream, BoundCall& call, const ResidentKe
   if (capturing) return LaunchCaptureMiss(stream, call, key);
   if (sealed_.load(std::memory_order_relaxed)) return LaunchSealedMiss(stream, call, key);
   if (std::optional<TuneOutcome> failed = failed_.Find(FlightOf(key), FailedTunes::Clock::now())) {
-    Status launched = LaunchInstead(stream, call, *failed);
+    Status launched = LaunchInstead(stream, call, key, *failed);
     if (waiting_.Has(key)) MakeStandInKnown(call, key);  // It may have been loaded only now.
     return launched;
   }
@@ -63,7 +63,7 @@ Status MissPolicy::LaunchTuned(CUstream stream, BoundCall& call, const ResidentK
   // Whoever interrupts wants this call to end.
   if (tuned.status.sticky() || IsInterrupted(to_.policy.search.interrupted)) return tuned.status;
   if (to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn) return tuned.status;
-  return LaunchInstead(stream, call, tuned);
+  return LaunchInstead(stream, call, key, tuned);
 }
 
 Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const ResidentKey& key) {
@@ -74,7 +74,7 @@ Status MissPolicy::LaunchStored(CUstream stream, BoundCall& call, const Resident
   TuningCall tuning_call(call);
   TuneOutcome served = MakeResident({stream, tuning_call}, key, kOfALaunch, &waited);
   if (served.status.ok()) return LaunchChoice(stream, call, key);
-  if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, served);
+  if (!served.is_not_stored) return served.status.sticky() ? served.status : LaunchInstead(stream, call, key, served);
   std::shared_ptr<const KeptInputs> inputs = KeepInputs(stream, call, key);  // Before the launch changes them.
   Status launched = LaunchStandIn(stream, call);
   Wait(call, key, std::move(inputs));
@@ -143,10 +143,16 @@ Status MissPolicy::LaunchStandIn(CUstream stream, BoundCall& call, bool* missed)
   return entry->Launch(stream, call);
 }
 
-Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why) {
+Status MissPolicy::LaunchInstead(CUstream stream, BoundCall& call, const ResidentKey& key, const TuneOutcome& why) {
   if (why.is_elsewhere) ++to_.counters.busy_elsewhere;
   Status launched = LaunchStandIn(stream, call);
-  return launched.ok() ? launched : BothFailed(why.status, launched);
+  if (!launched.ok()) return BothFailed(why.status, launched);
+  // The launch is well: who has no observer hears of it here alone.
+  if (why.is_news) {
+    to_.announcer.Warn(to_.announcer.KeyText(call, key.left_out()) +
+                       ": it could not be tuned, and runs its baseline: " + why.status.message());
+  }
+  return launched;
 }
 
 Status MissPolicy::CheckOutsideTrial() const {
@@ -169,7 +175,7 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
   TuneOnce::Key flight = FlightOf(key);
   bool only_serves =
       effort.asks_store || to_.policy.mode == Mode::kStoredOnly || (effort.is_launch && to_.policy.mode != Mode::kTune);
-  return tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
+  TuneOutcome landed = tune_once_.Run(flight, waited, chooser_.InterruptOf(request.limits), [&] {
     // The thread before this one may have landed between the caller's Find and here, or failed.
     if (to_.residency.HasChoice(key)) return TuneOutcome();
     if (!effort.tries_again) {
@@ -190,32 +196,29 @@ TuneOutcome MissPolicy::MakeResident(const TuneRequest& request, const ResidentK
       failed_.Remove(flight);
       waiting_.Remove(key);
     } else if (!outcome.is_not_stored || to_.policy.mode == Mode::kStoredOnly) {  // Else it is tuned at a safe point.
-      const bool is_returned = !effort.is_launch || to_.policy.on_tune_error == AutotunePolicy::OnTuneError::kReturn;
-      NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome, is_returned);
+      outcome.is_news = NoteFailure(flight, to_.announcer.KeyText(request.call.call(), key.left_out()), outcome);
     }
     return outcome;
   });
+  if (*waited) landed.is_news = false;  // The thread that it waited for has it.
+  return landed;
 }
 
-void MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome,
-                             bool is_returned) {
+bool MissPolicy::NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome) {
   // A lost context fails everything, and whoever interrupted knows: neither says anything about the key.
   bool is_interrupted = outcome.status.code() == StatusCode::kCancelled && IsInterrupted(to_.policy.search.interrupted);
-  if (outcome.status.sticky() || is_interrupted) return;
+  if (outcome.status.sticky() || is_interrupted) return false;
   int attempts = failed_.Add(flight, outcome, FailedTunes::Clock::now());
-  if (outcome.is_not_stored) return;
+  if (outcome.is_not_stored) return false;
   if (outcome.is_elsewhere) {
     if (attempts == 1) to_.announcer.Warn(key_text + ": " + outcome.status.message() + "; the baseline runs meanwhile");
-    return;
+    return false;
   }
   ++to_.counters.failed_tunes;
-  if (attempts == 1 && !is_returned) {  // The launch is well: nobody else would hear of it.
-    to_.announcer.Warn(key_text + ": it could not be tuned, and runs its baseline: " + outcome.status.message());
-  } else {
-    to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
-  }
+  to_.announcer.Inform(key_text, [&] { return "it could not be tuned: " + outcome.status.message(); });
   to_.announcer.Tell(
       [&](AutotuneObserver& observer) { observer.OnTuneFailed(to_.definition->name(), key_text, outcome.status); });
+  return attempts == 1;
 }
 
 TuneOutcome MissPolicy::WarmChoice(const TuneRequest& request, Effort effort) {

@@ -68,10 +68,8 @@ class MissPolicy {
   Result<std::vector<WaitingKeys::Waiting>> Due() const;
   /// Runs `tune` on the inputs that the launch of a waiting key read, else on fills.
   Status OnInputs(CUstream stream, const WaitingKeys::Waiting& waiting, const std::function<Status(TuningCall&)>& tune);
-  /// Counts, tells and remembers that the key could not be tuned. `is_returned`: somebody has the error; else, the
-  /// first time, it is a warning.
-  void NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome,
-                   bool is_returned = true);
+  /// Counts, tells the observer and remembers that the key could not be tuned. True: TuneOutcome::is_news.
+  bool NoteFailure(const TuneOnce::Key& flight, const std::string& key_text, const TuneOutcome& outcome);
   /// Drops what max_resident_keys leaves no room for. REQUIRES: a safe point.
   void DropOldest();
   bool is_sealed() const { return sealed_; }
@@ -112,7 +110,7 @@ class MissPolicy {
   /// A key's that waits: its launches are hits from now on. Undone, with the waiting, where Seal was called meanwhile.
   void MakeStandInKnown(const BoundCall& bound, const ResidentKey& key);
   /// Launches the stand-in since the choice cannot be had, for the reason `why`. Errors: both reasons.
-  Status LaunchInstead(CUstream stream, BoundCall& call, const TuneOutcome& why);
+  Status LaunchInstead(CUstream stream, BoundCall& call, const ResidentKey& key, const TuneOutcome& why);
   /// Makes the key's choice resident, as the mode lets it be made, or waits for the thread that does. `*waited` says
   /// which.
   TuneOutcome MakeResident(const TuneRequest& request, const ResidentKey& key, Effort effort, bool* waited);

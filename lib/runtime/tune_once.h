@@ -17,6 +17,7 @@ inline namespace v0 {
 struct TuneOutcome {
   Status status;
   bool is_elsewhere = false;   ///< The error: another process tunes the key.
+  bool is_news = false;        ///< The error: the key's first, which this thread met.
   bool is_not_stored = false;  ///< The error: no record serves the key, and nothing else may be asked.
   enum class From { kResident, kStore, kSearch };
   From from = From::kResident;  ///< Where the choice comes from; kResident: it was there.
