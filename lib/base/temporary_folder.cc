@@ -48,12 +48,20 @@ FileDescriptor Mark(const std::string& folder) {
   return file;
 }
 
-/// The mark last: who is killed amidst this leaves a folder that can still be told to be ours.
+/// The mark last: who is killed amidst this leaves a folder that can still be told to be ours. A compiler of the dead
+/// process may still write there: then it is tried again, and at the end marked anew, for who comes next.
 void RemoveFolder(const std::string& path) {
-  for (const std::string& name : NamesIn(path)) {
-    if (name != kMark) RemoveTree(absl::StrCat(path, "/", name));
+  constexpr int kAttempts = 3;
+  const std::string mark = absl::StrCat(path, "/", kMark);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    for (const std::string& name : NamesIn(path)) {
+      if (name != kMark) RemoveTree(absl::StrCat(path, "/", name));
+    }
+    std::remove(mark.c_str());
+    const bool is_written = rmdir(path.c_str()) != 0 && (errno == ENOTEMPTY || errno == EEXIST);
+    if (!is_written) return;
+    FileDescriptor anew(open(mark.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
-  RemoveTree(path);
 }
 
 /// Once for each folder that this process makes others in.

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "base/file.h"
@@ -289,6 +290,26 @@ TEST(TemporaryFolderTest, WhatKilledProcessesLeftIsRemovedByTheNext) {
   EXPECT_EQ(access((parent + "/tuneonce-unmarked").c_str(), F_OK), 0);
   EXPECT_EQ(access((parent + "/other").c_str(), F_OK), 0);
   EXPECT_EQ(system(("rm -rf " + parent).c_str()), 0);
+}
+
+TEST(TemporaryFolderTest, AnAbandonedOneIntoWhichACompilerStillWritesIsRemovedInTheEnd) {
+  Result<TemporaryFolder> parent = testing::MakeFolder();
+  ASSERT_TRUE(parent.ok());
+  std::atomic<bool> is_over{false};
+  for (int i = 0; i < 20; ++i) {
+    const std::string path = parent->path() + "/tuneonce-abcdef";
+    ASSERT_EQ(mkdir(path.c_str(), 0700), 0);
+    ASSERT_TRUE(parent->WriteFile("tuneonce-abcdef/.tuneonce-owner", "").ok());
+    is_over = false;
+    std::thread compiler([&] {
+      for (int file = 0; !is_over && parent->WriteFile("tuneonce-abcdef/" + std::to_string(file), "").ok();) ++file;
+    });
+    RemoveAbandonedFolders(parent->path());
+    is_over = true;
+    compiler.join();
+    RemoveAbandonedFolders(parent->path());
+    ASSERT_NE(access(path.c_str(), F_OK), 0) << "it is left, and has no mark by which anyone could remove it";
+  }
 }
 
 TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
