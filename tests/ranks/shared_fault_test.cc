@@ -3,13 +3,11 @@
 // candidates.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "testing/faulty_rank.h"
+#include "testing/faulty_search.h"
 #include "testing/sharing_ranks.h"
 #include "tuneonce/progress.h"
 
@@ -35,84 +34,32 @@ constexpr int kPromiseMs = 20000;
 constexpr int kPromiseMs = 2000;
 #endif
 
-/// A warm-up of ranks of which `bad` has a fault.
-class SharedRun {
+class SharedRun : public FaultySearch {
  public:
-  SharedRun(int bad, const RankFault& fault, int silence_ms) : bad_(bad), silence_ms_(silence_ms) {
-    const bool is_read = fault.kind == RankFault::kTorn || fault.kind == RankFault::kDamaged;
-    for (int rank = 0; rank < kSharers; ++rank) {
-      RankPolicy& policy = ranks_.policies[static_cast<std::size_t>(rank)].ranks;
-      policy.silence_ms = silence_ms;
-      const bool has_it = rank == bad && !is_read;
-      policy.group =
-          std::make_shared<FaultyRank>(policy.group, has_it ? fault : RankFault(), clock_,
-                                       is_read && rank != bad ? std::make_shared<RankFault>(fault) : nullptr);
-    }
-  }
-
-  void Run() {
-    std::atomic<int> well{0};
-    ranks_.Run([&](RankThread& rank) {
-      const auto index = static_cast<std::size_t>(rank.rank);
-      statuses_[index] = rank.Warmup(kScaleN);
-      after_fault_[index] = clock_->Since();
-      if (rank.rank != bad_ && ++well == kSharers - 1) clock_->Release();
-      EXPECT_OK(rank.Launch(kScaleN));
-      runs_[index] = rank.Runs(kScaleN);
-    });
-    ExpectOneDecisionOrWords();
-  }
+  SharedRun(int bad, const RankFault& fault, int silence_ms)
+      : FaultySearch(std::make_unique<SharingRanks>(kSharers, kSharedCandidates), bad, fault, silence_ms, kPromiseMs) {}
 
   /// A leader that is faster than the others would be done before the helper comes to a message of the shares: it waits
   /// for the fault then, not long enough to be taken for silent.
   void HoldTheLeader() {
-    ranks_.policies[0].search.on_progress =
+    ranks().policies[0].search.on_progress =
         [this,
          ends = std::make_shared<std::optional<FaultClock::Clock::time_point>>()](const SearchProgress& progress) {
           if (progress.stage != SearchProgress::Stage::kMeasure) return;
           if (!*ends) *ends = FaultClock::Clock::now() + std::chrono::milliseconds(kSoonMs / 2);
-          while (!clock_->HasCome() && FaultClock::Clock::now() < **ends) {
+          while (!clock().HasCome() && FaultClock::Clock::now() < **ends) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           }
         };
   }
 
-  bool is_served(int rank) const { return statuses_[static_cast<std::size_t>(rank)].ok(); }
-  const Status& status(int rank) const { return statuses_[static_cast<std::size_t>(rank)]; }
-  const std::string& runs(int rank) const { return runs_[static_cast<std::size_t>(rank)]; }
-  SharingRanks& ranks() { return ranks_; }
-  FaultClock& clock() { return *clock_; }
-
   void ExpectTheLeaderKnowsAll() const {
-    const std::optional<TuningRecord> record = ranks_.RecordOf(0);
+    const std::optional<TuningRecord> record = ranks().RecordOf(0);
     ASSERT_TRUE(record.has_value());
     EXPECT_EQ(record->config.ToString(), NameOf(kBest));
     EXPECT_EQ(record->candidates.size(), static_cast<std::size_t>(kSharedCandidates));
     EXPECT_TRUE(record->is_complete);
   }
-
- private:
-  void ExpectOneDecisionOrWords() const {
-    std::set<std::string> chosen;
-    for (int rank = 0; rank < kSharers; ++rank) {
-      if (is_served(rank)) chosen.insert(runs(rank));
-      if (!is_served(rank)) {
-        EXPECT_EQ(runs(rank), NameOf(0)) << rank << ": " << status(rank).ToString();
-        EXPECT_NE(status(rank).message().find("rank"), std::string::npos) << status(rank).ToString();
-      }
-      if (rank == bad_) continue;
-      EXPECT_LE(after_fault_[static_cast<std::size_t>(rank)].count(), silence_ms_ + kPromiseMs) << rank;
-    }
-    EXPECT_LE(chosen.size(), 1u);
-  }
-
-  const int bad_;
-  const int silence_ms_;
-  SharingRanks ranks_{kSharers, kSharedCandidates};
-  const std::shared_ptr<FaultClock> clock_ = std::make_shared<FaultClock>();
-  std::array<Status, kSharers> statuses_;
-  std::array<std::string, kSharers> runs_;
-  std::array<std::chrono::milliseconds, kSharers> after_fault_{};
 };
 
 /// They wait most of the time: all at once.

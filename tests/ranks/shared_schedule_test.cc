@@ -3,18 +3,21 @@
 // TUNEONCE_RANK_SCHEDULES says (scripts/soak).
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "testing/faulty_rank.h"
+#include "testing/faulty_search.h"
 #include "testing/sharing_ranks.h"
 #include "tuneonce/progress.h"
 
@@ -37,42 +40,36 @@ constexpr const char* kMessages[] = {"/vote/",  "/offer/0",  "/joined/",  "/clai
 
 class SharedSchedule {
  public:
-  explicit SharedSchedule(unsigned seed)
-      : random_(seed),
-        size_(2 + Below(3)),
-        num_candidates_(6 + Below(11)),
-        ranks_(size_, num_candidates_, WorkOfSeed()),
-        statuses_(static_cast<std::size_t>(size_)),
-        runs_(statuses_.size()),
-        after_fault_(statuses_.size()) {
-    bad_ = Below(size_);
+  explicit SharedSchedule(unsigned seed) : random_(seed) {
+    const int size = 2 + Below(3);
+    num_candidates_ = 6 + Below(11);
+    auto ranks = std::make_unique<SharingRanks>(size, num_candidates_, WorkOfSeed(size));
+    const int bad = Below(size);
     fault_ = {static_cast<RankFault::Kind>(Below(RankFault::kVersion + 1)), kMessages[Below(std::size(kMessages))],
               Below(kMostLateMs)};
     if (fault_.kind == RankFault::kSlow) fault_.delay_ms %= 4;
-    const bool is_read = fault_.kind == RankFault::kTorn || fault_.kind == RankFault::kDamaged;
     const auto minimize = Below(2) == 0 ? RankPolicy::Minimize::kWorst : RankPolicy::Minimize::kMean;
-    for (int rank = 0; rank < size_; ++rank) {
-      AutotunePolicy& policy = ranks_.policies[static_cast<std::size_t>(rank)];
-      policy.ranks.silence_ms = kSharedSilenceMs;
-      policy.ranks.minimize = minimize;
-      policy.ranks.group =
-          std::make_shared<FaultyRank>(policy.ranks.group, rank == bad_ && !is_read ? fault_ : RankFault(), clock_,
-                                       is_read && rank != bad_ ? std::make_shared<RankFault>(fault_) : nullptr);
-      SlowDown(rank, &policy);
+    search_.emplace(std::move(ranks), bad, fault_, kSharedSilenceMs, kSharedBeyondMs);
+    for (int rank = 0; rank < size; ++rank) {
+      search_->ranks().policies[static_cast<std::size_t>(rank)].ranks.minimize = minimize;
+      SlowDown(rank);
     }
   }
 
   void Run() {
-    std::atomic<int> well{0};
-    ranks_.Run([&](RankThread& rank) {
-      const auto index = static_cast<std::size_t>(rank.rank);
-      statuses_[index] = rank.Warmup(kScaleN);
-      after_fault_[index] = clock_->Since();
-      if (rank.rank != bad_ && ++well == size_ - 1) clock_->Release();
-      EXPECT_OK(rank.Launch(kScaleN));
-      runs_[index] = rank.Runs(kScaleN);
-    });
-    Expect();
+    search_->Run();
+    const bool is_well = fault_.kind == RankFault::kNone || fault_.kind == RankFault::kSlow ||
+                         fault_.kind == RankFault::kDuplicate || !search_->clock().HasCome();
+    const bool is_version = fault_.kind == RankFault::kVersion;  // It never comes to a clock.
+    for (int rank = 0; rank < search_->size(); ++rank) {
+      if (is_well && !is_version) {
+        EXPECT_OK(search_->status(rank));
+      }
+      const std::optional<TuningRecord> record = search_->ranks().RecordOf(rank);
+      if (!search_->is_served(rank) || !record) continue;
+      EXPECT_EQ(record->candidates.size(), static_cast<std::size_t>(num_candidates_)) << rank;
+      EXPECT_EQ(record->config.ToString(), search_->runs(rank)) << rank;
+    }
   }
 
  private:
@@ -80,62 +77,31 @@ class SharedSchedule {
   int Below(int most) { return Below(static_cast<std::size_t>(most)); }
 
   /// Of each candidate, up to three times the least; GPUs differ by up to 3 %.
-  std::function<std::int64_t(int, std::int64_t)> WorkOfSeed() {
+  std::function<std::int64_t(int, std::int64_t)> WorkOfSeed(int size) {
     std::vector<std::int64_t> work;
     for (int i = 0; i < num_candidates_; ++i) work.push_back(kLeastWork + Below(static_cast<int>(2 * kLeastWork)));
     std::vector<std::int64_t> percent;
-    for (int rank = 0; rank < size_; ++rank) percent.push_back(100 + Below(4));
+    for (int rank = 0; rank < size; ++rank) percent.push_back(100 + Below(4));
     return [work, percent](int rank, std::int64_t candidate) {
       return work[static_cast<std::size_t>(candidate)] * percent[static_cast<std::size_t>(rank)] / 100;
     };
   }
 
-  void SlowDown(int rank, AutotunePolicy* policy) {
+  void SlowDown(int rank) {
+    const auto index = static_cast<std::size_t>(rank);
     const std::chrono::milliseconds compile(Below(4) == 0 ? Below(60) : 0), step(Below(4) == 0 ? Below(20) : 0);
-    ranks_.compilers[static_cast<std::size_t>(rank)]->on_compile = [compile](const std::string&, const WaitLimits&) {
+    search_->ranks().compilers[index]->on_compile = [compile](const std::string&, const WaitLimits&) {
       std::this_thread::sleep_for(compile);
     };
-    policy->search.on_progress = [step](const SearchProgress& progress) {
+    search_->ranks().policies[index].search.on_progress = [step](const SearchProgress& progress) {
       if (progress.stage == SearchProgress::Stage::kMeasure) std::this_thread::sleep_for(step);
     };
   }
 
-  void Expect() const {
-    std::set<std::string> chosen;
-    for (int rank = 0; rank < size_; ++rank) {
-      const auto index = static_cast<std::size_t>(rank);
-      const Status& status = statuses_[index];
-      if (status.ok()) chosen.insert(runs_[index]);
-      if (!status.ok()) {
-        EXPECT_EQ(runs_[index], NameOf(0)) << rank << ": " << status.ToString();
-        EXPECT_NE(status.message().find("rank"), std::string::npos) << status.ToString();
-      }
-      if (rank != bad_) {
-        EXPECT_LE(after_fault_[index].count(), kSharedSilenceMs + kSharedBeyondMs) << rank;
-      }
-      const std::optional<TuningRecord> record = ranks_.RecordOf(rank);
-      if (!status.ok() || !record) continue;
-      EXPECT_EQ(record->candidates.size(), static_cast<std::size_t>(num_candidates_)) << rank;
-      EXPECT_EQ(record->config.ToString(), runs_[index]) << rank;
-    }
-    EXPECT_LE(chosen.size(), 1u);
-    const bool is_well = fault_.kind == RankFault::kNone || fault_.kind == RankFault::kSlow ||
-                         fault_.kind == RankFault::kDuplicate || !clock_->HasCome();
-    const bool is_version = fault_.kind == RankFault::kVersion;  // It never comes to a clock.
-    if (is_well && !is_version) {
-      for (const Status& status : statuses_) EXPECT_OK(status);
-    }
-  }
-
   std::mt19937 random_;
-  const int size_, num_candidates_;
-  SharingRanks ranks_;
-  int bad_ = 0;
+  int num_candidates_ = 0;
   RankFault fault_;
-  const std::shared_ptr<FaultClock> clock_ = std::make_shared<FaultClock>();
-  std::vector<Status> statuses_;
-  std::vector<std::string> runs_;
-  std::vector<std::chrono::milliseconds> after_fault_;
+  std::optional<FaultySearch> search_;
 };
 
 TEST(SharedScheduleTest, ItIsOneDecisionOrWordsInTime) {
