@@ -102,7 +102,7 @@ Result<Json> Run(const std::string& device_name, const std::string& path, bool b
   TUNEONCE_ASSIGN_OR_RETURN(policy.search.runtime, Runtime::Create(of_runtime));
   if (!trace.empty()) policy.search.runtime->BeginTrace();
   TUNEONCE_ASSIGN_OR_RETURN(policy.store, SqliteStore::Open(options));
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(matmul.definition(), policy));
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(matmul, policy));
   json["create_ms"] = MillisecondsSince(start);
   TUNEONCE_RETURN_IF_ERROR(kernel.Launch(stream.get(), a, b, c));
   json["until_launched_ms"] = MillisecondsSince(start);

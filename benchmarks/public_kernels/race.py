@@ -1,5 +1,6 @@
 """Launches interleaved by one timer on one stream."""
 import dataclasses
+import random
 from typing import Any, Callable, Dict, List
 
 from ratio import Ratio, ratio_of
@@ -21,8 +22,10 @@ def race(calls: Dict[str, Callable[[], Any]], device: str, samples: int, rounds:
     import tuneonce
     times: Dict[str, List[float]] = {name: [] for name in calls}
     timer = ""
-    for _ in range(samples + 1):
-        found = tuneonce.exhaustive_search(list(calls),
+    order = list(calls)
+    for sample in range(samples + 1):
+        random.Random(sample).shuffle(order)
+        found = tuneonce.exhaustive_search(order,
                                            stream_of(device),
                                            None,
                                            lambda config: calls[config],

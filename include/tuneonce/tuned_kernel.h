@@ -25,6 +25,7 @@
 namespace tuneonce {
 inline namespace v0 {
 
+class Bundle;
 struct EmbeddedBundle;
 enum class RecordMiss;
 struct TuningRecord;
@@ -131,6 +132,8 @@ class TUNEONCE_API TunedKernel {
   /// Bundle::Load, of a folder or of a bundle that is found by name ("rms_norm"), then Create.
   static Result<TunedKernel> FromBundle(const std::string& folder_or_name, AutotunePolicy policy = {});
   static Result<TunedKernel> FromBundle(const EmbeddedBundle& bundle, AutotunePolicy policy = {});
+  /// Of a bundle that was read before: Create, without the checks that it has passed.
+  static Result<TunedKernel> FromBundle(const Bundle& bundle, AutotunePolicy policy = {});
   ~TunedKernel();
   TunedKernel(TunedKernel&&) noexcept;
   TunedKernel& operator=(TunedKernel&&) noexcept;
@@ -297,6 +300,8 @@ class TUNEONCE_API TunedKernel {
   struct Impl;
   struct Origin;
   explicit TunedKernel(std::unique_ptr<Origin> origin);
+  /// Create of what ValidateForLaunch has found good.
+  static Result<TunedKernel> OfValid(KernelDefinition definition, AutotunePolicy policy);
   /// The state for the driver whose context is current, made at the first use.
   Result<Impl*> Bound() const;
   const RankPolicy& ranks() const;

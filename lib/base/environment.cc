@@ -6,14 +6,13 @@
 #include <cstdlib>
 #include <limits>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -69,13 +68,14 @@ class Variables {
   template <typename Predicate>
   std::vector<std::string> All(const Predicate& is_wanted) const {
     std::map<std::string, std::string> wanted;
-    auto add = [&](const std::string& name, const std::string& value) {
+    auto add = [&](std::string_view name, std::string_view value) {
       if (is_wanted(name)) wanted.emplace(name, value);  // The first stays.
     };
     for (const auto& [name, value] : instead_) add(name, value);
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-      std::pair<std::string, std::string> split = absl::StrSplit(*variable, absl::MaxSplits('=', 1));
-      add(split.first, split.second);
+      const std::string_view text = *variable;
+      const std::size_t end = text.find('=');
+      if (end != std::string_view::npos) add(text.substr(0, end), text.substr(end + 1));
     }
     std::vector<std::string> all;
     for (const auto& [name, value] : wanted) {
@@ -99,23 +99,25 @@ class Variables {
   Status error_;
 };
 
-bool IsOfWorker(const std::string& name) {
-  static const auto* const names = new std::set<std::string>{"ASAN_OPTIONS",
-                                                             "HOME",
-                                                             "LD_LIBRARY_PATH",
-                                                             "LSAN_OPTIONS",
-                                                             "PATH",
-                                                             "TMPDIR",
-                                                             "TSAN_OPTIONS",
-                                                             "TUNEONCE_CPU_DEVICES",
-                                                             "TUNEONCE_CPU_DRIVER",
-                                                             "TUNEONCE_CPU_MEMORY_MIB",
-                                                             "TUNEONCE_CUDA_DRIVER",
-                                                             "TUNEONCE_CUPTI",
-                                                             "UBSAN_OPTIONS"};
+bool IsOfWorker(std::string_view name) {
+  constexpr std::string_view kNames[] = {"ASAN_OPTIONS",
+                                         "HOME",
+                                         "LD_LIBRARY_PATH",
+                                         "LSAN_OPTIONS",
+                                         "PATH",
+                                         "TMPDIR",
+                                         "TSAN_OPTIONS",
+                                         "TUNEONCE_CPU_DEVICES",
+                                         "TUNEONCE_CPU_DRIVER",
+                                         "TUNEONCE_CPU_MEMORY_MIB",
+                                         "TUNEONCE_CUDA_DRIVER",
+                                         "TUNEONCE_CUPTI",
+                                         "UBSAN_OPTIONS"};
   // A profiler that is injected into CUDA programs is the host's; it would claim CUPTI in the worker.
-  bool is_of_cuda = absl::StartsWith(name, "CUDA_") || absl::StartsWith(name, "NVIDIA_");
-  return names->count(name) > 0 || (is_of_cuda && !absl::StartsWith(name, "CUDA_INJECTION"));
+  auto begins_with = [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  bool is_of_cuda = begins_with("CUDA_") || begins_with("NVIDIA_");
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         (is_of_cuda && !begins_with("CUDA_INJECTION"));
 }
 
 Environment ReadAll(Variables* variables) {

@@ -80,6 +80,7 @@ class BundleReader {
     TUNEONCE_RETURN_IF_ERROR(
         space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
+    if (Status valid = definition.Validate(); !valid.ok()) return root.Error(valid.message());
     if (precompiled_ != nullptr) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string decisions, precompiled_->ReadDecisions());
       definition.ShippedDecisions(std::move(decisions));

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -16,6 +17,12 @@ std::vector<AxisValue> ValuesAt(const Config& config, const std::vector<std::siz
   std::vector<AxisValue> values;
   for (std::size_t axis : axes) values.push_back(config.values()[axis]);
   return values;
+}
+
+const BundleArtifact& ArtifactOf(const BundleArtifacts& artifacts, const Config& config) {
+  const BundleArtifact* artifact = artifacts.Find(config);
+  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
+  return *artifact;
 }
 
 }  // namespace
@@ -54,23 +61,46 @@ bool BundleArtifacts::HasLaunchFields() const {
   });
 }
 
-KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
+KernelSource BundleArtifacts::Bare(const BundleArtifact& artifact) const {
   KernelSource source;
   source.kind = kind;
-  source.content = *artifact.content;
   source.symbol = artifact.symbol;
   source.options = options;
   source.file = artifact.file;
   source.precompiled = precompiled;
   source.withheld = artifact.withheld;
+  return source;
+}
+
+KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
+  KernelSource source = Bare(artifact);
+  source.content = *artifact.content;
   for (const auto& [name, text] : headers) source.Header(name, *text);
   return source;
 }
 
 KernelSource BundleArtifacts::SourceOf(const Config& config) const {
-  const BundleArtifact* artifact = Find(config);
-  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
-  return WithDefines(SourceOf(*artifact), config);
+  return WithDefines(SourceOf(ArtifactOf(*this, config)), config);
+}
+
+const std::shared_ptr<const Fingerprint>& BundleArtifacts::TextOf(const BundleArtifact& artifact) const {
+  std::call_once(texts_once_, [&] {
+    std::vector<std::pair<std::string_view, std::string_view>> of_headers;
+    for (const auto& [name, text] : headers) of_headers.emplace_back(name, *text);
+    for (const BundleArtifact& each : list_) {
+      texts_.push_back(each.withheld != nullptr
+                           ? each.withheld
+                           : std::make_shared<const Fingerprint>(TextFingerprint(*each.content, of_headers)));
+    }
+  });
+  return texts_[static_cast<std::size_t>(&artifact - list_.data())];
+}
+
+KernelSource BundleArtifacts::WithoutText(const Config& config) const {
+  const BundleArtifact& artifact = ArtifactOf(*this, config);
+  KernelSource source = Bare(artifact);
+  source.withheld = TextOf(artifact);
+  return WithDefines(std::move(source), config);
 }
 
 KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& config) const {

@@ -10,6 +10,7 @@
 #include "bundle/bundle_options.h"
 #include "bundle/bundle_targets.h"
 #include "definition/name_expression.h"
+#include "definition/source_identity.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -236,7 +237,9 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
   } else {  // What the kernel's author set, and is no axis, stays in the bytecode.
     variant.hints = [](const Config& config) { return Hints::OfConfig(config).Set(Hints::Update::kMerge); };
   }
-  variant.source = [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); };
+  variant.source = IdentifiedSource{
+      [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); },
+      [artifacts](const Config& config, const Problem&) { return artifacts->WithoutText(config); }};
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }
 

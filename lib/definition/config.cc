@@ -100,9 +100,11 @@ Config::Config(std::shared_ptr<AxisTable> axes, std::vector<AxisValue> values)
 Config Config::Of(std::vector<Setting> settings) {
   if (settings.empty()) return Config();
   auto axes = std::make_shared<AxisTable>();
+  axes->axes.reserve(settings.size());
   std::vector<AxisValue> values;
+  values.reserve(settings.size());
   for (Setting& setting : settings) {
-    axes->axes.push_back(AxisDefinition{std::move(setting.axis), setting.kind, {setting.value}});
+    axes->axes.push_back(AxisDefinition{std::move(setting.axis), setting.kind, {}});
     values.push_back(std::move(setting.value));
   }
   return Config(std::move(axes), std::move(values));

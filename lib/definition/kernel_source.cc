@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/number_text.h"
+#include "definition/source_identity.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -105,6 +106,11 @@ Fingerprint KernelSource::Fingerprint() const {
 
 Fingerprint KernelSource::TextFingerprint() const {
   if (withheld != nullptr) return *withheld;
+  return v0::TextFingerprint(content, {headers.begin(), headers.end()});
+}
+
+Fingerprint TextFingerprint(std::string_view content,
+                            const std::vector<std::pair<std::string_view, std::string_view>>& headers) {
   Fingerprinter fingerprinter;
   fingerprinter.Add(content);
   for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).Add(text);

@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 #include "definition/compiler_option.h"
+#include "definition/source_identity.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -31,6 +33,21 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
     return WithMacros(source, config, axes);
   });
   return variant.Named(name).On(std::move(targets));
+}
+
+/// With the types and the options that `config` and `problem` say.
+KernelSource Completed(const Variant& variant, KernelSource source, const Config& config, const Problem& problem) {
+  for (const Variant::TypeMacro& type : variant.types) {
+    if (!type.axis) {
+      source.DefineType(type.macro, problem.dtype(type.parameter));
+      continue;
+    }
+    std::string value = config[*type.axis];
+    std::optional<DType> dtype = DTypeNamed(value);
+    dtype ? source.DefineType(type.macro, *dtype) : source.Define(type.macro, value);
+  }
+  AddAxisOptions(config, &source);
+  return source;
 }
 
 }  // namespace
@@ -110,18 +127,13 @@ Variant& Variant::DefineType(std::string macro, const Axis<std::string>& of) {
 }
 
 KernelSource Variant::MakeSource(const Config& config, const Problem& problem) const {
-  KernelSource made = source(config, problem);
-  for (const TypeMacro& type : types) {
-    if (!type.axis) {
-      made.DefineType(type.macro, problem.dtype(type.parameter));
-      continue;
-    }
-    std::string value = config[*type.axis];
-    std::optional<DType> dtype = DTypeNamed(value);
-    dtype ? made.DefineType(type.macro, *dtype) : made.Define(type.macro, value);
-  }
-  AddAxisOptions(config, &made);
-  return made;
+  return Completed(*this, source(config, problem), config, problem);
+}
+
+Fingerprint SourceFingerprint(const Variant& variant, const Config& config, const Problem& problem) {
+  const auto* identified = variant.source.target<IdentifiedSource>();
+  const Variant::SourceFn& source = identified == nullptr ? variant.source : identified->without_text;
+  return Completed(variant, source(config, problem), config, problem).Fingerprint();
 }
 
 Variant CudaCpp(std::string content, std::string symbol) {

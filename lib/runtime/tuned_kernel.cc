@@ -97,6 +97,10 @@ TunedKernel& TunedKernel::operator=(TunedKernel&& other) noexcept {
 
 Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
+  return OfValid(std::move(definition), std::move(policy));
+}
+
+Result<TunedKernel> TunedKernel::OfValid(KernelDefinition definition, AutotunePolicy policy) {
   if (definition.key().size() + 1 > kMaxKeyWords) {
     return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));
@@ -141,12 +145,16 @@ Result<TunedKernel::Impl*> TunedKernel::Bound() const {
 
 Result<TunedKernel> TunedKernel::FromBundle(const std::string& folder_or_name, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(folder_or_name, policy.search.runtime));
-  return Create(bundle.definition(), std::move(policy));
+  return FromBundle(bundle, std::move(policy));
 }
 
 Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(Bundle bundle, Bundle::Load(embedded));
-  return Create(bundle.definition(), std::move(policy));
+  return FromBundle(bundle, std::move(policy));
+}
+
+Result<TunedKernel> TunedKernel::FromBundle(const Bundle& bundle, AutotunePolicy policy) {
+  return OfValid(bundle.definition(), std::move(policy));
 }
 
 inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, bool* missed) {

@@ -1,6 +1,7 @@
 #include "store/kernel_fingerprint.h"
 
 #include "base/callback.h"
+#include "definition/source_identity.h"
 #include "tuneonce/fingerprint.h"
 
 namespace tuneonce {
@@ -9,7 +10,9 @@ inline namespace v0 {
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
-  std::string of_kernel = " of kernel '" + definition.name() + "'";
+  const std::string of_kernel = " of kernel '" + definition.name() + "'";
+  const std::string source_function = "the source function" + of_kernel,
+                    hints_function = "the hints function" + of_kernel;
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
@@ -18,12 +21,12 @@ Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const 
     if (variant->launcher) continue;
     for (const Config& config : configs) {
       if (!variant->IsBackendOf(config)) continue;
-      TUNEONCE_ASSIGN_OR_RETURN(KernelSource source, CallUser("the source function" + of_kernel,
-                                                              [&] { return variant->MakeSource(config, problem); }));
-      TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser("the hints function" + of_kernel, [&] {
+      TUNEONCE_ASSIGN_OR_RETURN(
+          Fingerprint source, CallUser(source_function, [&] { return SourceFingerprint(*variant, config, problem); }));
+      TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser(hints_function, [&] {
                                   return variant->hints ? variant->hints(config) : Hints::OfConfig(config);
                                 }));
-      fingerprinter.Add(source.Fingerprint()).Add(hints.Fingerprint());
+      fingerprinter.Add(source).Add(hints.Fingerprint());
     }
   }
   return fingerprinter.Finish();

@@ -7,6 +7,7 @@
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
 #include "compile/nvrtc_toolchain.h"
+#include "definition/source_identity.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
@@ -41,7 +42,10 @@ class BundleCudaCppTest : public ::testing::Test {
     const KernelDefinition& definition = bundle.definition();
     Problem problem;
     problem.dtypes.fill(DType::kFloat64);
-    return definition.variants()[0].MakeSource(definition.space().Enumerate(Sm(90))->front(), problem);
+    const Config config = definition.space().Enumerate(Sm(90))->front();
+    KernelSource source = definition.variants()[0].MakeSource(config, problem);
+    EXPECT_EQ(SourceFingerprint(definition.variants()[0], config, problem), source.Fingerprint());
+    return source;
   }
 
   static constexpr char kManifest[] = R"({

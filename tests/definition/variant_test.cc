@@ -1,12 +1,15 @@
 // Variants and what a definition completes for them: dims, geometry, parameters.
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "definition/source_identity.h"
 #include "testing/expect_status.h"
 #include "testing/targets.h"
+#include "tuneonce/fingerprint.h"
 #include "tuneonce/kernel_definition.h"
 
 namespace tuneonce {
@@ -126,6 +129,24 @@ TEST(VariantTest, ASourceFunctionTakesAConfigAloneOrWithTheProblem) {
   EXPECT_EQ(Variant(of_config).source(Config(), Problem()).content, "config");
   EXPECT_EQ(Variant(of_both).source(Config(), Problem()).content, "both");
   EXPECT_EQ(Variant(of_both).name, "default");
+}
+
+TEST(VariantTest, AnIdentityThatComesWithASourceGoesWithIt) {
+  KernelSource whole = KernelSource::Ptx("text", "k"), without_text = KernelSource::Ptx("", "k");
+  without_text.withheld = std::make_shared<const Fingerprint>(whole.TextFingerprint());
+  int num_made = 0;
+  Variant variant([](const Config&) { return KernelSource(); });
+  variant.source = IdentifiedSource{[&](const Config&, const Problem&) { return ++num_made, whole; },
+                                    [&](const Config&, const Problem&) { return without_text; }};
+  EXPECT_EQ(SourceFingerprint(variant, Config(), Problem()), whole.Fingerprint());
+  EXPECT_EQ(num_made, 0);
+  EXPECT_EQ(variant.MakeSource(Config(), Problem()).content, "text");
+  Variant copy = variant;
+  copy.source = [](const Config&, const Problem&) { return KernelSource::Ptx("other", "k"); };
+  EXPECT_EQ(SourceFingerprint(copy, Config(), Problem()), KernelSource::Ptx("other", "k").Fingerprint());
+  copy = variant;
+  copy.Header("h.h", "its text");  // Of each source that it makes, whoever makes it.
+  EXPECT_EQ(SourceFingerprint(copy, Config(), Problem()), copy.MakeSource(Config(), Problem()).Fingerprint());
 }
 
 TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {

@@ -47,6 +47,17 @@ class EmbeddedBundleTest : public testing::CpuDeviceTest, public ::testing::With
   AutotunePolicy policy_;
 };
 
+TEST_P(EmbeddedBundleTest, OneThatWasReadServesSeveralKernels) {
+  Result<Bundle> bundle = Load(GetParam());
+  ASSERT_OK(bundle);
+  for (int i = 0; i < 2; ++i) {
+    Result<TunedKernel> kernel = TunedKernel::FromBundle(*bundle, policy_);
+    ASSERT_OK(kernel);
+    ExpectScaled(*kernel, 10, 8, 4);
+    EXPECT_EQ(kernel->counters().tunes, i == 0 ? 1 : 0);
+  }
+}
+
 TEST_P(EmbeddedBundleTest, EveryFieldOfItsManifestCounts) {
   TunedKernel kernel = Create(GetParam());
   ExpectScaled(kernel, 10, 8, 4);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "definition/source_identity.h"
 #include "search/candidate.h"
 #include "store/kernel_fingerprint.h"
 #include "testing/expect_status.h"
@@ -36,7 +37,9 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
       for (const Variant* variant : *variants) {
         if (!variant->IsBackendOf(config)) continue;
         ++sources;
-        EXPECT_NE(variant->MakeSource(config, problem).content, "") << config.ToString();
+        KernelSource source = variant->MakeSource(config, problem);
+        EXPECT_NE(source.content, "") << config.ToString();
+        EXPECT_EQ(SourceFingerprint(*variant, config, problem), source.Fingerprint()) << config.ToString();
       }
       EXPECT_GT(sources, 0) << config.ToString() << " on sm_" << major << "0";
     }
