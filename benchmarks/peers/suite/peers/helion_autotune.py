@@ -1,5 +1,6 @@
 """Helion: kernels in its own words, of which it makes Triton candidates."""
 
+import importlib.metadata
 import os
 import pathlib
 from typing import Any, Dict, Optional
@@ -26,7 +27,8 @@ class Helion(GpuPeer):
             TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"),
             TRITON_CACHE_DIR=str(folder / "triton"),
         )
-        return str(getattr(imported("helion"), "__version__", ""))
+        imported("helion")
+        return importlib.metadata.version("helion")
 
     def tune(self, work: str) -> Choice:
         import torch
