@@ -2,7 +2,8 @@
 """check_exports.py ROOT OBJECT...: what these object files take from the library is exported by a shared one.
 
 Of each function that they leave undefined, the declaration in include/, lib/ or components/ must carry TUNEONCE_API, or its class.
-A static build links without, so that only who builds a shared library would meet the mistake.
+A static build links without, so that only who builds a shared library would meet the mistake; nor does it see where the
+word stands, which is an attribute in a shared one: before `static` and the like.
 """
 import pathlib
 import re
@@ -26,6 +27,17 @@ def exported(root: pathlib.Path) -> Set[str]:
     return names
 
 
+def misplaced(root: pathlib.Path) -> Set[str]:
+    """Declarations, as `file: words`, in which it is no attribute of what is declared."""
+    found = set()
+    for folder in ("include", "lib", "components"):
+        for header in sorted((root / folder).rglob("*.h")):
+            for match in re.finditer(r"\b(?:static|inline|virtual|explicit|constexpr|friend) TUNEONCE_API\b",
+                                     header.read_text()):
+                found.add(f"{header}: {match.group(0)}")
+    return found
+
+
 def undefined(objects: Set[str]) -> Set[str]:
     """Of our namespace, demangled, without what the objects define for each other."""
     def symbols(*option: str) -> Set[str]:
@@ -45,10 +57,13 @@ def main() -> int:
         path = re.sub(r"[(<\[].*", "", symbol[len(NAMESPACE):]).split("::")
         if not names.intersection(path):
             missing.append(symbol)
+    wrong = misplaced(pathlib.Path(sys.argv[1]))
+    for each in sorted(wrong):
+        print(f"{each}: TUNEONCE_API comes first")
     for symbol in missing:
         print(f"{symbol} is used outside the library: its declaration, or its class, needs TUNEONCE_API")
     print(f"{len(wanted)} symbols of the library are used, {len(missing)} not exported")
-    return 1 if missing or not wanted else 0
+    return 1 if missing or wrong or not wanted else 0
 
 
 if __name__ == "__main__":

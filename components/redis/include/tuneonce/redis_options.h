@@ -31,7 +31,7 @@ struct RedisOptions {
   /// Of redis://[[USER:]PASSWORD@]HOST[:PORT]/NAME[?db=N&timeout_ms=N], or
   /// redis+unix://[[USER:]PASSWORD@]/PATH?name=NAME with the same; an IPv6 address stands in brackets. Errors:
   /// InvalidArgument, in words that do not repeat the password.
-  static TUNEONCE_API Result<RedisOptions> Parse(std::string_view address);
+  TUNEONCE_API static Result<RedisOptions> Parse(std::string_view address);
   /// "redis://HOST:PORT/NAME", for people: without user and password.
   TUNEONCE_API std::string ToString() const;
   /// Errors: InvalidArgument, naming the field.
