@@ -83,7 +83,7 @@ class TUNEONCE_API Term {
   bool IsConstant() const { return kind_ == Kind::kConstant; }
   /// Whether it is made of what `config` alone decides: constants and axes.
   bool IsOfConfig() const;
-  /// For one config: a constant if the term IsOfConfig, else the same.
+  /// The same for one config, with a constant in place of each part that IsOfConfig.
   Term For(const Config& config) const;
   /// Whether it is made of what dims and scalars decide: no axis, nothing of the device.
   bool IsOfArguments() const;

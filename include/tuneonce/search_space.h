@@ -151,7 +151,11 @@ class TUNEONCE_API SearchSpace {
   Status ResolveDims(const std::vector<std::string>& dim_names);
   /// OK if every guard holds. Errors: FailedPrecondition, naming the guard.
   Status CheckGuards(const Config& config, const Problem& problem) const;
-  /// The hot path's form of CheckGuards.
+  using GuardFn = std::function<bool(const Config&, const Problem&)>;
+  /// The guards for `config` alone, which each still gets: with what is the config's in a manifest's terms computed. For
+  /// the hot path.
+  std::vector<GuardFn> GuardsFor(const Config& config) const;
+  /// CheckGuards, without words.
   bool GuardsHold(const Config& config, const Problem& problem) const {
     for (const Guard& guard : guards_) {
       if (!guard.holds(config, problem)) return false;
@@ -211,7 +215,7 @@ class TUNEONCE_API SearchSpace {
   };
   struct Guard {
     std::string name;
-    std::function<bool(const Config&, const Problem&)> holds;
+    GuardFn holds;
     std::string dim;  ///< That it is about, by name; empty: it says so itself.
     std::function<bool(const Config&, std::int64_t extent)> of_extent;
   };

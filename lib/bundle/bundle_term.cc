@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "definition/term_guard.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -163,10 +164,7 @@ Status ReadGuard(const BundleSpace& space, const ManifestNode& guard, SearchSpac
     any = true;
     TUNEONCE_ASSIGN_OR_RETURN(Term bound, ReadBound(space, *node));
     guarded->AddGuard(absl::StrCat(subject.name, " ", rule.field, " ", bound.ToString()),
-                      [term = subject.term, bound, holds = rule.holds](const Config& config, const Problem& problem) {
-                        std::int64_t value = term.Value(config, problem), limit = bound.Value(config, problem);
-                        return value != Term::kNoValue && limit != Term::kNoValue && holds(value, limit);
-                      });
+                      TermGuard{subject.term, bound, rule.holds});
   }
   return any ? Status() : guard.Error("expected one of the fields at_most, at_least, divisible_by and is");
 }

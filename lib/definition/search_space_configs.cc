@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/callback.h"
 #include "definition/axis_table.h"
+#include "definition/term_guard.h"
 #include "tuneonce/search_space.h"
 
 namespace tuneonce {
@@ -87,6 +88,15 @@ Result<std::string> SearchSpace::FailingGuard(const Config& config, const Proble
     if (!holds) return absl::StrCat("guard '", guard.name, "'");
   }
   return std::string();
+}
+
+std::vector<SearchSpace::GuardFn> SearchSpace::GuardsFor(const Config& config) const {
+  std::vector<GuardFn> guards;
+  for (const Guard& guard : guards_) {
+    const auto* of_terms = guard.holds.target<TermGuard>();
+    guards.push_back(of_terms == nullptr ? guard.holds : GuardFn(of_terms->For(config)));
+  }
+  return guards;
 }
 
 Status SearchSpace::CheckGuards(const Config& config, const Problem& problem) const {

@@ -83,7 +83,10 @@ bool Term::IsOfConfig() const {
 }
 
 Term Term::For(const Config& config) const {
-  return IsOfConfig() && !IsConstant() ? Term(Value(config, Problem())) : *this;
+  if (IsConstant()) return *this;
+  if (IsOfConfig()) return Term(Value(config, Problem()));
+  if (!IsOperation()) return *this;
+  return Term(kind_, operands_->a.For(config), operands_->b.For(config));
 }
 
 bool Term::IsOfArguments() const {

@@ -40,6 +40,7 @@ Status ResidentKernel::LaunchCallable(const ResidentKernel& self, CUstream strea
 
 void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
   shape = variant->geometry.For(config);
+  guards = space->GuardsFor(config);
   std::optional<Geometry> all_but_grid = shape.AllButGrid();
   if (variant->launcher) {
     launch = &ResidentKernel::LaunchCallable;

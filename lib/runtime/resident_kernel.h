@@ -19,6 +19,7 @@
 #include "search/candidate.h"
 #include "tuneonce/device_buffer.h"
 #include "tuneonce/kernel_definition.h"
+#include "tuneonce/search_space.h"
 
 namespace tuneonce {
 inline namespace v0 {
@@ -33,7 +34,8 @@ struct ResidentKernel {
   /// How it is launched but for the grid, if that is the same for all calls, or some key's launches are prepared.
   std::optional<LaunchSetup> setup;
   std::optional<Geometry> setup_geometry;  // What `setup` was made of.
-  GeometryFn shape;                        // The variant's, for this config.
+  GeometryFn shape;                          // The variant's, for this config.
+  std::vector<SearchSpace::GuardFn> guards;  // The space's, for this config.
   Config config;
   Target target;
   const Variant* variant = nullptr;
@@ -48,10 +50,15 @@ struct ResidentKernel {
 
   /// True if the config may run for the call. Sets the call's target, if a guard may ask for it.
   bool GuardsHold(BoundCall& call) const {
-    if (!space->has_guards()) return true;
+    if (guards.empty()) return true;
     if (space->guards_read_problem()) call.problem.target = target;
     CallbackScope scope;
-    return Naming("a guard of the search space", [&] { return space->GuardsHold(config, call.problem); });
+    return Naming("a guard of the search space", [&] {
+      for (const SearchSpace::GuardFn& holds : guards) {
+        if (!holds(config, call.problem)) return false;
+      }
+      return true;
+    });
   }
   /// Launches. Sets the call's target. What the definition's functions throw passes through as a StatusException.
   Status Launch(CUstream stream, BoundCall& call) const { return launch(*this, stream, call); }
@@ -59,7 +66,7 @@ struct ResidentKernel {
   static Status LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
-  /// Sees to `shape`, `setup` and `launch`, the variant being known. `of_key`: what a key's launches have, if all
+  /// Sees to `shape`, `guards`, `setup` and `launch`, the variant and the space being known. `of_key`: what a key's launches have, if all
   /// have the same.
   void SetUp(const std::optional<Geometry>& of_key);
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no

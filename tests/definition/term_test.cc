@@ -46,6 +46,19 @@ class TermTest : public ::testing::Test {
   Problem problem_;
 };
 
+TEST_F(TermTest, ForOneConfigItsPartsAreConstants) {
+  for (Term term :
+       {Term(63) / tile_ * "M", CeilDiv("M", tile_) + CeilDiv("N", tile_), Term("count") * (Term(tile_) + 1),
+        Term("M") / zero_, Term("M") * (Term(1) / zero_), Term("M") + "N"}) {
+    ASSERT_OK(term.Resolve(names_, Term::kNoValue + 1));
+    Term of_config = term.For(config_);
+    EXPECT_TRUE(of_config.IsOfArguments()) << of_config.ToString();
+    EXPECT_EQ(of_config.Value(Config(), problem_), term.Value(config_, problem_)) << term.ToString();
+  }
+  Term of_device = (NumSms() * occupancy_).For(config_);
+  EXPECT_EQ(of_device.Value(Config(), problem_), 264);
+}
+
 TEST_F(TermTest, NumbersDimsAxesAndScalarsAreComputedWith) {
   struct Case {
     Term term;

@@ -32,7 +32,14 @@ TEST_P(ShippedBundleTest, EveryConfigIsPlannedAndFingerprintedForEachTarget) {
     Problem problem;
     problem.target = target;
     EXPECT_OK(KernelFingerprint(*definition, *configs, problem));
+    problem.dims.Reset(static_cast<int>(definition->dims().size()));
     for (const Config& config : *configs) {
+      for (std::int64_t extent : {1, 48, 1000, 100000}) {
+        for (int i = 0; i < problem.dims.count(); ++i) problem.dims[Dim{i}] = extent;
+        bool hold = true;
+        for (const SearchSpace::GuardFn& holds : definition->space().GuardsFor(config)) hold &= holds(config, problem);
+        EXPECT_EQ(hold, definition->space().GuardsHold(config, problem)) << config.ToString() << " at " << extent;
+      }
       int sources = 0;
       for (const Variant* variant : *variants) {
         if (!variant->IsBackendOf(config)) continue;
