@@ -1,7 +1,8 @@
 """The suite's result as Markdown tables, and what its figures are made of (benchmarks/plots.py).
 
-show.py RESULT...: the tables; a cell that one result has not, since its run was cut, is that of the next. show.py
-RESULT... --into PAGE: puts them between the page's two "<!-- results -->" lines.
+show.py RESULT...: the tables; a cell that one result has not, since its run was cut, is that of the next, and so is the
+GPU's load where a run did not see it. show.py RESULT... --into PAGE: puts them between the page's two
+"<!-- results -->" lines.
 """
 
 import json
@@ -42,6 +43,8 @@ def by_work(cell: Optional[Dict[str, Any]], works: List[str], field: str, shown:
         return "not run"
     numbers = [found.get(work, {}).get(field) for work in works]
     if all(n is None for n in numbers):
+        if any("seconds" in each for each in found.values()):
+            return "not seen"
         return "failed" if "failed" in cell or any("failed" in each for each in found.values()) else "not run"
     return " / ".join("–" if n is None else format(n, shown) for n in numbers)
 
@@ -134,6 +137,17 @@ def is_cut(cell: Dict[str, Any]) -> bool:
     return " s were over" in cell.get("cannot", "")
 
 
+def with_load_of(cell: Dict[str, Any], other: Dict[str, Any]) -> Dict[str, Any]:
+    """The cell, with the load of the GPU from another run where it has none."""
+    if not works_of(cell):
+        return cell
+
+    def load(work: str) -> Dict[str, Any]:
+        return {f: v for f, v in works_of(other).get(work, {}).items() if f in ("gpu_busy_s", "peak_mib")}
+
+    return dict(cell, works={work: {**load(work), **each} for work, each in works_of(cell).items()})
+
+
 def filled_up(results: List[Dict[str, Any]]) -> Dict[str, Any]:
     """The first, and cells that were cut off in it from those after it, which are of a GPU of the same kind."""
     merged = dict(results[0], runs=[(each["date"], each["commit"]) for each in results])
@@ -146,6 +160,8 @@ def filled_up(results: List[Dict[str, Any]]) -> Dict[str, Any]:
             for name, cell in cells.items():
                 if name not in mine or (is_cut(mine[name]) and not is_cut(cell)):
                     mine[name] = cell
+                elif name == "tune":
+                    mine[name] = with_load_of(mine[name], cell)
     return merged
 
 

@@ -1,10 +1,19 @@
 """What the GPU does while a cell runs, seen from outside: memory in use and the share of time in which it is busy."""
 
+import os
 import threading
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
 PERIOD_S = 0.02  # NVML's own samples of utilization are not finer than that.
+
+
+def device_of(nvml: Any) -> Any:
+    """The device that a program sees as its first: NVML numbers them all, whatever CUDA_VISIBLE_DEVICES says."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
+    if first.startswith("GPU-"):
+        return nvml.nvmlDeviceGetHandleByUUID(first)
+    return nvml.nvmlDeviceGetHandleByIndex(int(first or 0))
 
 
 class Watcher:
@@ -18,7 +27,7 @@ class Watcher:
             import pynvml
 
             pynvml.nvmlInit()
-            self._nvml, self._device = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
+            self._nvml, self._device = pynvml, device_of(pynvml)
         except Exception:  # noqa: BLE001
             self._nvml = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -53,7 +62,6 @@ class Watcher:
 
 def machine() -> Dict[str, Any]:
     """Device, driver, cores: what a result says about where it is from."""
-    import os
     import platform
 
     found: Dict[str, Any] = {"cores": len(os.sched_getaffinity(0)), "python": platform.python_version(), "device": None}
@@ -61,7 +69,7 @@ def machine() -> Dict[str, Any]:
         import pynvml
 
         pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByIndex(0)
+        handle = device_of(pynvml)
         found.update(device=_text(pynvml.nvmlDeviceGetName(handle)), driver=_text(pynvml.nvmlSystemGetDriverVersion()))
     except Exception as error:  # noqa: BLE001
         found["no_device"] = f"{type(error).__name__}: {error}"
