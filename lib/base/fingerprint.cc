@@ -8,6 +8,18 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
+using Hash = unsigned __int128;
+
+/// A field of so many bytes is hashed in lanes: one after the other, each word waits for the multiplication before it.
+constexpr std::size_t kLong = 256;
+constexpr std::size_t kLanes = 4;
+
+Hash Mixed(Hash hash, std::uint64_t word) {
+  // The FNV prime for 128 bits: 2^88 + 2^8 + 0x3b.
+  constexpr Hash kPrime = (static_cast<Hash>(1) << 88) + 0x13b;
+  return (hash ^ word) * kPrime;
+}
+
 /// MurmurHash3's last step for 64 bits (its constants): each bit of `h` changes about half of the result's.
 std::uint64_t Avalanche(std::uint64_t h) {
   h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
@@ -20,16 +32,29 @@ std::uint64_t Avalanche(std::uint64_t h) {
 std::string Fingerprint::ToString() const { return absl::StrFormat("%016x%016x", high, low); }
 
 void Fingerprinter::Mix(std::uint64_t word) {
-  // The FNV prime for 128 bits: 2^88 + 2^8 + 0x3b.
-  constexpr unsigned __int128 kPrime = (static_cast<unsigned __int128>(1) << 88) + 0x13b;
-  unsigned __int128 hash = (static_cast<unsigned __int128>(high_) << 64) | low_;
-  hash = (hash ^ word) * kPrime;
+  Hash hash = Mixed((static_cast<Hash>(high_) << 64) | low_, word);
   high_ = static_cast<std::uint64_t>(hash >> 64);
   low_ = static_cast<std::uint64_t>(hash);
 }
 
+std::string_view Fingerprinter::MixLanes(std::string_view bytes) {
+  Hash lanes[kLanes];
+  for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Mixed((static_cast<Hash>(high_) << 64) | low_, lane);
+  for (; bytes.size() >= kLanes * sizeof(std::uint64_t); bytes.remove_prefix(kLanes * sizeof(std::uint64_t))) {
+    std::uint64_t words[kLanes];
+    std::memcpy(words, bytes.data(), sizeof(words));
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Mixed(lanes[lane], words[lane]);
+  }
+  for (Hash lane : lanes) {
+    Mix(static_cast<std::uint64_t>(lane >> 64));
+    Mix(static_cast<std::uint64_t>(lane));
+  }
+  return bytes;
+}
+
 Fingerprinter& Fingerprinter::Add(std::string_view bytes) {
   Mix(bytes.size());
+  if (bytes.size() >= kLong) bytes = MixLanes(bytes);
   std::uint64_t word = 0;
   std::size_t at = 0;
   for (; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {

@@ -19,12 +19,6 @@ std::vector<AxisValue> ValuesAt(const Config& config, const std::vector<std::siz
   return values;
 }
 
-const BundleArtifact& ArtifactOf(const BundleArtifacts& artifacts, const Config& config) {
-  const BundleArtifact* artifact = artifacts.Find(config);
-  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
-  return *artifact;
-}
-
 }  // namespace
 
 Status BundleArtifacts::Add(BundleArtifact artifact) {
@@ -61,46 +55,47 @@ bool BundleArtifacts::HasLaunchFields() const {
   });
 }
 
-KernelSource BundleArtifacts::Bare(const BundleArtifact& artifact) const {
+KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
   KernelSource source;
   source.kind = kind;
+  source.content = *artifact.content;
   source.symbol = artifact.symbol;
   source.options = options;
   source.file = artifact.file;
   source.precompiled = precompiled;
   source.withheld = artifact.withheld;
-  return source;
-}
-
-KernelSource BundleArtifacts::SourceOf(const BundleArtifact& artifact) const {
-  KernelSource source = Bare(artifact);
-  source.content = *artifact.content;
   for (const auto& [name, text] : headers) source.Header(name, *text);
   return source;
 }
 
 KernelSource BundleArtifacts::SourceOf(const Config& config) const {
-  return WithDefines(SourceOf(ArtifactOf(*this, config)), config);
+  const BundleArtifact* artifact = Find(config);
+  if (artifact == nullptr) throw std::runtime_error("the bundle has no artifact for it");  // Checked when it was read.
+  return WithDefines(SourceOf(*artifact), config);
 }
 
-const std::shared_ptr<const Fingerprint>& BundleArtifacts::TextOf(const BundleArtifact& artifact) const {
-  std::call_once(texts_once_, [&] {
-    std::vector<std::pair<std::string_view, std::string_view>> of_headers;
-    for (const auto& [name, text] : headers) of_headers.emplace_back(name, *text);
-    for (const BundleArtifact& each : list_) {
-      texts_.push_back(each.withheld != nullptr
-                           ? each.withheld
-                           : std::make_shared<const Fingerprint>(TextFingerprint(*each.content, of_headers)));
-    }
-  });
-  return texts_[static_cast<std::size_t>(&artifact - list_.data())];
+Fingerprint BundleArtifacts::FindIdentity() const {
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(static_cast<std::uint64_t>(kind)).Add(options.size());
+  for (const std::string& option : options) fingerprinter.Add(option);
+  fingerprinter.Add(defines.size());
+  for (const auto& [name, axis] : defines) fingerprinter.Add(name).Add(axis);
+  std::vector<std::pair<std::string_view, std::string_view>> of_headers;
+  for (const auto& [name, text] : headers) of_headers.emplace_back(name, *text);
+  fingerprinter.Add(list_.size());
+  for (const BundleArtifact& artifact : list_) {
+    fingerprinter.Add(artifact.pattern.values.size());
+    for (const auto& [axis, value] : artifact.pattern.values) fingerprinter.Add(axis).Add(AxisValueString(value));
+    fingerprinter.Add(artifact.symbol);
+    fingerprinter.Add(artifact.withheld != nullptr ? *artifact.withheld
+                                                   : TextFingerprint(*artifact.content, of_headers));
+  }
+  return fingerprinter.Finish();
 }
 
-KernelSource BundleArtifacts::WithoutText(const Config& config) const {
-  const BundleArtifact& artifact = ArtifactOf(*this, config);
-  KernelSource source = Bare(artifact);
-  source.withheld = TextOf(artifact);
-  return WithDefines(std::move(source), config);
+Fingerprint BundleArtifacts::Identity() const {
+  std::call_once(identity_once_, [&] { identity_ = FindIdentity(); });
+  return identity_;
 }
 
 KernelSource BundleArtifacts::WithDefines(KernelSource source, const Config& config) const {

@@ -46,9 +46,8 @@ class BundleArtifacts {
   bool HasLaunchFields() const;
   /// REQUIRES: Find(config) is not null.
   KernelSource SourceOf(const Config& config) const;
-  /// The same with the identity of its text in place of it (KernelSource::withheld), which is found once for all
-  /// configs. Thread rule: any.
-  KernelSource WithoutText(const Config& config) const;
+  /// Of all that decides what SourceOf a config is, but the config: found once, from any thread.
+  Fingerprint Identity() const;
   /// Of one artifact, without macros.
   KernelSource SourceOf(const BundleArtifact& artifact) const;
   /// `source` with the macros of `config`, which KernelSource::Check knows of.
@@ -59,14 +58,12 @@ class BundleArtifacts {
   /// axes, not compared with each artifact.
   using ByValues = std::map<std::vector<AxisValue>, std::vector<std::size_t>, AxisValueOrder>;
 
-  /// A source of it without text.
-  KernelSource Bare(const BundleArtifact& artifact) const;
-  const std::shared_ptr<const Fingerprint>& TextOf(const BundleArtifact& artifact) const;
+  Fingerprint FindIdentity() const;
 
   std::vector<BundleArtifact> list_;
   std::map<std::vector<std::size_t>, ByValues> by_axes_;
-  mutable std::once_flag texts_once_;
-  mutable std::vector<std::shared_ptr<const Fingerprint>> texts_;  // In the order of list_.
+  mutable std::once_flag identity_once_;
+  mutable Fingerprint identity_;
 };
 
 }  // namespace v0

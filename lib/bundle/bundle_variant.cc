@@ -232,14 +232,10 @@ Result<BundleVariant> ReadVariant(const BundleSpace& space, const ManifestNode& 
     });
   }
   variant.geometry = std::move(geometry);
-  if (*kind != SourceKind::kTileIr) {
-    variant.hints = [](const Config&) { return Hints(); };
-  } else {  // What the kernel's author set, and is no axis, stays in the bytecode.
-    variant.hints = [](const Config& config) { return Hints::OfConfig(config).Set(Hints::Update::kMerge); };
-  }
-  variant.source = IdentifiedSource{
-      [artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); },
-      [artifacts](const Config& config, const Problem&) { return artifacts->WithoutText(config); }};
+  variant.hints = HintsOfAxes{*kind == SourceKind::kTileIr};  // What the author set, and is no axis, stays in bytecode.
+  variant.source =
+      IdentifiedSource{[artifacts](const Config& config, const Problem&) { return artifacts->SourceOf(config); },
+                       [artifacts] { return artifacts->Identity(); }};
   return BundleVariant{&node, std::move(variant), std::move(artifacts)};
 }
 

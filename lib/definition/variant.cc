@@ -35,21 +35,6 @@ Variant OfCpp(const char* name, TargetFilter targets, KernelSource source,
   return variant.Named(name).On(std::move(targets));
 }
 
-/// With the types and the options that `config` and `problem` say.
-KernelSource Completed(const Variant& variant, KernelSource source, const Config& config, const Problem& problem) {
-  for (const Variant::TypeMacro& type : variant.types) {
-    if (!type.axis) {
-      source.DefineType(type.macro, problem.dtype(type.parameter));
-      continue;
-    }
-    std::string value = config[*type.axis];
-    std::optional<DType> dtype = DTypeNamed(value);
-    dtype ? source.DefineType(type.macro, *dtype) : source.Define(type.macro, value);
-  }
-  AddAxisOptions(config, &source);
-  return source;
-}
-
 }  // namespace
 
 bool Variant::IsBackendOf(const Config& config) const {
@@ -127,13 +112,42 @@ Variant& Variant::DefineType(std::string macro, const Axis<std::string>& of) {
 }
 
 KernelSource Variant::MakeSource(const Config& config, const Problem& problem) const {
-  return Completed(*this, source(config, problem), config, problem);
+  KernelSource made = source(config, problem);
+  for (const TypeMacro& type : types) {
+    if (!type.axis) {
+      made.DefineType(type.macro, problem.dtype(type.parameter));
+      continue;
+    }
+    std::string value = config[*type.axis];
+    std::optional<DType> dtype = DTypeNamed(value);
+    dtype ? made.DefineType(type.macro, *dtype) : made.Define(type.macro, value);
+  }
+  AddAxisOptions(config, &made);
+  return made;
 }
 
-Fingerprint SourceFingerprint(const Variant& variant, const Config& config, const Problem& problem) {
+Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem) {
   const auto* identified = variant.source.target<IdentifiedSource>();
-  const Variant::SourceFn& source = identified == nullptr ? variant.source : identified->without_text;
-  return Completed(variant, source(config, problem), config, problem).Fingerprint();
+  const auto* of_axes = variant.hints.target<HintsOfAxes>();
+  Fingerprinter fingerprinter;
+  fingerprinter.Add(variant.BackendName());
+  if (identified != nullptr) {
+    fingerprinter.Add(identified->identity()).Add(variant.types.size());
+    for (const Variant::TypeMacro& type : variant.types) {
+      fingerprinter.Add(type.macro);
+      type.axis ? fingerprinter.Add(std::uint64_t{1}).Add(static_cast<std::uint64_t>(type.axis->index()))
+                : fingerprinter.Add(std::uint64_t{0}).Add(DTypeName(problem.dtype(type.parameter)));
+    }
+  }
+  if (of_axes != nullptr) fingerprinter.Add(std::uint64_t{of_axes->are_taken ? 1u : 0u});
+  if (identified != nullptr && of_axes != nullptr) return fingerprinter.Finish();
+  for (const Config& config : configs) {
+    if (!variant.IsBackendOf(config)) continue;
+    if (identified == nullptr) fingerprinter.Add(variant.MakeSource(config, problem).Fingerprint());
+    if (of_axes != nullptr) continue;
+    fingerprinter.Add((variant.hints ? variant.hints(config) : Hints::OfConfig(config)).Fingerprint());
+  }
+  return fingerprinter.Finish();
 }
 
 Variant CudaCpp(std::string content, std::string symbol) {

@@ -36,6 +36,13 @@ Result<std::uint8_t> AssumptionChecks::TensorIndex(const KernelDefinition& defin
 }
 
 Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant) {
+  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
+                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
+  return Create(definition, variant, layout);
+}
+
+Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& definition, const Variant& variant,
+                                                  const ParameterLayout& layout) {
   AssumptionChecks checks;
   checks.definition_ = &definition;
   checks.variant_ = &variant;
@@ -70,8 +77,6 @@ Result<AssumptionChecks> AssumptionChecks::Create(const KernelDefinition& defini
     check.value = assumption.value;
     checks.Add(check);
   }
-  TUNEONCE_ASSIGN_OR_RETURN(ParameterLayout layout,
-                            ParameterLayout::Create(definition, variant.convention, variant.parameters));
   checks.AddImplied(layout);
   return checks;
 }

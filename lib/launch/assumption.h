@@ -30,6 +30,9 @@ class TUNEONCE_API AssumptionChecks {
   /// Errors: InvalidArgument for an assumption about a tensor or dimension that there is not, or a value below 1; as
   /// ParameterLayout::Create.
   static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant);
+  /// The same, `layout` being the variant's.
+  static Result<AssumptionChecks> Create(const KernelDefinition& definition, const Variant& variant,
+                                         const ParameterLayout& layout);
 
   /// True if all hold but those about dtypes, which calls of one key have in common (HoldForKey). A few compares: part
   /// of every launch.

@@ -10,24 +10,16 @@ inline namespace v0 {
 Result<Fingerprint> KernelFingerprint(const KernelDefinition& definition, const std::vector<Config>& configs,
                                       const Problem& problem) {
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<const Variant*> variants, definition.VariantsFor(problem.target));
-  const std::string of_kernel = " of kernel '" + definition.name() + "'";
-  const std::string source_function = "the source function" + of_kernel,
-                    hints_function = "the hints function" + of_kernel;
   Fingerprinter fingerprinter;
   fingerprinter.Add(definition.name()).Add(definition.version()).Add(configs.size());
   for (const Config& config : configs) fingerprinter.Add(config.Canonical());
   for (const Variant* variant : variants) {
     fingerprinter.Add(variant->name);
     if (variant->launcher) continue;
-    for (const Config& config : configs) {
-      if (!variant->IsBackendOf(config)) continue;
-      TUNEONCE_ASSIGN_OR_RETURN(
-          Fingerprint source, CallUser(source_function, [&] { return SourceFingerprint(*variant, config, problem); }));
-      TUNEONCE_ASSIGN_OR_RETURN(Hints hints, CallUser(hints_function, [&] {
-                                  return variant->hints ? variant->hints(config) : Hints::OfConfig(config);
-                                }));
-      fingerprinter.Add(source).Add(hints.Fingerprint());
-    }
+    TUNEONCE_ASSIGN_OR_RETURN(Fingerprint of_variant,
+                              CallUser("a source or hints function of kernel '" + definition.name() + "'",
+                                       [&] { return VariantFingerprint(*variant, configs, problem); }));
+    fingerprinter.Add(of_variant);
   }
   return fingerprinter.Finish();
 }

@@ -2,12 +2,14 @@
 // NVRTC for a GPU that is not here.
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
 #include "bundle/manifest.h"
 #include "compile/nvrtc_toolchain.h"
-#include "definition/source_identity.h"
+#include "store/kernel_fingerprint.h"
 #include "testing/device_test.h"
 #include "testing/targets.h"
 #include "testing/tools.h"
@@ -42,10 +44,7 @@ class BundleCudaCppTest : public ::testing::Test {
     const KernelDefinition& definition = bundle.definition();
     Problem problem;
     problem.dtypes.fill(DType::kFloat64);
-    const Config config = definition.space().Enumerate(Sm(90))->front();
-    KernelSource source = definition.variants()[0].MakeSource(config, problem);
-    EXPECT_EQ(SourceFingerprint(definition.variants()[0], config, problem), source.Fingerprint());
-    return source;
+    return definition.variants()[0].MakeSource(definition.space().Enumerate(Sm(90))->front(), problem);
   }
 
   static constexpr char kManifest[] = R"({
@@ -88,6 +87,38 @@ TEST_F(BundleCudaCppTest, AnInstanceOfATemplateWithItsHeadersCompiles) {
   Write("k.cu", *ReadFile(folder_.path() + "/k.cu") + "\n\nint a = b;\n");
   EXPECT_ERROR(NvrtcToolchain(testing::Tools()).Compile(SourceOf(*LoadWith()), Hints(), Sm(90)),
                StatusCode::kInvalidArgument, "k.cu(7): error: identifier \"b\" is undefined");
+}
+
+TEST_F(BundleCudaCppTest, EachThingThatDecidesItsCodeIsInTheKernelsKey) {
+  auto key = [](const Result<Bundle>& bundle) {
+    EXPECT_OK(bundle);
+    Problem problem;
+    problem.target = Sm(90);
+    problem.dtypes.fill(DType::kFloat64);
+    const KernelDefinition& definition = bundle->definition();
+    Result<Fingerprint> found = KernelFingerprint(definition, *definition.space().Enumerate(problem.target), problem);
+    EXPECT_OK(found);
+    return *found;
+  };
+  const Fingerprint base = key(LoadWith());
+  EXPECT_EQ(key(LoadWith()), base);
+  const std::pair<const char*, const char*> edits[] = {
+      {"ns::twice<TILE, T>", "ns::twice<TILE, int>"},
+      {"\"defines\": [\"TILE\"],", ""},
+      {"--fmad=true", "--fmad=false"},
+      {"my/scale.h", "my/other.h"},
+      {"{\"T\": {\"dtype_of\": \"x\"}}", "{\"U\": {\"dtype_of\": \"x\"}}"},
+      {"[{\"file\": \"k.cu\"}]",
+       "[{\"file\": \"k.cu\", \"config\": {\"TILE\": 64}}, {\"file\": \"k.cu\", \"config\": {\"TILE\": 128}}]"},
+      {"\"values\": [32, 64]", "\"values\": [32, 48]"},
+      {"\"name\": \"cuda\",", "\"name\": \"cuda\", \"backend\": \"other\","},
+  };
+  std::set<Fingerprint> keys = {base};
+  for (const auto& [from, to] : edits) EXPECT_TRUE(keys.insert(key(LoadWith(from, to))).second) << to;
+  Write("scale.h", "#define SCALE 3\n");
+  EXPECT_TRUE(keys.insert(key(LoadWith())).second) << "a header's text";
+  Write("k.cu", *ReadFile(folder_.path() + "/k.cu") + "\n");
+  EXPECT_TRUE(keys.insert(key(LoadWith())).second) << "the text";
 }
 
 TEST_F(BundleCudaCppTest, WhatIsWrongIsNamedWithFileLineAndField) {

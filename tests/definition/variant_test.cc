@@ -1,7 +1,7 @@
 // Variants and what a definition completes for them: dims, geometry, parameters.
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -132,21 +132,37 @@ TEST(VariantTest, ASourceFunctionTakesAConfigAloneOrWithTheProblem) {
 }
 
 TEST(VariantTest, AnIdentityThatComesWithASourceGoesWithIt) {
-  KernelSource whole = KernelSource::Ptx("text", "k"), without_text = KernelSource::Ptx("", "k");
-  without_text.withheld = std::make_shared<const Fingerprint>(whole.TextFingerprint());
+  Space s;
+  const std::vector<Config> configs = *s.space.Enumerate(Target());
+  auto of = [&](const Variant& variant, DType dtype = DType::kFloat16) {
+    Problem problem;
+    problem.dtypes.fill(dtype);
+    return VariantFingerprint(variant, configs, problem);
+  };
   int num_made = 0;
-  Variant variant([](const Config&) { return KernelSource(); });
-  variant.source = IdentifiedSource{[&](const Config&, const Problem&) { return ++num_made, whole; },
-                                    [&](const Config&, const Problem&) { return without_text; }};
-  EXPECT_EQ(SourceFingerprint(variant, Config(), Problem()), whole.Fingerprint());
+  auto identified = [&](const char* text) {
+    Variant variant([](const Config&) { return KernelSource(); });
+    variant.source = IdentifiedSource{
+        [&num_made](const Config&, const Problem&) { return ++num_made, KernelSource::CudaCpp("text", "k"); },
+        [text] { return Fingerprinter().Add(text).Finish(); }};
+    variant.hints = HintsOfAxes{true};
+    return variant;
+  };
+  const Variant variant = identified("one");
+  EXPECT_EQ(of(variant), of(identified("one")));
   EXPECT_EQ(num_made, 0);
-  EXPECT_EQ(variant.MakeSource(Config(), Problem()).content, "text");
-  Variant copy = variant;
-  copy.source = [](const Config&, const Problem&) { return KernelSource::Ptx("other", "k"); };
-  EXPECT_EQ(SourceFingerprint(copy, Config(), Problem()), KernelSource::Ptx("other", "k").Fingerprint());
-  copy = variant;
-  copy.Header("h.h", "its text");  // Of each source that it makes, whoever makes it.
-  EXPECT_EQ(SourceFingerprint(copy, Config(), Problem()), copy.MakeSource(Config(), Problem()).Fingerprint());
+  EXPECT_EQ(variant.source(configs[0], Problem()).content, "text");
+  std::vector<Variant> others(7, variant);
+  others[0] = identified("other");
+  others[1].hints = HintsOfAxes{false};
+  others[2].hints = nullptr;
+  others[3].source = [](const Config&, const Problem&) { return KernelSource::CudaCpp("text", "k"); };
+  others[4].Header("h.h", "its text");  // Of each source, whoever makes it.
+  others[5].backend = "other";
+  others[6].types = {{"T", DTypeOf("x"), std::nullopt, 0}};
+  for (std::size_t i = 0; i < others.size(); ++i) EXPECT_NE(of(others[i]), of(variant)) << i;
+  EXPECT_EQ(of(variant, DType::kFloat32), of(variant)) << "no macro is the dtype";
+  EXPECT_NE(of(others[6], DType::kFloat32), of(others[6]));
 }
 
 TEST(VariantTest, OfCppSourcesHasItsStructuralAxesAsMacros) {

@@ -15,6 +15,10 @@ from tuneonce.export.triton_artifacts import Artifacts, CompileError
 from tuneonce.export.triton_kernel import TritonKernel, note
 from tuneonce.export.triton_scratch import with_scratch
 
+# Triton writes which lines of the source the code is of, with a path of this machine; in a cubin with the PTX besides, two
+# thirds of its size. Who wants that sets it to 0.
+os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
+
 
 def check_tile_ir() -> None:
     """NVIDIA's build of Triton has a back end that writes Tile IR, on where ENABLE_TILE=1; the published one has none."""
