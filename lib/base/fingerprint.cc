@@ -10,10 +10,6 @@ namespace {
 
 using Hash = unsigned __int128;
 
-/// A field of so many bytes is hashed in lanes: one after the other, each word waits for the multiplication before it.
-constexpr std::size_t kLong = 256;
-constexpr std::size_t kLanes = 4;
-
 Hash Mixed(Hash hash, std::uint64_t word) {
   // The FNV prime for 128 bits: 2^88 + 2^8 + 0x3b.
   constexpr Hash kPrime = (static_cast<Hash>(1) << 88) + 0x13b;
@@ -37,24 +33,26 @@ void Fingerprinter::Mix(std::uint64_t word) {
   low_ = static_cast<std::uint64_t>(hash);
 }
 
-std::string_view Fingerprinter::MixLanes(std::string_view bytes) {
+Fingerprinter& Fingerprinter::AddInLanes(std::string_view bytes) {
+  constexpr std::size_t kLanes = 4, kBlock = kLanes * sizeof(std::uint64_t);
   Hash lanes[kLanes];
   for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Mixed((static_cast<Hash>(high_) << 64) | low_, lane);
-  for (; bytes.size() >= kLanes * sizeof(std::uint64_t); bytes.remove_prefix(kLanes * sizeof(std::uint64_t))) {
+  std::size_t at = 0;
+  for (; at + kBlock <= bytes.size(); at += kBlock) {
     std::uint64_t words[kLanes];
-    std::memcpy(words, bytes.data(), sizeof(words));
+    std::memcpy(words, bytes.data() + at, kBlock);
     for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Mixed(lanes[lane], words[lane]);
   }
   for (Hash lane : lanes) {
     Mix(static_cast<std::uint64_t>(lane >> 64));
     Mix(static_cast<std::uint64_t>(lane));
   }
-  return bytes;
+  Mix(bytes.size());
+  return Add(bytes.substr(at));
 }
 
 Fingerprinter& Fingerprinter::Add(std::string_view bytes) {
   Mix(bytes.size());
-  if (bytes.size() >= kLong) bytes = MixLanes(bytes);
   std::uint64_t word = 0;
   std::size_t at = 0;
   for (; at + sizeof(word) <= bytes.size(); at += sizeof(word)) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/file.h"
 #include "base/mutex.h"
@@ -23,6 +24,8 @@ namespace {
 constexpr char kPrefix[] = "tuneonce-";
 /// The file in a folder of ours that its process keeps locked.
 constexpr char kMark[] = ".tuneonce-owner";
+/// How the name of a folder ends that is being removed.
+constexpr char kGone[] = ".gone";
 
 void RemoveTree(const std::string& path) {
   // What cannot be removed stays: there is nobody to tell.
@@ -48,20 +51,18 @@ FileDescriptor Mark(const std::string& folder) {
   return file;
 }
 
-/// The mark last: who is killed amidst this leaves a folder that can still be told to be ours. A compiler of the dead
-/// process may still write there: then it is tried again, and at the end marked anew, for who comes next.
+bool IsGone(const std::string& path) { return absl::EndsWith(path, kGone); }
+
+/// Under another name first: there nobody finds it who still writes by the old one, a compiler of a dead process; and
+/// who is killed amidst this leaves a folder that says by its name that it is to go.
 void RemoveFolder(const std::string& path) {
-  constexpr int kAttempts = 3;
-  const std::string mark = absl::StrCat(path, "/", kMark);
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    for (const std::string& name : NamesIn(path)) {
-      if (name != kMark) RemoveTree(absl::StrCat(path, "/", name));
-    }
-    std::remove(mark.c_str());
-    const bool is_written = rmdir(path.c_str()) != 0 && (errno == ENOTEMPTY || errno == EEXIST);
-    if (!is_written) return;
-    FileDescriptor anew(open(mark.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  std::string there = IsGone(path) ? path : path + kGone;
+  if (there != path && std::rename(path.c_str(), there.c_str()) != 0) there = path;
+  for (const std::string& name : NamesIn(there)) {
+    if (name != kMark) RemoveTree(absl::StrCat(there, "/", name));
   }
+  std::remove(absl::StrCat(there, "/", kMark).c_str());  // Last: by it a folder that kept its name is told to be ours.
+  rmdir(there.c_str());
 }
 
 /// Once for each folder that this process makes others in.
@@ -83,6 +84,10 @@ void RemoveAbandonedFolders(const std::string& parent) {
     std::string path = absl::StrCat(parent, "/", name);
     FileDescriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!IsOurs(folder, S_IFDIR)) continue;
+    if (IsGone(name)) {
+      RemoveFolder(path);
+      continue;
+    }
     FileDescriptor mark(openat(folder.get(), kMark, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!IsOurs(mark, S_IFREG) || flock(mark.get(), LOCK_EX | LOCK_NB) != 0) continue;
     RemoveFolder(path);

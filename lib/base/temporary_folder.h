@@ -38,8 +38,8 @@ class TemporaryFolder {
   FileDescriptor owner_;  // Open and locked: this process still uses the folder.
 };
 
-/// Removes the temporary folders in `parent` that processes of this user left behind. Others' folders, links, and
-/// folders without our mark are passed over.
+/// Removes the temporary folders in `parent` that processes of this user left behind, and what a process left that was
+/// killed while it removed one. Others' folders, links, and folders without our mark are passed over.
 void RemoveAbandonedFolders(const std::string& parent);
 
 }  // namespace v0

@@ -112,8 +112,8 @@ Fingerprint KernelSource::TextFingerprint() const {
 Fingerprint TextFingerprint(std::string_view content,
                             const std::vector<std::pair<std::string_view, std::string_view>>& headers) {
   Fingerprinter fingerprinter;
-  fingerprinter.Add(content);
-  for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).Add(text);
+  fingerprinter.AddInLanes(content);
+  for (const auto& [name, text] : headers) fingerprinter.Add("header").Add(name).AddInLanes(text);
   return fingerprinter.Finish();
 }
 

@@ -36,8 +36,9 @@ struct HintsOfAxes {
 Fingerprint TextFingerprint(std::string_view content,
                             const std::vector<std::pair<std::string_view, std::string_view>>& headers);
 
-/// What a kernel's key holds of a variant: of the sources that it makes of `configs` (Variant::MakeSource), and of
-/// their hints. Two that differ in one of them differ. REQUIRES: it has a source. Throws what its functions throw.
+/// What a kernel's key holds of a variant, beside `configs` themselves: what decides the sources that it makes of them
+/// (Variant::MakeSource), and their hints; where one of these differs, it differs. REQUIRES: it has a source. Throws
+/// what its functions throw.
 Fingerprint VariantFingerprint(const Variant& variant, const std::vector<Config>& configs, const Problem& problem);
 
 }  // namespace v0

@@ -44,7 +44,8 @@ Result<const Residency::DeviceState*> Residency::CurrentDevice() {
       VariantState of_variant;
       TUNEONCE_ASSIGN_OR_RETURN(of_variant.layout,
                                 ParameterLayout::Create(definition_, variant->convention, variant->parameters));
-      TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions, AssumptionChecks::Create(definition_, *variant, *of_variant.layout));
+      TUNEONCE_ASSIGN_OR_RETURN(of_variant.assumptions,
+                                AssumptionChecks::Create(definition_, *variant, *of_variant.layout));
       const VariantState& added = made->variants.emplace(variant, std::move(of_variant)).first->second;
       if (variants.size() > 1) made->several.emplace_back(variant - first, &added.assumptions);
     }

@@ -33,7 +33,7 @@ struct ResidentKernel {
   const DriverApi* api = nullptr;
   /// How it is launched but for the grid, if that is the same for all calls, or some key's launches are prepared.
   std::optional<LaunchSetup> setup;
-  std::optional<Geometry> setup_geometry;  // What `setup` was made of.
+  std::optional<Geometry> setup_geometry;    // What `setup` was made of.
   GeometryFn shape;                          // The variant's, for this config.
   std::vector<SearchSpace::GuardFn> guards;  // The space's, for this config.
   Config config;
@@ -66,8 +66,8 @@ struct ResidentKernel {
   static Status LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
-  /// Sees to `shape`, `guards`, `setup` and `launch`, the variant and the space being known. `of_key`: what a key's launches have, if all
-  /// have the same.
+  /// Sees to `shape`, `guards`, `setup` and `launch`, the variant and the space being known. `of_key`: what a key's
+  /// launches have, if all have the same.
   void SetUp(const std::optional<Geometry>& of_key);
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.

@@ -312,6 +312,20 @@ TEST(TemporaryFolderTest, AnAbandonedOneIntoWhichACompilerStillWritesIsRemovedIn
   }
 }
 
+TEST(TemporaryFolderTest, WhoIsKilledWhileItRemovesOneLeavesWhatTheNextRemoves) {
+  Result<TemporaryFolder> parent = testing::MakeFolder();
+  ASSERT_TRUE(parent.ok());
+  for (const char* name : {"/tuneonce-abcdef.gone", "/other.gone"}) {
+    ASSERT_EQ(mkdir((parent->path() + name).c_str(), 0700), 0);
+    ASSERT_TRUE(parent->WriteFile(std::string(name).substr(1) + "/kernel.cc", "text").ok());
+  }
+  ASSERT_TRUE(parent->WriteFile("tuneonce-file.gone", "text").ok());
+  RemoveAbandonedFolders(parent->path());
+  EXPECT_NE(access((parent->path() + "/tuneonce-abcdef.gone").c_str(), F_OK), 0);
+  EXPECT_EQ(access((parent->path() + "/other.gone").c_str(), F_OK), 0);
+  EXPECT_EQ(access((parent->path() + "/tuneonce-file.gone").c_str(), F_OK), 0);
+}
+
 TEST(TemporaryFolderTest, GoesAlsoWhereNoDescriptorIsLeft) {
   if (testing::kIsSanitized) GTEST_SKIP() << "a sanitizer takes descriptors to look at memory";
   std::string path;

@@ -202,6 +202,7 @@ inline std::vector<FormulaCase> BFloat16Cases() {
       GroupedGemm({7, 71, 131}, 100, {0, 0, 1, 1, 70, 70, 99, 100}),
       GroupedGemmPointers({64, 128, 256}, {64, 64}),
       GroupedGemmPointers({37, 71, 131}, {0, 1, 37, 20}),
+      GroupedGemmPointers({37, 104, 136}, {0, 1, 37, 20}),
       VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
       VarlenAttention({4, 1, 80}, true, 70, {0, 5, 60}),
       PagedAttention({4, 2, 64, 128, 2}, true, 192, {256, 192}, {0, 128, 192}),
@@ -272,7 +273,8 @@ inline std::vector<FormulaCase> FormulaCases() {
           GroupedGemm({3, 64, 80}, 200, {0, 64, 130, 190}),       // Ten rows of no group.
           GroupedGemm({300, 32, 16}, 600, AlikeOffsets(300, 2)),  // More offsets than are looked at together.
           GroupedGemmPointers({64, 128, 256}, {64, 64}),
-          GroupedGemmPointers({37, 71, 131}, {0, 1, 37, 20}),  // An empty group, and one of one row.
+          GroupedGemmPointers({37, 71, 131}, {0, 1, 37, 20}),   // An empty group, and one of one row.
+          GroupedGemmPointers({37, 104, 136}, {0, 1, 37, 20}),  // By tensor cores, whose tiles they do not fill.
           GroupedGemmPointers({1, 1001, 256}, {0, 1, 1}),
           VarlenAttention({2, 1, 64}, true, 256, {0, 128, 256}),
           VarlenAttention({6, 2, 64}, true, 203, {0, 1, 1, 38, 166, 203}),  // An empty one, and of one row.
