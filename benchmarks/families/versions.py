@@ -9,65 +9,47 @@ family. To make OTHER: copy the bundles, delete their cubins, and with the other
 
 in each folder. Needs torch and tuneonce on a GPU of compute capability 9.0, for which the cubins are; not Triton.
 """
-import argparse
-import json
 import os
 import sys
-import time
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, Tuple
 
 os.environ["ENABLE_TILE"] = "0"
 
-import torch  # noqa: E402
-from cases import FAMILIES  # noqa: E402
+from cases import FAMILIES, Family  # noqa: E402
 from contenders import Contenders  # noqa: E402
-from race import race  # noqa: E402
-
-OURS, OTHER = "ours", "other"
-SAMPLES, ROUNDS = 9, 6
+from shapes import Shape, measure_all, parser_of, race_of  # noqa: E402
 
 
-def row_of(shape: Any, contenders: Dict[str, Contenders]) -> Dict[str, Any]:
-    dims, case, _ = shape
-    calls, configs = {}, {}
+def measure(contenders: Dict[str, Contenders], shape: Shape) -> Tuple[Dict[str, Any], bool]:
+    case = shape[1]
+    calls, choices = {}, {}
     for name, of in contenders.items():
         launch = of.ours(case)
         launch()
-        torch.cuda.synchronize()
         assert of.results.last is not None
-        configs[name] = of.results.last.best.config
+        choices[name] = of.results.last.best.config
         calls.update({name: launch, f"{name} again": lambda call=launch: call()})  # type: ignore[misc]
-    raced = race(calls, "cuda", SAMPLES, ROUNDS)
-    ratio = raced.ratio(OTHER, OURS)
-    return {"shape": dims, "configs": configs, "other_over_ours": [ratio.mean, ratio.low, ratio.high],
-            "us": {name: sorted(times)[len(times) // 2] for name, times in raced.times_us.items()}}
+    return {"choices": choices, "contenders": race_of(calls, "cuda")}, False
+
+
+def line(row: Dict[str, Any]) -> str:
+    return "other / ours {ratio:.3f} ({low:.3f} to {high:.3f})".format(**row["contenders"]["ours"])
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__)
     parser.add_argument("other", type=Path)
-    parser.add_argument("--bundles", type=Path, default=Path(__file__).resolve().parents[2] / "bundles")
-    parser.add_argument("--only", nargs="*", choices=[family.bundle for family in FAMILIES if family.has_triton])
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--stop-after", type=float, default=float("inf"), metavar="S", help="begin no shape after it")
     options = parser.parse_args()
-    begin, rows = time.monotonic(), []  # type: float, List[Dict[str, Any]]
-    for family in FAMILIES:
-        if not family.has_triton or (options.only and family.bundle not in options.only):
-            continue
-        contenders = {OURS: Contenders(family, options.bundles, "cuda"),
-                      OTHER: Contenders(family, options.other, "cuda")}
-        for shape in family.cases("cuda", lambda shapes: shapes[1:6:2], 0):
-            if time.monotonic() - begin > options.stop_after:
-                print("stopped: the rest is NOT measured")
-                return 1
-            row = {"bundle": family.bundle, **row_of(shape, contenders)}
-            rows.append(row)
-            print(row["bundle"], row["shape"], "other / ours {:.3f} ({:.3f} to {:.3f})".format(*row["other_over_ours"]))
-            if options.json:
-                options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    return 0
+    options.only = options.only or [family.bundle for family in FAMILIES if family.has_triton]
+    others: Dict[str, Contenders] = {}
+
+    def measured(family: Family, ours: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
+        if family.bundle not in others:
+            others[family.bundle] = Contenders(family, options.other, "cuda")
+        return measure({"other": others[family.bundle], "ours": ours}, shape)
+
+    return measure_all(options, "cuda", lambda shapes: shapes[1:6:2], measured, line)
 
 
 if __name__ == "__main__":

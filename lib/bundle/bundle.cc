@@ -55,9 +55,9 @@ class BundleReader {
     TUNEONCE_ASSIGN_OR_RETURN(std::string version_text, kernel_version->String());
     KernelDefinition definition = KernelDefinition(kernel).Version(version_text);
     TUNEONCE_ASSIGN_OR_RETURN(space_, BundleSpace::Read(root));
-    SearchSpace space = space_.space();
-    TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &space));
-    definition.DimsInOrder(space_.dims()).Space(space);
+    SearchSpace unfiltered = space_.space();
+    TUNEONCE_RETURN_IF_ERROR(ReadGuards(space_, root, &unfiltered));
+    definition.DimsInOrder(space_.dims()).Space(std::move(unfiltered));
     TUNEONCE_RETURN_IF_ERROR(ReadParameters(root, &definition));
     TUNEONCE_RETURN_IF_ERROR(ReadKey(space_, root, &definition));
     TUNEONCE_ASSIGN_OR_RETURN(const ManifestNode* variants, root.Get("variants"));
@@ -76,11 +76,11 @@ class BundleReader {
     }
     if (Status valid = ValidateForLaunch(definition); !valid.ok()) return root.Error(valid.message());
     TUNEONCE_RETURN_IF_ERROR(CheckArtifacts(root, definition));
+    SearchSpace space = definition.space();  // What Validate resolved in it stays.
     TUNEONCE_RETURN_IF_ERROR(space_.ReadTargetFilters(root, &space));
     TUNEONCE_RETURN_IF_ERROR(
         space_.CheckCount(root, space, [&](const Target& target) { return definition.VariantsFor(target).ok(); }));
     definition.Space(std::move(space));  // Only now: the artifacts of all targets were looked for.
-    if (Status valid = definition.Validate(); !valid.ok()) return root.Error(valid.message());
     if (precompiled_ != nullptr) {
       TUNEONCE_ASSIGN_OR_RETURN(std::string decisions, precompiled_->ReadDecisions());
       definition.ShippedDecisions(std::move(decisions));

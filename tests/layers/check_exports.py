@@ -9,33 +9,33 @@ import pathlib
 import re
 import subprocess
 import sys
-from typing import Set
+from typing import Dict, Iterable, Set
 
 NAMESPACE = "tuneonce::v0::"
 
 
-def exported(root: pathlib.Path) -> Set[str]:
+def headers(root: pathlib.Path) -> Dict[pathlib.Path, str]:
+    """Their texts."""
+    return {header: header.read_text()
+            for folder in ("include", "lib", "components") for header in sorted((root / folder).rglob("*.h"))}
+
+
+def exported(texts: Iterable[str]) -> Set[str]:
     """Names of functions and classes that are marked."""
     names = set()
-    for folder in ("include", "lib", "components"):
-        for header in sorted((root / folder).rglob("*.h")):
-            for declaration in re.split(r"[;{}]", header.read_text()):
-                if match := re.search(r"\b(?:class|struct) (?:\[\[nodiscard\]\] )?TUNEONCE_API (?:\[\[nodiscard\]\] )?(\w+)", declaration):
-                    names.add(match.group(1))
-                elif match := re.search(r"TUNEONCE_API\b.*?(operator[^(\s]+|\w+)\s*\(", declaration, re.DOTALL):
-                    names.add(match.group(1))
+    for text in texts:
+        for declaration in re.split(r"[;{}]", text):
+            if match := re.search(r"\b(?:class|struct) (?:\[\[nodiscard\]\] )?TUNEONCE_API (?:\[\[nodiscard\]\] )?(\w+)", declaration):
+                names.add(match.group(1))
+            elif match := re.search(r"TUNEONCE_API\b.*?(operator[^(\s]+|\w+)\s*\(", declaration, re.DOTALL):
+                names.add(match.group(1))
     return names
 
 
-def misplaced(root: pathlib.Path) -> Set[str]:
+def misplaced(texts: Dict[pathlib.Path, str]) -> Set[str]:
     """Declarations, as `file: words`, in which it is no attribute of what is declared."""
-    found = set()
-    for folder in ("include", "lib", "components"):
-        for header in sorted((root / folder).rglob("*.h")):
-            for match in re.finditer(r"\b(?:static|inline|virtual|explicit|constexpr|friend) TUNEONCE_API\b",
-                                     header.read_text()):
-                found.add(f"{header}: {match.group(0)}")
-    return found
+    word = re.compile(r"\b(?:static|inline|virtual|explicit|constexpr|friend) TUNEONCE_API\b")
+    return {f"{header}: {match.group(0)}" for header, text in texts.items() for match in word.finditer(text)}
 
 
 def undefined(objects: Set[str]) -> Set[str]:
@@ -51,13 +51,14 @@ def undefined(objects: Set[str]) -> Set[str]:
 
 
 def main() -> int:
-    names, wanted = exported(pathlib.Path(sys.argv[1])), undefined(set(sys.argv[2:]))
+    texts = headers(pathlib.Path(sys.argv[1]))
+    names, wanted = exported(texts.values()), undefined(set(sys.argv[2:]))
     missing = []
     for symbol in sorted(wanted):
         path = re.sub(r"[(<\[].*", "", symbol[len(NAMESPACE):]).split("::")
         if not names.intersection(path):
             missing.append(symbol)
-    wrong = misplaced(pathlib.Path(sys.argv[1]))
+    wrong = misplaced(texts)
     for each in sorted(wrong):
         print(f"{each}: TUNEONCE_API comes first")
     for symbol in missing:
