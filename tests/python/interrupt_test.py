@@ -91,13 +91,13 @@ def test_ctrl_c_ends_a_search_over_callables():
     with tempfile.TemporaryDirectory() as temporary:
         path = pathlib.Path(temporary)
         run = child("""
-def launch(a):
-    time.sleep(0.02)
-    launch.runs += 1
-    if launch.runs == 20: open(folder + "/started", "w").close()
-launch.runs = 0
-interrupted(lambda: tuneonce.exhaustive_search([1, 2], None, None, launch, lambda config: (x,), device="cpu", quiet=True,
-            max_rounds=10**6, gpu_budget_ms=4e6, race_budget_ms=4e6))
+runs = {1: 0, 2: 1}
+def launch(which):
+    time.sleep(0.03 if runs[which] % 2 else 0.002)  # Slow by turns: no race of these is soon certain.
+    runs[which] += 1
+    if sum(runs.values()) == 20: open(folder + "/started", "w").close()
+interrupted(lambda: tuneonce.exhaustive_search([1, 2], None, None, launch, lambda config: (config,), device="cpu",
+            quiet=True, max_rounds=10**6, gpu_budget_ms=4e6, race_budget_ms=4e6))
 """, path)
         try:
             said = interrupt(run, path / "started")

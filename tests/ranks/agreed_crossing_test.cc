@@ -14,6 +14,7 @@
 #include "ranks/rank_turn.h"
 #include "testing/expect_status.h"
 #include "testing/rank_threads.h"
+#include "testing/work_timer.h"
 #include "tuneonce/tuning_record.h"
 
 namespace tuneonce::testing {
@@ -117,15 +118,20 @@ TEST(AgreedCrossingTest, APinInOneRanksStoreDecidesForAll) {
 }
 
 TEST(AgreedCrossingTest, AnImportedDecisionIsComparedByOneRankAndRunsInAll) {
+  WorkTimer timer;  // A decision that is slower than the baseline is not used.
   RankThreads tuned(1);
   tuned.policies[0].ranks = RankPolicy();
+  tuned.policies[0].search.timer = &timer;
   tuned.Run([&](RankThread& only) { EXPECT_OK(only.Warmup(kScaleN)); });
   TuningRecord imported = tuned.policies[0].store->List()->front();
   imported.reason = ChoiceReason::kImported;
   imported.key.driver_version = 0;  // It did not run here yet.
   imported.artifact = Fingerprint();
   RankThreads ranks(2);
-  for (AutotunePolicy& policy : ranks.policies) EXPECT_OK(policy.store->Put(imported));
+  for (AutotunePolicy& policy : ranks.policies) {
+    policy.search.timer = &timer;
+    EXPECT_OK(policy.store->Put(imported));
+  }
   std::atomic<std::int64_t> searches{0};
   std::vector<std::string> runs(2);
   ranks.Run([&](RankThread& rank) {
