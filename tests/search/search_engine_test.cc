@@ -205,6 +205,11 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
       runner_ = ScriptedRunner();
       total_timeout_ms_ = std::string(how) == "slow" ? 60 : 0;
       Result<TuningResult> result = Search(CutShortAt(first_cut, how), 0);
+      while (!result.ok() && first_cut > 0 && 0 < total_timeout_ms_ && total_timeout_ms_ < 2000) {
+        runner_ = ScriptedRunner();
+        total_timeout_ms_ *= 2;  // A busy machine compiled none in time.
+        result = Search(CutShortAt(first_cut, how), 0);
+      }
       if (!result.ok()) {
         EXPECT_EQ(first_cut, 0u);
         EXPECT_EQ(result.status().code(), StatusCode::kDeadlineExceeded) << result.status().ToString();
