@@ -1,4 +1,4 @@
-# Sourced: an empty Debian 12 to install into, without root's files being touched. Needs root, debootstrap.
+# Sourced in the project's folder: an empty Debian 12 to install into, without root's files being touched. Needs root.
 # clean_root FOLDER [PACKAGE...]: copies the system that debootstrap made (once, kept in TUNEONCE_CLEAN_ROOT, default
 # build/clean_root) to FOLDER and installs PACKAGEs there. `within FOLDER COMMAND...` runs there, with none of our variables.
 within() {
@@ -9,6 +9,7 @@ clean_root() {
   local folder=$1 base; shift
   base=$(realpath -m "${TUNEONCE_CLEAN_ROOT:-build/clean_root}")
   if [ ! -e "$base/usr/bin/apt-get" ]; then
+    scripts/install_dependencies --packages || return 1
     debootstrap --variant=minbase bookworm "$base" http://deb.debian.org/debian > "$folder.log" 2>&1 ||
       { tail -n 5 "$folder.log" >&2; return 1; }
   fi
