@@ -590,6 +590,10 @@ def test_exhaustive_search_has_cutiles_names():
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="events"))
     expect(ValueError, "timer is 'cupti' or 'events', not 'clock'", lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="clock"))
+    expect(TypeError, "the kernel is of type NoneType, which cannot be called", lambda: tuneonce.exhaustive_search(
+        [1], None, None, None, lambda c: (), device="cpu", quiet=True))
+    expect(TypeError, "kernel(config) returned a value of type NoneType", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda config: None, lambda c: (c,), device="cpu", quiet=True))
 
 
 def matmul_search(kernels, **options):

@@ -167,7 +167,13 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
               hints_fn: Optional[Callable[[Any], Mapping[str, Any]]], stream: Any, device: str,
               ahead: CompiledAhead) -> Callable[[int, Sequence[int]], None]:
     """What launches this config once, on the stream of the given handle, with outputs at these addresses."""
-    run = kernel if hasattr(kernel, "replace_hints") or not _takes_config(kernel, grid_fn is not None) else kernel(config)
+    is_made = not hasattr(kernel, "replace_hints") and _takes_config(kernel, grid_fn is not None)
+    run = kernel(config) if is_made else kernel
+    if not callable(run) and not hasattr(run, "replace_hints"):
+        what = f"{type(run).__name__}, which cannot be called"
+        raise TypeError(f"the kernel is of type {what}" if not is_made else
+                        f"kernel(config) returned a value of type {what}: a callable with one parameter, config or cfg, returns "
+                        "what launches; one that launches by itself names it otherwise")
     if hasattr(run, "replace_hints"):  # cuTile's.
         if grid_fn is None:
             raise TypeError("a cuTile kernel needs a grid_fn")
