@@ -592,8 +592,12 @@ def test_exhaustive_search_has_cutiles_names():
         [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="clock"))
     expect(TypeError, "the kernel is of type NoneType, which cannot be called", lambda: tuneonce.exhaustive_search(
         [1], None, None, None, lambda c: (), device="cpu", quiet=True))
-    expect(TypeError, "kernel(config) returned a value of type NoneType", lambda: tuneonce.exhaustive_search(
+    not_made = "TypeError: kernel(config) returned a value of type NoneType, which cannot be called"
+    expect(tuneonce.InternalError, not_made, lambda: tuneonce.exhaustive_search(
         [1], None, None, lambda config: None, lambda c: (c,), device="cpu", quiet=True))
+    made = tuneonce.exhaustive_search([1, 2], None, None, lambda config: None if config == 1 else lambda n: n,
+                                      lambda c: (c,), device="cpu", quiet=True)
+    assert made.best.config == 2 and not_made in made.failures[0].message, made
 
 
 def matmul_search(kernels, **options):

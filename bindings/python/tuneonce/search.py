@@ -170,10 +170,7 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
     is_made = not hasattr(kernel, "replace_hints") and _takes_config(kernel, grid_fn is not None)
     run = kernel(config) if is_made else kernel
     if not callable(run) and not hasattr(run, "replace_hints"):
-        what = f"{type(run).__name__}, which cannot be called"
-        raise TypeError(f"the kernel is of type {what}" if not is_made else
-                        f"kernel(config) returned a value of type {what}: a callable with one parameter, config or cfg, returns "
-                        "what launches; one that launches by itself names it otherwise")
+        return _failing(run, is_made)
     if hasattr(run, "replace_hints"):  # cuTile's.
         if grid_fn is None:
             raise TypeError("a cuTile kernel needs a grid_fn")
@@ -187,6 +184,18 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
     def launch(on: int, scratch: Sequence[int]) -> None:
         with _current(on, device):
             run(*arguments.at(scratch))
+    return launch
+
+
+def _failing(run: Any, is_made: bool) -> Callable[[int, Sequence[int]], None]:
+    """For what is no kernel. One that kernel(config) returned is that config's failure."""
+    what = f"of type {type(run).__name__}, which cannot be called"
+    if not is_made:
+        raise TypeError(f"the kernel is {what}")
+
+    def launch(on: int, scratch: Sequence[int]) -> None:
+        raise TypeError(f"kernel(config) returned a value {what}: a callable with one parameter, config or cfg, returns what "
+                        "launches; one that launches by itself names it otherwise")
     return launch
 
 
