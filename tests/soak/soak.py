@@ -65,15 +65,19 @@ def git(*arguments):
     return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False).stdout.strip()
 
 
-def header(options, seconds):
+def now_and_commit():
+    changes = " with changes" if git("status", "--porcelain", "--untracked-files=no") else ""
+    return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {git('rev-parse', '--short', 'HEAD')}{changes}"
+
+
+def header(options, begun, seconds):
     # Results are committed: kind of machine, but neither its name nor its paths.
     system = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text().splitlines() if "=" in line)
     fuzzed = f"{options.runs} runs of each fuzzer" if options.fuzzers else "without the fuzzers"
     how = "short form" if options.short else f"{options.minutes} minutes of kill -9, {fuzzed}"
     if options.only is not None:
         how = f"{options.only} alone"
-    return (f"tuneonce soak, {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC, commit {git('rev-parse', '--short', 'HEAD')}"
-            f"{' with changes' if git('status', '--porcelain', '--untracked-files=no') else ''}\n"
+    return (f"tuneonce soak, begun {begun}\n"
             f"{os.cpu_count()} cores, {platform.machine()}, {system.get('PRETTY_NAME', 'Linux').strip(chr(34))}, "
             f"{'root' if os.geteuid() == 0 else 'not root'}; {how}; seed {options.seed}; {seconds:.0f} s\n")
 
@@ -118,7 +122,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
     become_reaper()
-    start = time.monotonic()
+    start, begun = time.monotonic(), now_and_commit()  # The programs are of now, whatever is committed meanwhile.
     report = Report()
     # Under /tmp and open to all, so that runs as other users reach their folders.
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="tuneonce-soak-", dir="/tmp"))
@@ -154,7 +158,7 @@ def main():
             continue
         part()
         if options.out:  # After each: what is known stays known if somebody stops it.
-            text = header(options, time.monotonic() - start) + "\n" + "\n".join(map(str, report.checks)) + f"\n\n{report.found()} found\n"
+            text = header(options, begun, time.monotonic() - start) + "\n" + "\n".join(map(str, report.checks)) + f"\n\n{report.found()} found\n"
             options.out.write_text(text.replace(str(scratch), "SCRATCH"))
     print(report.checks[-1], flush=True)
     print(f"{report.found()} found in {time.monotonic() - start:.0f} s")
