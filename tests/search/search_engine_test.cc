@@ -202,13 +202,15 @@ TEST_F(SearchEngineTest, TheWholeSpaceIsAccountedForWhereverASearchIsCutShort) {
   for (const char* how : {"slow", "cancel"}) {
     for (std::size_t first_cut = 0; first_cut <= 12; ++first_cut) {
       SCOPED_TRACE(how + std::to_string(first_cut));
-      runner_ = ScriptedRunner();
-      total_timeout_ms_ = std::string(how) == "slow" ? 60 : 0;
-      Result<TuningResult> result = Search(CutShortAt(first_cut, how), 0);
-      while (!result.ok() && first_cut > 0 && 0 < total_timeout_ms_ && total_timeout_ms_ < 2000) {
+      auto search = [&] {
         runner_ = ScriptedRunner();
+        return Search(CutShortAt(first_cut, how), 0);
+      };
+      total_timeout_ms_ = std::string(how) == "slow" ? 60 : 0;
+      Result<TuningResult> result = search();
+      while (!result.ok() && first_cut > 0 && 0 < total_timeout_ms_ && total_timeout_ms_ < 2000) {
         total_timeout_ms_ *= 2;  // A busy machine compiled none in time.
-        result = Search(CutShortAt(first_cut, how), 0);
+        result = search();
       }
       if (!result.ok()) {
         EXPECT_EQ(first_cut, 0u);

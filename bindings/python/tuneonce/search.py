@@ -169,12 +169,16 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
     """What launches this config once, on the stream of the given handle, with outputs at these addresses."""
     is_made = not hasattr(kernel, "replace_hints") and _takes_config(kernel, grid_fn is not None)
     run = kernel(config) if is_made else kernel
-    if not callable(run) and not hasattr(run, "replace_hints"):
-        return _failing(run, is_made)
     if hasattr(run, "replace_hints"):  # cuTile's.
         if grid_fn is None:
             raise TypeError("a cuTile kernel needs a grid_fn")
         return ahead.launcher(run, {} if hints_fn is None else hints_fn(config), grid_fn(config), arguments.given, arguments.at)
+    if not callable(run):
+        what = f"of type {type(run).__name__}, which cannot be called"
+        if not is_made:
+            raise TypeError(f"the kernel is {what}")
+        return _failing(TypeError(f"kernel(config) returned a value {what}: a callable with one parameter, config or cfg, returns "
+                                  "what launches; one that launches by itself names it otherwise"))
     if hints_fn is not None:
         raise TypeError("hints_fn is for cuTile kernels: the kernel given has no replace_hints")
     from tuneonce import TunedKernel
@@ -187,29 +191,21 @@ def _launcher(config: Any, grid_fn: Optional[Callable[[Any], Any]], kernel: Any,
     return launch
 
 
-def _failing(run: Any, is_made: bool) -> Callable[[int, Sequence[int]], None]:
-    """For what is no kernel. One that kernel(config) returned is that config's failure."""
-    what = f"of type {type(run).__name__}, which cannot be called"
-    if not is_made:
-        raise TypeError(f"the kernel is {what}")
-
+def _failing(error: Exception) -> Callable[[int, Sequence[int]], None]:
+    """For a config that cannot be launched: its failure, when it is tried."""
     def launch(on: int, scratch: Sequence[int]) -> None:
-        raise TypeError(f"kernel(config) returned a value {what}: a callable with one parameter, config or cfg, returns what "
-                        "launches; one that launches by itself names it otherwise")
+        raise error
     return launch
 
 
 def _tuned_launcher(kernel: Any, arguments: _Arguments, stream: Any) -> Callable[[int, Sequence[int]], None]:
     """It is tuned before, since one search cannot wait for another; where that fails, so does the config."""
-    failed: List[Exception] = []
     try:
         kernel.warmup_with(*arguments.given, stream=stream)
-    except Exception as error:  # The reason of this config's failure.
-        failed.append(error)
+    except Exception as error:
+        return _failing(error)
 
     def launch(on: int, scratch: Sequence[int]) -> None:
-        if failed:
-            raise failed[0]
         kernel(*arguments.at(scratch), stream=on)
     return launch
 
