@@ -84,11 +84,11 @@ Fingerprint BundleArtifacts::FindIdentity() const {
   for (const auto& [name, text] : headers) of_headers.emplace_back(name, *text);
   fingerprinter.Add(list_.size());
   for (const BundleArtifact& artifact : list_) {
-    std::vector<Config::Setting> pattern;
+    fingerprinter.Add(artifact.pattern.values.size());
     for (const auto& [axis, value] : artifact.pattern.values) {
-      pattern.push_back({std::to_string(axis), AxisKind::kStructural, value});
+      fingerprinter.Add(axis).Add(value.index()).Add(AxisValueString(value));
     }
-    fingerprinter.Add(Config::Of(std::move(pattern)).Canonical()).Add(artifact.symbol);
+    fingerprinter.Add(artifact.symbol);
     fingerprinter.Add(artifact.withheld != nullptr ? *artifact.withheld
                                                    : TextFingerprint(*artifact.content, of_headers));
   }

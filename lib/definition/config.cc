@@ -145,7 +145,10 @@ Result<Config> Config::FromCanonical(std::string_view bytes) {
   Status malformed = InvalidArgumentError("a stored config is not well formed");
   if (decoder.Word() != kCanonicalVersion) return malformed;
   std::vector<Setting> settings;
-  for (std::uint64_t left = decoder.Word(); left > 0; --left) {
+  std::uint64_t left = decoder.Word();
+  constexpr std::uint64_t kLeastBytes = 4 * sizeof(std::uint64_t);  // A name's length, a kind, a type and a value.
+  settings.reserve(static_cast<std::size_t>(std::min(left, decoder.remaining() / kLeastBytes)));
+  for (; left > 0; --left) {
     Setting setting;
     setting.axis = decoder.Text();
     std::uint64_t kind = decoder.Word();

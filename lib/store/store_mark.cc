@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -40,8 +42,9 @@ std::string MarkOf(const std::string& path) {
   return absl::StrCat(kMarkBegin, IdentityOf(path), "\n", IdentityOf(path + "-wal"), "\n");
 }
 
-/// The first bytes of a database; empty if there is none. Through SQLite: where a process closes a file by itself, it
-/// loses the locks that its SQLite holds on the same file.
+/// The first bytes of a database; empty if there is none. Through SQLite's file layer: where a process closes a file by
+/// itself, it loses the locks that its SQLite holds on the same file. Without a connection, which would cost a quarter
+/// of a store's opening (its functions and modules) to read a hundred bytes.
 Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();
@@ -49,17 +52,21 @@ Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
     return FailedPreconditionError(path + " is no store of tuneonce but a link, folder or device: choose another path");
   }
   if (info.st_size == 0) return std::string();
-  sqlite3* database = nullptr;
-  int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
-  int result = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
-  absl::Cleanup closing = [database] { sqlite3_close(database); };
+  sqlite3_vfs* layer = sqlite3_vfs_find(nullptr);
+  const char* name = layer == nullptr ? nullptr : sqlite3_create_filename(path.c_str(), "", "", 0, nullptr);
+  if (name == nullptr) return UnavailableError(path + " cannot be read: SQLite cannot be initialized");
+  absl::Cleanup freeing = [name] { sqlite3_free_filename(const_cast<char*>(name)); };
+  auto memory =
+      std::make_unique<std::max_align_t[]>(static_cast<std::size_t>(layer->szOsFile) / sizeof(std::max_align_t) + 1);
+  auto* file = reinterpret_cast<sqlite3_file*>(memory.get());
+  int result = layer->xOpen(layer, name, file, SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB, nullptr);
   if (result != SQLITE_OK) {
-    return UnavailableError(absl::StrCat(path, " cannot be read: ", std::strerror(sqlite3_system_errno(database))));
+    return UnavailableError(
+        absl::StrCat(path, " cannot be read: ", std::strerror(layer->xGetLastError(layer, 0, nullptr))));
   }
-  sqlite3_file* file = nullptr;
+  absl::Cleanup closing = [file] { file->pMethods->xClose(file); };
   std::string bytes(std::min(size, static_cast<std::size_t>(info.st_size)), '\0');
-  result = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-  if (result == SQLITE_OK) result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
+  result = file->pMethods->xRead(file, bytes.data(), static_cast<int>(bytes.size()), 0);
   if (result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ) return bytes;
   return UnavailableError(absl::StrCat(path, " cannot be read (SQLite ", result, ")"));
 }

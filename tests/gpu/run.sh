@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# run.sh FOLDER [STEP]: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it on a
-# machine that cannot build); with STEP, from the step of that name on, after a run that was cut off. At its end stands a
-# table of what passed, failed or was skipped, and why. Exit code 0 if nothing failed, also where something was skipped
-# for want of a tool; 1 if a step failed, or none is called STEP; 77 where there is no GPU.
+# run.sh FOLDER [FIRST [LAST]]: everything that needs a GPU, with the programs in FOLDER (a build's bin, or a copy of it
+# on a machine that cannot build). With FIRST, from the step of that name on ("": from the beginning), and with LAST up
+# to that one: after a run that was cut off, or where two GPUs take a part each. At its end stands a table of what
+# passed, failed or was skipped, and why. Exit code 0 if nothing failed, also where something was skipped for want of a
+# tool; 1 if a step failed, or none is called FIRST or LAST; 77 where there is no GPU.
 set -uo pipefail
-bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS [STEP]}" && pwd)
-from=${2:-}
+bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS [FIRST_STEP [LAST_STEP]]}" && pwd)
+to_begin=${2:-}  # The step that is still to come, and so below.
+to_end=${3:-}
+is_over=
 here=$(cd "$(dirname "$0")" && pwd)
 bundles=$(cd "$here/../../bundles" && pwd)
 log=$(mktemp)
@@ -19,39 +22,45 @@ echo "$doctor"
 
 table=()
 failed=0
-is_before() { # NAME: whether it comes before the step to begin with.
-  [ "$1" != "$from" ] || from=
-  [ -n "$from" ]
+is_left_out() { # NAME: whether it comes before the first step or behind the last.
+  [ "$1" != "$to_begin" ] || to_begin=
+  [ -z "$to_begin$is_over" ] || return 0
+  [ "$1" != "$to_end" ] || { to_end= is_over=1; }
+  return 1
 }
 skip() { # NAME WHY
-  is_before "$1" && return
+  is_left_out "$1" && return
+  note_skipped "$@"
+}
+note_skipped() { # NAME WHY
   echo "SKIPPED: $1 was NOT run: $2"
   table+=("skipped  $1: $2")
 }
 step() { # NAME COMMAND...: a program that is not there is skipped, and so is one that ends with 77.
-  local name=$1 code skipped
-  is_before "$name" && return
+  local name=$1 code skipped begin=$SECONDS took
+  is_left_out "$name" && return
   shift
   if ! command -v "$1" > /dev/null; then
-    skip "$name" "there is no $1"
+    note_skipped "$name" "there is no $1"
     return
   fi
   echo "== $*"
   "$@" 2>&1 | tee "$log"
   code=${PIPESTATUS[0]}
+  took=$((SECONDS - begin))
   # GoogleTest's list of what it skipped, where it did.
   skipped=$(grep -c '^\[  SKIPPED \] [^0-9]' "$log")
   if [ "$code" = 77 ]; then
-    skip "$name" "it says so above"
+    note_skipped "$name" "it says so above"
   elif [ "$code" != 0 ]; then
     echo "FAILED: $*"
-    table+=("FAILED   $name: exit code $code")
+    table+=("FAILED   $name: exit code $code ($took s)")
     failed=1
   elif [ "$skipped" != 0 ]; then
     echo "SKIPPED: $skipped tests of $name, listed above, were NOT run"
-    table+=("passed   $name, but $skipped tests were skipped: see above")
+    table+=("passed   $name, but $skipped tests were skipped: see above ($took s)")
   else
-    table+=("passed   $name")
+    table+=("passed   $name ($took s)")
   fi
 }
 step_with_tileiras() { # NAME COMMAND...
@@ -176,9 +185,8 @@ else
   skip "C++ custom op" "python3 has no torch, or TUNEONCE_PREFIX is not set"
 fi
 echo
-if [ -n "$from" ]; then
-  echo "run.sh: no step is called '$from'"
-  exit 1
-fi
+for missing in "$to_begin" "$to_end"; do
+  [ -z "$missing" ] || { echo "run.sh: no step is called '$missing'"; exit 1; }
+done
 printf '%s\n' "${table[@]}"
 exit $failed

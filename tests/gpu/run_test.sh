@@ -13,13 +13,19 @@ program() { # NAME BODY
 tools() { # WHAT DOCTOR SAYS
   program tuneonce "[ \"\$1\" = doctor ] && printf '%s\\n' $1; exit 0"
 }
-expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART
+steps=()  # The first and the last step that expect asks for.
+expect() { # WHAT CODE PART... : run.sh ends with CODE and says each PART, and none that begins with "not "
   local what=$1 code=$2 output got
   shift 2
-  output=$(env -u TUNEONCE_PREFIX PATH="$work:$PATH" TUNEONCE_TILE_KERNELS="$work" "$here/run.sh" "$work" 2>&1)
+  output=$(env -u TUNEONCE_PREFIX PATH="$work:$PATH" TUNEONCE_TILE_KERNELS="$work" \
+    "$here/run.sh" "$work" "${steps[@]}" 2>&1)
   got=$?
   [ "$got" = "$code" ] || { echo "$what: exit code $got, not $code"; wrong=1; }
   for part in "$@"; do
+    if [ "${part#not }" != "$part" ]; then
+      ! grep -q -- "${part#not }" <<< "$output" || { echo "$what: '${part#not }' is said in:"; echo "$output"; wrong=1; }
+      continue
+    fi
     grep -q -- "$part" <<< "$output" || { echo "$what: '$part' is not said in:"; echo "$output"; wrong=1; }
   done
 }
@@ -33,11 +39,23 @@ reset() {
 }
 
 reset
-expect "all passes" 0 '^passed   driver conformance$' '^passed   tune rope without Tile IR$' '^passed   bundles by Tile IR' '^passed   hello$' '^passed   Tile IR kernels$' '^passed   cost of compiling$' '^skipped  C++ custom op'
+expect "all passes" 0 '^passed   driver conformance (. s)$' '^passed   tune rope without Tile IR (. s)$' '^passed   bundles by Tile IR' '^passed   hello (' '^passed   Tile IR kernels (' '^passed   cost of compiling (' '^skipped  C++ custom op'
+steps=("TunedKernel on a GPU")
+expect "from a step on" 0 'not passed   hello' '^passed   TunedKernel on a GPU (' '^skipped  C++ custom op'
+steps=("hello" "TunedKernel on a GPU")
+expect "some steps" 0 'not passed   bundles' '^passed   hello (' '^passed   TunedKernel on a GPU (' 'not passed   timers' \
+  'not custom op'
+steps=("" "hello")
+expect "up to a step" 0 '^passed   driver conformance (' '^passed   hello (' 'not decode loop'
+steps=("hello" "hello there")
+expect "no such step" 1 "no step is called 'hello there'"
+steps=("hi")
+expect "no such step to begin with" 1 "no step is called 'hi'"
+steps=()
 tools "'[ok]      device cuda:0: a GPU' '[missing] tileiras: not found'"
-expect "no tileiras" 0 '^SKIPPED: Tile IR kernels was NOT run: it needs tileiras' '^skipped  Tile IR kernels' '^passed   timers$'
+expect "no tileiras" 0 '^SKIPPED: Tile IR kernels was NOT run: it needs tileiras' '^skipped  Tile IR kernels' '^passed   timers ('
 program timer_gpu_test 'exit 1'
-expect "a step fails" 1 '^FAILED: ' '^FAILED   timers: exit code 1' '^passed   tune matmul$'
+expect "a step fails" 1 '^FAILED: ' '^FAILED   timers: exit code 1 (' '^passed   tune matmul ('
 program timer_gpu_test 'kill -SEGV $$'
 expect "a step crashes" 1 '^FAILED   timers: exit code 139'
 reset

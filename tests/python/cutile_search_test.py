@@ -61,6 +61,7 @@ class Process:
         self._folder = tempfile.TemporaryDirectory()
         self.folder = pathlib.Path(self._folder.name)
         subprocess.run(["cc", "-shared", "-fPIC", here / "launch_nothing.c", "-o", self.folder / "libcuda.so.1"], check=True)
+        environment.setdefault("TUNEONCE_TILEIRAS", str(tileiras()))
         if tool is not None:
             (self.folder / "tool").write_text(tool.format(tileiras=tileiras(), folder=self.folder))
             (self.folder / "tool").chmod(0o755)
