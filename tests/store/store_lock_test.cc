@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder.h"
+#include "store/store_mark.h"
 #include "testing/device_test.h"
 #include "testing/tools.h"
 #include "tuneonce/fingerprint.h"
@@ -75,6 +76,30 @@ class StoreLockTest : public ::testing::Test {
   std::string path_ = folder_.path() + "/cache/store.db";
   const std::string locked_ = path_ + " is locked by another process: it goes on from memory, and is tried again later";
 };
+
+// A process that closes a file loses all locks that it holds on it (POSIX): also those of its other store, whose log
+// another process could then take for one that nobody uses.
+TEST_F(StoreLockTest, OpeningAndClosingASecondStoreLeavesTheFirstItsLocks) {
+  auto first = Open(kNever);
+  ASSERT_OK(first);
+  const int file = open(path_.c_str(), O_RDWR | O_CLOEXEC);  // Closed at the end: that would lose them, too.
+  ASSERT_GE(file, 0);
+  auto is_locked = [&] {
+    // The bytes of SQLite's shared lock (its os.h). An OFD lock also meets its own process's POSIX locks.
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = 0x40000002;
+    lock.l_len = 510;
+    return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  };
+  EXPECT_TRUE(is_locked());
+  EXPECT_OK(Open(kNever));
+  EXPECT_TRUE(is_locked());
+  EXPECT_TRUE(ReadMark(path_).ok());
+  EXPECT_TRUE(is_locked());
+  close(file);
+}
 
 TEST_F(StoreLockTest, OpeningDoesNotWaitForeverForWhoHoldsTheLockFile) {
   SqliteStoreOptions options;
