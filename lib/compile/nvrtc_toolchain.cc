@@ -54,6 +54,8 @@ bool HeadersSayAll(const KernelSource& source) {
          std::none_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return asks(h.second); });
 }
 
+Status NotStarted() { return CancelledError("NVRTC was not started: cancelled"); }
+
 /// Whether one of the options begins so.
 bool Gives(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
   return std::any_of(options.begin(), options.end(), [&](const std::string& option) {
@@ -177,6 +179,16 @@ std::vector<std::string> OptionsFor(const KernelSource& source, const std::vecto
   return options;
 }
 
+/// The options that one compile must not run beside others of: all but those that only say what is read.
+std::string CodeOptionsOf(const std::vector<std::string>& options) {
+  std::string text;
+  for (const std::string& option : options) {
+    bool only_reads = absl::StartsWith(option, "-D") || absl::StartsWith(option, "-I");
+    if (!only_reads) absl::StrAppend(&text, option, "\n");
+  }
+  return text;
+}
+
 /// Sets what `artifact` was made of by the trace that was asked for in `folder`.
 void SetTracedDependencies(const KernelSource& source, const std::string& folder, const timespec& started,
                            Artifact* artifact) {
@@ -226,10 +238,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
                                            const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(tools_->environment()));
-  if (limits.cancelled != nullptr && limits.cancelled->load())
-    return CancelledError("NVRTC was not started: cancelled");
-  const auto start = std::chrono::steady_clock::now();
-  const timespec started = FileClock();
+  if (limits.cancelled != nullptr && limits.cancelled->load()) return NotStarted();
   const CudaHeaders headers = Headers();
   NameExpression expression{"", source.defines};
   if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
@@ -239,6 +248,10 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   if (!ReadsNoFile(source) && !OptionsNameFiles(source.options)) {
     if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
   }
+  Turns::Turn turn = nvrtc->turns.Take(CodeOptionsOf(options), limits.cancelled);
+  if (turn == nullptr) return NotStarted();
+  const auto start = std::chrono::steady_clock::now();
+  const timespec started = FileClock();
   auto program = std::make_unique<NvrtcProgram>(*nvrtc, source);
   TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
   int result = NvrtcLibrary::kInvalidOption;
@@ -254,6 +267,7 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
     TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
     result = program->Compile(options);
   }
+  turn = nullptr;
   Artifact artifact;
   artifact.log = program->Log();
   if (result != 0) {
