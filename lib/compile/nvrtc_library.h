@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/environment.h"
-#include "compile/turns.h"
 #include "tuneonce/result.h"
 
 namespace tuneonce {
@@ -29,9 +28,6 @@ struct NvrtcLibrary {
   int (*GetProgramLog)(Program, char*);
   int (*GetCUBINSize)(Program, std::size_t*);
   int (*GetCUBIN)(Program, char*);
-  /// Of compiles, by the options that code depends on: NVRTC 13.0 keeps some of them (--prec-div) where compiles that
-  /// run at the same time share them, so that one got another's (docs/driver_rules.md, "NVRTC").
-  mutable Turns turns;
 
   static constexpr int kInvalidOption = 5;     ///< NVRTC_ERROR_INVALID_OPTION.
   static constexpr int kCompilation = 6;       ///< NVRTC_ERROR_COMPILATION: its log says why.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -53,8 +54,6 @@ bool HeadersSayAll(const KernelSource& source) {
   return !asks(source.content) && !OptionsNameFiles(source.options) &&
          std::none_of(source.headers.begin(), source.headers.end(), [&](const auto& h) { return asks(h.second); });
 }
-
-Status NotStarted() { return CancelledError("NVRTC was not started: cancelled"); }
 
 /// Whether one of the options begins so.
 bool Gives(const std::vector<std::string>& options, const char* one_way, const char* other_way) {
@@ -134,8 +133,10 @@ class NvrtcProgram {
   int Compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     for (const std::string& option : options) pointers.push_back(option.c_str());
-    return nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
+    return result_ = nvrtc_.CompileProgram(program_, static_cast<int>(pointers.size()), pointers.data());
   }
+  /// Of the last Compile.
+  int result() const { return result_; }
 
   std::string Log() const {
     std::size_t size = 0;
@@ -165,6 +166,7 @@ class NvrtcProgram {
   const NvrtcLibrary& nvrtc_;
   const KernelSource& source_;
   NvrtcLibrary::Program program_ = nullptr;
+  int result_ = 0;
 };
 
 std::vector<std::string> OptionsFor(const KernelSource& source, const std::vector<std::string>& defines,
@@ -179,14 +181,32 @@ std::vector<std::string> OptionsFor(const KernelSource& source, const std::vecto
   return options;
 }
 
-/// The options that one compile must not run beside others of: all but those that only say what is read.
-std::string CodeOptionsOf(const std::vector<std::string>& options) {
-  std::string text;
-  for (const std::string& option : options) {
-    bool only_reads = absl::StartsWith(option, "-D") || absl::StartsWith(option, "-I");
-    if (!only_reads) absl::StrAppend(&text, option, "\n");
+/// Compiles with the options, and with those of the following that this NVRTC knows; gives up `*folder` where it writes
+/// no trace there: older ones have none (before CUDA 12.8), and some disks no room for it.
+/// - --no-cache: where there is a driver, NVRTC 13.0 keeps cubins in the driver's cache, and takes those of other
+///   options out of it (docs/driver_rules.md).
+/// - --fdevice-time-trace: names the headers that were read.
+Result<std::unique_ptr<NvrtcProgram>> CompileAsKnown(const NvrtcLibrary& nvrtc, const KernelSource& source,
+                                                     const std::string& text, const std::string& expression,
+                                                     const std::vector<std::string>& options,
+                                                     std::optional<TemporaryFolder>* folder) {
+  std::unique_ptr<NvrtcProgram> program;
+  for (bool without_cache : {true, false}) {
+    for (bool with_trace : {true, false}) {
+      if (with_trace && !*folder) continue;
+      std::vector<std::string> all = options;
+      if (without_cache) all.emplace_back("--no-cache");
+      if (with_trace) all.push_back("--fdevice-time-trace=" + (*folder)->path() + "/trace");
+      program = std::make_unique<NvrtcProgram>(nvrtc, source);
+      TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression));
+      const int result = program->Compile(all);
+      if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) continue;
+      if (!with_trace) folder->reset();
+      return program;
+    }
   }
-  return text;
+  folder->reset();
+  return program;
 }
 
 /// Sets what `artifact` was made of by the trace that was asked for in `folder`.
@@ -238,7 +258,10 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
                                            const WaitLimits& limits) const {
   if (target.is_cpu_device) return InvalidArgumentError("a cuda_cpp source cannot run on the CPU device");
   TUNEONCE_ASSIGN_OR_RETURN(const NvrtcLibrary* nvrtc, NvrtcLibrary::Load(tools_->environment()));
-  if (limits.cancelled != nullptr && limits.cancelled->load()) return NotStarted();
+  if (limits.cancelled != nullptr && limits.cancelled->load())
+    return CancelledError("NVRTC was not started: cancelled");
+  const auto start = std::chrono::steady_clock::now();
+  const timespec started = FileClock();
   const CudaHeaders headers = Headers();
   NameExpression expression{"", source.defines};
   if (IsNameExpression(source.symbol)) expression = NameExpression::Of(source.symbol, source.defines);
@@ -248,26 +271,9 @@ Result<Artifact> NvrtcToolchain::DoCompile(const KernelSource& source, const Hin
   if (!ReadsNoFile(source) && !OptionsNameFiles(source.options)) {
     if (Result<TemporaryFolder> made = tools_->MakeFolder(); made.ok()) folder = *std::move(made);
   }
-  Turns::Turn turn = nvrtc->turns.Take(CodeOptionsOf(options), limits.cancelled);
-  if (turn == nullptr) return NotStarted();
-  const auto start = std::chrono::steady_clock::now();
-  const timespec started = FileClock();
-  auto program = std::make_unique<NvrtcProgram>(*nvrtc, source);
-  TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
-  int result = NvrtcLibrary::kInvalidOption;
-  if (folder) {
-    std::vector<std::string> traced = options;
-    traced.push_back("--fdevice-time-trace=" + folder->path() + "/trace");
-    result = program->Compile(traced);
-  }
-  // Older ones have no trace (before CUDA 12.8), and some disks no room for it.
-  if (result == NvrtcLibrary::kInvalidOption || result == NvrtcLibrary::kTraceNotWritten) {
-    folder.reset();
-    program = std::make_unique<NvrtcProgram>(*nvrtc, source);
-    TUNEONCE_RETURN_IF_ERROR(program->Create(text, expression.text));
-    result = program->Compile(options);
-  }
-  turn = nullptr;
+  TUNEONCE_ASSIGN_OR_RETURN(std::unique_ptr<NvrtcProgram> program,
+                            CompileAsKnown(*nvrtc, source, text, expression.text, options, &folder));
+  const int result = program->result();
   Artifact artifact;
   artifact.log = program->Log();
   if (result != 0) {

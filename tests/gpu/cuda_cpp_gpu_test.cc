@@ -1,7 +1,10 @@
 // CUDA C++ as it is found in the wild, tuned on a real GPU: CUB by name expressions, types per dtype, compiler options.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 #include "compile/nvrtc_toolchain.h"
 #include "store/memory_store.h"
@@ -146,7 +149,42 @@ TEST_F(CudaCppGpuTest, OptionsOfTheCompilerAreRacedAndEqualCodeIsMeasuredOnce) {
   EXPECT_TRUE(result->failures.empty()) << SummaryTable(*result);
   EXPECT_EQ(result->successes.size(), 4u) << "a division is other code, a limit of registers that holds is not";
   EXPECT_EQ(result->duplicates.size(), 4u);
+  for (const Duplicate& duplicate : result->duplicates) {
+    for (const char* axis : {"prec-div", "ITEMS"}) {
+      EXPECT_EQ(*duplicate.config.Find(axis), *duplicate.same_as.Find(axis)) << SummaryTable(*result);
+    }
+  }
   std::printf("%s\n", SummaryTable(*result).c_str());
+}
+
+// NVRTC 13.0 keeps cubins in the driver's cache, and takes those of other options out of it (docs/driver_rules.md).
+TEST_F(CudaCppGpuTest, ACompileGetsTheCodeOfItsOwnOptionsWhateverRanBeforeOrRunsBesideIt) {
+  constexpr std::size_t kKinds = 8, kRounds = 20;
+  NvrtcToolchain nvrtc(testing::Tools());
+  auto code_of = [&](std::size_t kind) {
+    KernelSource source = KernelSource::CudaCpp(kDivide, "divide<ITEMS>").Define("ITEMS", (kind & 4) != 0 ? 4 : 1);
+    source.options = {(kind & 1) != 0 ? "--prec-div=true" : "--prec-div=false"};
+    if ((kind & 2) != 0) source.options.emplace_back("--maxrregcount=64");
+    Result<Artifact> artifact = nvrtc.Compile(source, Hints(), testing::Sm(90));
+    EXPECT_OK(artifact);
+    return artifact.ok() ? artifact->code_fingerprint : Fingerprint();
+  };
+  std::vector<Fingerprint> alone;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) alone.push_back(code_of(kind));
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    for (std::size_t other = 0; other < kind; ++other) {
+      EXPECT_EQ(alone[kind] == alone[other], (kind & 5) == (other & 5)) << kind << " and " << other;
+    }
+  }
+  std::atomic<int> others{0};
+  std::vector<std::thread> threads;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    threads.emplace_back([&, kind] {
+      for (std::size_t round = 0; round < kRounds; ++round) others += code_of(kind) == alone[kind] ? 0 : 1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(others, 0) << "of " << kKinds * kRounds << " compiles";
 }
 
 }  // namespace

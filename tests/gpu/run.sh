@@ -148,6 +148,9 @@ else
 fi
 step "TunedKernel on a GPU" "$bin/tuned_kernel_gpu_test" --gtest_brief=1
 step "CUDA C++ with CUB and compiler options" "$bin/cuda_cpp_gpu_test" --gtest_brief=1
+if [ -e "$bin/nvrtc_cache_benchmark" ]; then
+  step "whose code NVRTC's cache gives" "$bin/nvrtc_cache_benchmark"
+fi
 step "isolated searches" "$bin/isolation_gpu_test"
 if [ -e "$bin/isolation_benchmark" ]; then
   step "cost of isolation" "$bin/isolation_benchmark" --device=cuda

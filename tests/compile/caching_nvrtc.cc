@@ -1,0 +1,56 @@
+// A library as NVRTC 13.0 is where there is a driver: it keeps cubins and takes them out again, for other options, too,
+// unless it is told --no-cache. Where NVRTC would give another one's code, this one fails. With CACHING_NVRTC_IS_OLD in
+// the environment it is one that has no cache, and knows no such option. All code is data/cubin/two_kernels.cubin.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+constexpr int kInvalidOption = 5, kInternalError = 11;
+std::string kept;  // The options of the first compile that was kept.
+
+std::string Cubin() {
+  std::string bytes;
+  std::FILE* file = std::fopen(TUNEONCE_TEST_DATA "/cubin/two_kernels.cubin", "rb");
+  for (int byte = 0; file != nullptr && (byte = std::fgetc(file)) != EOF;) bytes.push_back(static_cast<char>(byte));
+  if (file != nullptr) std::fclose(file);
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" {
+
+int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
+const char* nvrtcGetErrorString(int /*result*/) { return "this is another one's code"; }
+int nvrtcCreateProgram(void** program, const char*, const char*, int, const char* const*, const char* const*) {
+  return *program = &kept, 0;
+}
+int nvrtcDestroyProgram(void** /*program*/) { return 0; }
+int nvrtcAddNameExpression(void* /*program*/, const char* /*expression*/) { return 0; }
+int nvrtcGetLoweredName(void* /*program*/, const char* expression, const char** name) { return *name = expression, 0; }
+int nvrtcCompileProgram(void* /*program*/, int count, const char* const* options) {
+  const bool is_old = std::getenv("CACHING_NVRTC_IS_OLD") != nullptr;
+  bool keeps = !is_old;
+  std::string all;
+  for (int i = 0; i < count; ++i) {
+    if (std::strcmp(options[i], "--no-cache") == 0) {
+      if (is_old) return kInvalidOption;
+      keeps = false;
+    }
+    all.append(options[i]).append("\n");
+  }
+  if (!keeps) return 0;
+  if (kept.empty()) kept = all;
+  return kept == all ? 0 : kInternalError;
+}
+int nvrtcGetProgramLogSize(void* /*program*/, std::size_t* size) { return *size = 1, 0; }
+int nvrtcGetProgramLog(void* /*program*/, char* log) { return *log = '\0', 0; }
+int nvrtcGetCUBINSize(void* /*program*/, std::size_t* size) { return *size = Cubin().size(), 0; }
+int nvrtcGetCUBIN(void* /*program*/, char* bytes) {
+  const std::string cubin = Cubin();
+  return std::memcpy(bytes, cubin.data(), cubin.size()), 0;
+}
+}

@@ -1,0 +1,43 @@
+// That no compile of NVRTC's gets what its cache has of other options: by a double, since NVRTC has a cache only where
+// there is a driver.
+#include <cstdlib>
+#include <string>
+
+#include "base/environment.h"
+#include "compile/nvrtc_toolchain.h"
+#include "testing/expect_status.h"
+#include "testing/targets.h"
+#include "testing/tools.h"
+
+namespace tuneonce {
+namespace {
+
+Status Compile(const std::string& text, const std::string& option) {
+  Environment environment = Environment::Read();
+  environment.nvrtc = TUNEONCE_CACHING_NVRTC;
+  KernelSource source = KernelSource::CudaCpp(text, "add");
+  source.options = {option};
+  return NvrtcToolchain(testing::ToolsOf(environment)).Compile(source, Hints(), testing::Sm(90)).status();
+}
+
+class NvrtcCacheTest : public ::testing::Test {
+ protected:
+  void TearDown() override { unsetenv("CACHING_NVRTC_IS_OLD"); }
+};
+
+// With a header a trace is asked for, and without.
+TEST_F(NvrtcCacheTest, ItIsNotAsked) {
+  for (const char* text : {"__global__ void add() {}", "#include <cuda_fp16.h>\n__global__ void add() {}"}) {
+    EXPECT_OK(Compile(text, "--prec-div=true"));
+    EXPECT_OK(Compile(text, "--prec-div=false"));
+  }
+}
+
+TEST_F(NvrtcCacheTest, AnOlderOneWithoutACacheIsToldNothingOfIt) {
+  setenv("CACHING_NVRTC_IS_OLD", "1", 1);
+  EXPECT_OK(Compile("__global__ void add() {}", "--prec-div=true"));
+  EXPECT_OK(Compile("__global__ void add() {}", "--prec-div=false"));
+}
+
+}  // namespace
+}  // namespace tuneonce
