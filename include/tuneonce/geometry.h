@@ -81,6 +81,9 @@ class TUNEONCE_API GeometryFn {
   /// All but the grid, which is (1, 1, 1) here, if neither a function of the caller's nor a dim has a say in a launch:
   /// then GridOf is the rest. REQUIRES: Resolve.
   std::optional<Geometry> AllButGrid() const;
+  /// Whether the grid reads no scalar: it is the same for all launches with the same dims. REQUIRES: AllButGrid is
+  /// there.
+  bool GridIsOfDims() const { return !grid_->ReadsScalar(); }
   /// REQUIRES: AllButGrid is there.
   Dim3 GridOf(const Config& config, const Problem& problem) const {
     Dim3 grid = (*grid_)(config, problem);

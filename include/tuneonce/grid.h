@@ -88,6 +88,8 @@ class TUNEONCE_API Term {
   /// Whether it is made of what dims and scalars decide: no axis, nothing of the device.
   bool IsOfArguments() const;
 
+  /// Whether it is a scalar, or has one in it. REQUIRES: Resolve.
+  bool ReadsScalar() const;
   /// The number, or kNoValue. Does not throw. REQUIRES: Resolve.
   [[gnu::always_inline]] std::int64_t Value(const Config& config, const Problem& problem) const {
     if (__builtin_expect(kind_ > Kind::kDim, 0)) return Compute(config, problem);
@@ -180,6 +182,8 @@ class TUNEONCE_API Grid {
   Dim3 operator()(const Config& config, const Problem& problem) const;
   /// The same for one config: what it alone decides is computed. REQUIRES: Resolve.
   Grid For(const Config& config) const;
+  /// Whether one of its terms is a scalar, or has one in it. REQUIRES: Resolve; no function.
+  bool ReadsScalar() const;
   /// What the grid is made of, with values: "tile_coverage of M=4096 by TILE_M=64, N=8 by 8". REQUIRES: Resolve.
   std::string ToString(const Config& config, const Problem& problem) const;
   /// OK if each of its terms has a value. Errors: as Term::Evaluate. REQUIRES: Resolve.

@@ -153,6 +153,13 @@ Grid Grid::For(const Config& config) const {
   return grid;
 }
 
+bool Grid::ReadsScalar() const {
+  auto reads = [](const Term& term) { return term.ReadsScalar(); };
+  return std::any_of(terms_.begin(), terms_.end(), reads) ||
+         std::any_of(tiles_.begin(), tiles_.end(),
+                     [&](const Tiles& tiles) { return reads(tiles.extent) || reads(tiles.tile); });
+}
+
 Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
   auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };

@@ -82,6 +82,10 @@ bool Term::IsOfConfig() const {
   return AllParts([](const Term& term) { return term.kind_ == Kind::kConstant || term.kind_ == Kind::kAxis; });
 }
 
+bool Term::ReadsScalar() const {
+  return !AllParts([](const Term& term) { return term.kind_ != Kind::kScalar; });
+}
+
 Term Term::For(const Config& config) const {
   if (IsConstant()) return *this;
   if (IsOfConfig()) return Term(Value(config, Problem()));

@@ -19,6 +19,7 @@ struct TermGuard {
     std::int64_t value = term.Value(config, problem), limit = bound.Value(config, problem);
     return value != Term::kNoValue && limit != Term::kNoValue && holds(value, limit);
   }
+  bool ReadsScalar() const { return term.ReadsScalar() || bound.ReadsScalar(); }
   TermGuard For(const Config& config) const { return {term.For(config), bound.For(config), holds}; }
 };
 

@@ -81,6 +81,13 @@ void HitTable::Rebuild() {
   used_slots_ = size_;
 }
 
+Status HitTable::Entry::LaunchAndRemember(CUstream stream, BoundCall& call) const {
+  std::uint32_t of_call[3];
+  if (!kernel->GridOf(call, of_call)) return kernel->Launch(stream, call);  // Which says what is wrong.
+  LaunchMemo::Of(id).Set(id, call.problem.dims, of_call);
+  return kernel->LaunchPrepared(of_call, stream, call);
+}
+
 const HitTable::Entry* HitTable::Insert(const ResidentKey& key, const Entry& entry) {
   MutexLock lock(mutex_);
   return Put(key, entry, /*replaces=*/false);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "runtime/launch_memo.h"
 #include "runtime/resident_kernel.h"
 #include "runtime/resident_key.h"
 
@@ -29,6 +30,7 @@ class HitTable {
     bool is_prepared;        ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
     bool is_provisional;     ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
     bool is_pinned = false;  ///< The host's choice: it stays until the host ends it.
+    std::uint64_t id = 0;    ///< Not 0, if each thread remembers what it computed for its last dims (LaunchMemo).
 
     [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
@@ -37,10 +39,18 @@ class HitTable {
     /// True if it is a choice whose code suits the call, whatever guards say of its config: what is there for such
     /// calls.
     bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions->Hold(call); }
+    /// What this thread computed for the call's dims; null if it has to be computed, or Suits to be asked.
+    [[gnu::always_inline]] const LaunchMemo* Remembered(const BoundCall& call) const {
+      if (is_prepared || id == 0) return nullptr;
+      const LaunchMemo& memo = LaunchMemo::Of(id);
+      return memo.IsFor(id, call.problem.dims) && kernel->assumptions->HoldApartFromExtents(call) ? &memo : nullptr;
+    }
     /// REQUIRES: Suits.
     [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
-      return is_prepared ? kernel->LaunchPrepared(grid, stream, call) : kernel->Launch(stream, call);
+      if (is_prepared) return kernel->LaunchPrepared(grid, stream, call);
+      return id == 0 ? kernel->Launch(stream, call) : LaunchAndRemember(stream, call);
     }
+    Status LaunchAndRemember(CUstream stream, BoundCall& call) const;
   };
 
   /// For keys of `num_words` words, of which the first is never 0.

@@ -165,6 +165,8 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     entry.grid[0] = static_cast<std::uint32_t>(geometry->grid.x);
     entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
     entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
+  } else if (resident->is_of_dims) {
+    entry.id = LaunchMemo::NewId();
   }
   return place == Place::kIfFree ? table_.Insert(key, entry) : table_.Replace(key, entry);
 }

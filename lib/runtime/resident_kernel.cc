@@ -1,6 +1,9 @@
 #include "runtime/resident_kernel.h"
 
+#include <algorithm>
+
 #include "cuda/driver_api.h"
+#include "definition/term_guard.h"
 #include "launch/call_launcher.h"
 #include "runtime/context_status.h"
 #include "tuneonce/context.h"
@@ -20,12 +23,18 @@ Status ResidentKernel::LaunchCode(const ResidentKernel& self, CUstream stream, B
   return self.FillAndLaunch(stream, call, geometry, workspaces.addresses.data());
 }
 
+bool ResidentKernel::GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const {
+  call.problem.target.num_sms = target.num_sms;  // All that a grid of terms reads of it.
+  const Dim3 of_call = shape.GridOf(config, call.problem);
+  grid[0] = static_cast<std::uint32_t>(of_call.x);
+  grid[1] = static_cast<std::uint32_t>(of_call.y);
+  grid[2] = static_cast<std::uint32_t>(of_call.z);
+  return of_call.IsLaunchableGrid();
+}
+
 Status ResidentKernel::LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call) {
-  call.problem.target.num_sms = self.target.num_sms;  // All that a grid of terms reads of it.
-  const Dim3 of_call = self.shape.GridOf(self.config, call.problem);
-  if (!of_call.IsLaunchableGrid()) return LaunchCode(self, stream, call);  // Which says what is wrong.
-  const std::uint32_t grid[3] = {static_cast<std::uint32_t>(of_call.x), static_cast<std::uint32_t>(of_call.y),
-                                 static_cast<std::uint32_t>(of_call.z)};
+  std::uint32_t grid[3];
+  if (!self.GridOf(call, grid)) return LaunchCode(self, stream, call);  // Which says what is wrong.
   return self.LaunchPrepared(grid, stream, call);
 }
 
@@ -46,6 +55,10 @@ void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
     launch = &ResidentKernel::LaunchCallable;
   } else if (all_but_grid && !layout->is_computed()) {
     launch = &ResidentKernel::LaunchWithGrid;
+    is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [&](const auto& guard) {
+                   const auto* of_terms = guard.template target<TermGuard>();
+                   return of_terms != nullptr ? !of_terms->ReadsScalar() : !space->guards_read_problem();
+                 });
   }
   setup_geometry = all_but_grid ? all_but_grid : of_key;
   if (setup_geometry) setup.emplace(*setup_geometry);

@@ -44,6 +44,8 @@ struct ResidentKernel {
   const KernelDefinition* definition = nullptr;
   TensorMaps tensor_maps;
   std::unique_ptr<TensorMapCache> remembered_maps;  // Of `tensor_maps`; null if the kernel takes none.
+  /// Guards and grid are the same for all calls with the same dims: neither reads a scalar.
+  bool is_of_dims = false;
   /// How it is launched where that is not prepared: compiled code, of which the grid alone is to be computed or more,
   /// or by the variant's launcher. A pointer, so that a hit asks for nothing.
   Status (*launch)(const ResidentKernel& self, CUstream stream, BoundCall& call) = &ResidentKernel::LaunchCode;
@@ -66,8 +68,12 @@ struct ResidentKernel {
   static Status LaunchWithGrid(const ResidentKernel& self, CUstream stream, BoundCall& call);
   static Status LaunchCallable(const ResidentKernel& self, CUstream stream, BoundCall& call);
 
-  /// Sees to `shape`, `guards`, `setup` and `launch`, the variant and the space being known. `of_key`: what a key's
-  /// launches have, if all have the same.
+  /// The call's grid, of a kernel that is launched by LaunchWithGrid. False if none can be launched. Sets the call's
+  /// target.
+  bool GridOf(BoundCall& call, std::uint32_t (&grid)[3]) const;
+
+  /// Sees to `shape`, `guards`, `setup`, `is_of_dims` and `launch`, the variant and the space being known. `of_key`:
+  /// what a key's launches have, if all have the same.
   void SetUp(const std::optional<Geometry>& of_key);
   /// True if all launches of keys with this geometry can be LaunchPrepared: only the grid differs from `setup`, and no
   /// parameter is computed per launch.

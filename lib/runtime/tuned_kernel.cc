@@ -162,6 +162,10 @@ inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, b
   if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr) return LaunchOther(stream, call, key, missed);
+  if (const LaunchMemo* memo = entry->Remembered(call)) {
+    hits.Add();
+    return entry->kernel->LaunchPrepared(memo->grid, stream, call);
+  }
   if (entry->Suits(call)) {
     hits.Add();
     return entry->Launch(stream, call);
