@@ -84,7 +84,7 @@ void HitTable::Rebuild() {
 Status HitTable::Entry::LaunchAndRemember(CUstream stream, BoundCall& call) const {
   std::uint32_t of_call[3];
   if (!kernel->GridOf(call, of_call)) return kernel->Launch(stream, call);  // Which says what is wrong.
-  LaunchMemo::Of(id).Set(id, call.problem.dims, of_call);
+  LaunchMemo::Of(memo_id()).Set(memo_id(), call.problem.dims, of_call);
   return kernel->LaunchPrepared(of_call, stream, call);
 }
 

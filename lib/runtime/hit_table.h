@@ -26,11 +26,10 @@ class HitTable {
   /// What a key runs.
   struct Entry {
     const ResidentKernel* kernel;
-    std::uint32_t grid[3];   ///< In blocks, if is_prepared.
+    std::uint32_t grid[3];   ///< In blocks, if is_prepared. Else the first two are the id of what threads remember.
     bool is_prepared;        ///< Guards and assumptions about extents hold, geometry is known: `grid` is left.
     bool is_provisional;     ///< The key waits for its choice: it never suits, so that its stand-in runs. Not prepared.
     bool is_pinned = false;  ///< The host's choice: it stays until the host ends it.
-    std::uint64_t id = 0;    ///< Not 0, if each thread remembers what it computed for its last dims (LaunchMemo).
 
     [[gnu::always_inline]] bool Suits(BoundCall& call) const {
       if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
@@ -41,16 +40,29 @@ class HitTable {
     bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions->Hold(call); }
     /// What this thread computed for the call's dims; null if it has to be computed, or Suits to be asked.
     [[gnu::always_inline]] const LaunchMemo* Remembered(const BoundCall& call) const {
-      if (is_prepared || id == 0) return nullptr;
+      if (is_prepared) return nullptr;
+      const std::uint64_t id = memo_id();
+      if (id == 0) return nullptr;
       const LaunchMemo& memo = LaunchMemo::Of(id);
       return memo.IsFor(id, call.problem.dims) && kernel->assumptions->HoldApartFromExtents(call) ? &memo : nullptr;
     }
     /// REQUIRES: Suits.
     [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
       if (is_prepared) return kernel->LaunchPrepared(grid, stream, call);
-      return id == 0 ? kernel->Launch(stream, call) : LaunchAndRemember(stream, call);
+      return memo_id() == 0 ? kernel->Launch(stream, call) : LaunchAndRemember(stream, call);
     }
     Status LaunchAndRemember(CUstream stream, BoundCall& call) const;
+    /// Each thread remembers what it computes for its last dims from now on (LaunchMemo). REQUIRES: not is_prepared.
+    void Remember() {
+      const std::uint64_t id = LaunchMemo::NewId();
+      grid[0] = static_cast<std::uint32_t>(id);
+      grid[1] = static_cast<std::uint32_t>(id >> 32);
+    }
+
+   private:
+    /// LaunchMemo::id; 0 if nothing is remembered. REQUIRES: not is_prepared. In `grid`, so that a slot with four words
+    /// stays one cache line.
+    std::uint64_t memo_id() const { return grid[0] | static_cast<std::uint64_t>(grid[1]) << 32; }
   };
 
   /// For keys of `num_words` words, of which the first is never 0.

@@ -16,7 +16,7 @@ inline namespace v0 {
 /// Each thread has its own, so that threads with other dims do not take turns in a cache line, and nothing is locked,
 /// allocated or freed: an entry that is gone leaves an id behind that none ever has again.
 struct LaunchMemo {
-  std::uint64_t id;             ///< HitTable::Entry::id; 0 in one that was never used.
+  std::uint64_t id;             ///< Of a HitTable::Entry; 0 in one that was never used.
   std::int64_t dims[kMaxDims];  ///< As many as the kernel has.
   std::uint32_t grid[3];        ///< In blocks.
 

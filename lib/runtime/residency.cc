@@ -166,7 +166,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     entry.grid[1] = static_cast<std::uint32_t>(geometry->grid.y);
     entry.grid[2] = static_cast<std::uint32_t>(geometry->grid.z);
   } else if (resident->is_of_dims) {
-    entry.id = LaunchMemo::NewId();
+    entry.Remember();
   }
   return place == Place::kIfFree ? table_.Insert(key, entry) : table_.Replace(key, entry);
 }
