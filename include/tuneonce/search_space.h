@@ -91,8 +91,8 @@ class TUNEONCE_API SearchSpace {
   /// A config for which `holds(config, target)` is false is left out on that target.
   SearchSpace& AddTargetFilter(const std::string& name, std::function<bool(const Config&, const Target&)> holds);
   /// A config may run only where `holds` says so, a function of (const Config&, const Dims&), or of (const Config&,
-  /// const Problem&) where scalars count. Checked when tuning and again at launches, since a bucket's winner need not
-  /// suit every shape in it. What it says of the same dims (and scalars) is remembered: it depends on nothing else.
+  /// const Problem&) where scalars count. Checked when tuning and again at each launch, since a bucket's winner need
+  /// not suit every shape in it.
   template <typename Function>
   SearchSpace& AddGuard(const std::string& name, Function holds) {
     if constexpr (std::is_invocable_v<Function, const Config&, const Problem&>) {

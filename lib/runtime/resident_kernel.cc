@@ -55,9 +55,9 @@ void ResidentKernel::SetUp(const std::optional<Geometry>& of_key) {
     launch = &ResidentKernel::LaunchCallable;
   } else if (all_but_grid && !layout->is_computed()) {
     launch = &ResidentKernel::LaunchWithGrid;
-    is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [&](const auto& guard) {
+    is_of_dims = shape.GridIsOfDims() && std::all_of(guards.begin(), guards.end(), [](const auto& guard) {
                    const auto* of_terms = guard.template target<TermGuard>();
-                   return of_terms != nullptr ? !of_terms->ReadsScalar() : !space->guards_read_problem();
+                   return of_terms != nullptr && !of_terms->ReadsScalar();  // A function is asked at each launch.
                  });
   }
   setup_geometry = all_but_grid ? all_but_grid : of_key;

@@ -44,7 +44,7 @@ struct ResidentKernel {
   const KernelDefinition* definition = nullptr;
   TensorMaps tensor_maps;
   std::unique_ptr<TensorMapCache> remembered_maps;  // Of `tensor_maps`; null if the kernel takes none.
-  /// Guards and grid are the same for all calls with the same dims: neither reads a scalar.
+  /// Guards and grid are terms that read no scalar: the same for all calls with the same dims.
   bool is_of_dims = false;
   /// How it is launched where that is not prepared: compiled code, of which the grid alone is to be computed or more,
   /// or by the variant's launcher. A pointer, so that a hit asks for nothing.

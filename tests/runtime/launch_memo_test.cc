@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "definition/term_guard.h"
 #include "store/memory_store.h"
 #include "testing/device_test.h"
 #include "testing/work_timer.h"
@@ -92,6 +93,30 @@ TEST_F(LaunchMemoTest, AGuardIsAskedAtOtherDims) {
     EXPECT_EQ(Run(kernel, n), (n >= 100 ? 1000 : 2000) + Blocks(n)) << n;
   }
   EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(LaunchMemoTest, AGuardOfTermsIsAskedAtOtherDims) {
+  Term elements = Term("N") * work_;  // 100 at least: of the faster config for fewer N.
+  ASSERT_OK(elements.Resolve(TermNames{{"N"}, {}}, /*least=*/1));
+  space_.AddGuard("enough elements", TermGuard{elements, Term(100),
+                                               [](std::int64_t value, std::int64_t bound) { return value >= bound; }});
+  TunedKernel kernel = Create(Definition());
+  for (std::size_t n : {128, 128, 70, 70, 128, 70, 120, 99, 100}) {
+    EXPECT_EQ(Run(kernel, n), (n >= 100 ? 1000 : 2000) + Blocks(n)) << n;
+  }
+  EXPECT_EQ(kernel.counters().tunes, 1);
+}
+
+TEST_F(LaunchMemoTest, AGuardThatIsAFunctionIsAskedAtEachLaunch) {
+  int asked = 0;
+  space_.AddGuard("counts", [&](const Config&, const Dims&) { return ++asked > 0; });
+  TunedKernel kernel = Create(Definition());
+  Run(kernel, 100);
+  for (int i = 0; i < 3; ++i) {
+    const int before = asked;
+    Run(kernel, 100);
+    EXPECT_GT(asked, before);
+  }
 }
 
 TEST_F(LaunchMemoTest, AnAddressIsLookedAtInEachLaunch) {
