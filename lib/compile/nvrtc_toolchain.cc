@@ -240,7 +240,8 @@ Result<std::string> NvrtcToolchain::Version() const {
   int minor = 0;
   nvrtc->Version(&major, &minor);
   const CudaHeaders headers = Headers();
-  std::string version = absl::StrCat("nvrtc ", major, ".", minor);
+  // The option is named so that code of before is not found any more: it may be of other options.
+  std::string version = absl::StrCat("nvrtc ", major, ".", minor, " --no-cache");
   for (const std::string& folder : headers.folders) absl::StrAppend(&version, " -I", folder);
   return version;
 }

@@ -39,7 +39,7 @@ struct LaunchMemo {
   }
 
  private:
-  static constexpr std::size_t kPlaces = 32;
+  static constexpr std::size_t kPlaces = 64;
   static thread_local LaunchMemo of_thread_[kPlaces];
   static std::atomic<std::uint64_t> last_id_;
 };
