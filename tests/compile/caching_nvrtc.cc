@@ -6,7 +6,11 @@
 #include <cstring>
 #include <string>
 
+#include "compile/nvrtc_library.h"  // For the types of its functions, which sanitizers compare.
+
 namespace {
+
+using Program = tuneonce::NvrtcLibrary::Program;
 
 constexpr int kInvalidOption = 5, kInternalError = 11;
 std::string kept;  // The options of the first compile that was kept.
@@ -25,13 +29,15 @@ extern "C" {
 
 int nvrtcVersion(int* major, int* minor) { return *major = 13, *minor = 0, 0; }
 const char* nvrtcGetErrorString(int /*result*/) { return "this is another one's code"; }
-int nvrtcCreateProgram(void** program, const char*, const char*, int, const char* const*, const char* const*) {
-  return *program = &kept, 0;
+int nvrtcCreateProgram(Program* program, const char*, const char*, int, const char* const*, const char* const*) {
+  return *program = reinterpret_cast<Program>(&kept), 0;
 }
-int nvrtcDestroyProgram(void** /*program*/) { return 0; }
-int nvrtcAddNameExpression(void* /*program*/, const char* /*expression*/) { return 0; }
-int nvrtcGetLoweredName(void* /*program*/, const char* expression, const char** name) { return *name = expression, 0; }
-int nvrtcCompileProgram(void* /*program*/, int count, const char* const* options) {
+int nvrtcDestroyProgram(Program* /*program*/) { return 0; }
+int nvrtcAddNameExpression(Program /*program*/, const char* /*expression*/) { return 0; }
+int nvrtcGetLoweredName(Program /*program*/, const char* expression, const char** name) {
+  return *name = expression, 0;
+}
+int nvrtcCompileProgram(Program /*program*/, int count, const char* const* options) {
   const bool is_old = std::getenv("CACHING_NVRTC_IS_OLD") != nullptr;
   bool keeps = !is_old;
   std::string all;
@@ -46,10 +52,10 @@ int nvrtcCompileProgram(void* /*program*/, int count, const char* const* options
   if (kept.empty()) kept = all;
   return kept == all ? 0 : kInternalError;
 }
-int nvrtcGetProgramLogSize(void* /*program*/, std::size_t* size) { return *size = 1, 0; }
-int nvrtcGetProgramLog(void* /*program*/, char* log) { return *log = '\0', 0; }
-int nvrtcGetCUBINSize(void* /*program*/, std::size_t* size) { return *size = Cubin().size(), 0; }
-int nvrtcGetCUBIN(void* /*program*/, char* bytes) {
+int nvrtcGetProgramLogSize(Program /*program*/, std::size_t* size) { return *size = 1, 0; }
+int nvrtcGetProgramLog(Program /*program*/, char* log) { return *log = '\0', 0; }
+int nvrtcGetCUBINSize(Program /*program*/, std::size_t* size) { return *size = Cubin().size(), 0; }
+int nvrtcGetCUBIN(Program /*program*/, char* bytes) {
   const std::string cubin = Cubin();
   return std::memcpy(bytes, cubin.data(), cubin.size()), 0;
 }
