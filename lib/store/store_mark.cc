@@ -43,8 +43,8 @@ std::string MarkOf(const std::string& path) {
 }
 
 /// The first bytes of a database; empty if there is none. Through SQLite's file layer: where a process closes a file by
-/// itself, it loses the locks that its SQLite holds on the same file. Without a connection, which would cost a quarter
-/// of a store's opening (its functions and modules) to read a hundred bytes.
+/// itself, it loses the locks that its SQLite holds on the same file. Without a connection, whose functions and modules
+/// would take a sixth of a store's opening to read a hundred bytes.
 Result<std::string> ReadHeader(const std::string& path, std::size_t size) {
   struct stat info {};
   if (lstat(path.c_str(), &info) != 0 && errno == ENOENT) return std::string();

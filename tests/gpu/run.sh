@@ -6,7 +6,7 @@
 # tool; 1 if a step failed, or none is called FIRST or LAST; 77 where there is no GPU.
 set -uo pipefail
 bin=$(cd "${1:?usage: run.sh FOLDER_OF_THE_PROGRAMS [FIRST_STEP [LAST_STEP]]}" && pwd)
-to_begin=${2:-}  # The step that is still to come, and so below.
+to_begin=${2:-}  # Emptied when that step comes, and so is to_end.
 to_end=${3:-}
 is_over=
 here=$(cd "$(dirname "$0")" && pwd)

@@ -3,7 +3,6 @@
 #include "runtime/launch_memo.h"
 
 #include <atomic>
-#include <cstring>
 #include <thread>
 
 #include "definition/term_guard.h"
@@ -37,14 +36,24 @@ class LaunchMemoTest : public testing::CpuDeviceTest {
     space_.SetBaseline({{work_, 2}});
   }
   /// Its key rounds N to the next power of two; the faster config is the one with WORK=1.
-  KernelDefinition Definition(Grid grid = Grid::OneD({"N", 16})) {
-    return KernelDefinition("count")
+  KernelDefinition Definition(Grid grid, const std::vector<Variant>& variants) {
+    KernelDefinition definition("count");
+    definition
         .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}), Scalar<std::int32_t>("length").ForWarmup(64),
                      DimValue("N")})
         .Key(KeyOf("N").NextPow2())
         .Space(space_)
-        .Grid(std::move(grid))
-        .AddVariant(Counting("count", 0));
+        .Grid(std::move(grid));
+    for (const Variant& variant : variants) definition.AddVariant(variant);
+    return definition;
+  }
+  KernelDefinition Definition(Grid grid = Grid::OneD({"N", 16})) {
+    return Definition(std::move(grid), {Counting("count", 0)});
+  }
+  /// Of a variant that assumes this, and one that assumes nothing.
+  KernelDefinition Assuming(const Assumption& assumption) {
+    return Definition(Grid::OneD({"N", 16}),
+                      {Counting("assuming", 0).Assuming({assumption}), Counting("general", kGeneral)});
   }
   Variant Counting(const std::string& name, float more) const {
     Variant variant([=, work = work_](const Config& c, const Problem&) {
@@ -70,6 +79,14 @@ class LaunchMemoTest : public testing::CpuDeviceTest {
     EXPECT_EQ(found, std::vector<float>(n, found[0]));
     return found[0];
   }
+  /// Of a guard that holds for the faster config where N is 100 at least.
+  void ExpectTheGuardIsAskedAtOtherDims() {
+    TunedKernel kernel = Create(Definition());
+    for (std::size_t n : {128, 128, 70, 70, 128, 70, 120, 99, 100}) {
+      EXPECT_EQ(Run(kernel, n), (n >= 100 ? 1000 : 2000) + Blocks(n)) << n;
+    }
+    EXPECT_EQ(kernel.counters().tunes, 1);
+  }
   static float Blocks(std::size_t n) { return static_cast<float>((n + 15) / 16); }
 
   SearchSpace space_;
@@ -88,11 +105,7 @@ TEST_F(LaunchMemoTest, EachLaunchOfABucketHasTheGridOfItsDims) {
 TEST_F(LaunchMemoTest, AGuardIsAskedAtOtherDims) {
   space_.AddGuard("enough elements",
                   [work = work_](const Config& c, const Dims& dims) { return c[work] == 2 || dims[Dim{0}] >= 100; });
-  TunedKernel kernel = Create(Definition());
-  for (std::size_t n : {128, 128, 70, 70, 128, 70, 120, 99, 100}) {
-    EXPECT_EQ(Run(kernel, n), (n >= 100 ? 1000 : 2000) + Blocks(n)) << n;
-  }
-  EXPECT_EQ(kernel.counters().tunes, 1);
+  ExpectTheGuardIsAskedAtOtherDims();
 }
 
 TEST_F(LaunchMemoTest, AGuardOfTermsIsAskedAtOtherDims) {
@@ -100,11 +113,7 @@ TEST_F(LaunchMemoTest, AGuardOfTermsIsAskedAtOtherDims) {
   ASSERT_OK(elements.Resolve(TermNames{{"N"}, {}}, /*least=*/1));
   space_.AddGuard("enough elements", TermGuard{elements, Term(100),
                                                [](std::int64_t value, std::int64_t bound) { return value >= bound; }});
-  TunedKernel kernel = Create(Definition());
-  for (std::size_t n : {128, 128, 70, 70, 128, 70, 120, 99, 100}) {
-    EXPECT_EQ(Run(kernel, n), (n >= 100 ? 1000 : 2000) + Blocks(n)) << n;
-  }
-  EXPECT_EQ(kernel.counters().tunes, 1);
+  ExpectTheGuardIsAskedAtOtherDims();
 }
 
 TEST_F(LaunchMemoTest, AGuardThatIsAFunctionIsAskedAtEachLaunch) {
@@ -120,30 +129,14 @@ TEST_F(LaunchMemoTest, AGuardThatIsAFunctionIsAskedAtEachLaunch) {
 }
 
 TEST_F(LaunchMemoTest, AnAddressIsLookedAtInEachLaunch) {
-  KernelDefinition definition = KernelDefinition("count")
-                                    .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}),
-                                                 Scalar<std::int32_t>("length"), DimValue("N")})
-                                    .Key(KeyOf("N").NextPow2())
-                                    .Space(space_)
-                                    .Grid(Grid::OneD({"N", 16}))
-                                    .AddVariant(Counting("aligned", 0).Assuming({Aligned("x", 16)}))
-                                    .AddVariant(Counting("general", kGeneral));
-  TunedKernel kernel = Create(definition);
+  TunedKernel kernel = Create(Assuming(Aligned("x", 16)));
   for (std::size_t offset : {0, 0, 1, 1, 0, 1, 4, 3}) {
     EXPECT_EQ(Run(kernel, 100, 64, offset), 1000 + Blocks(100) + (offset % 4 == 0 ? 0 : kGeneral)) << offset;
   }
 }
 
 TEST_F(LaunchMemoTest, AnAssumptionAboutAnExtentIsAskedAtOtherDims) {
-  KernelDefinition definition = KernelDefinition("count")
-                                    .Parameters({In("x", kFloat32, {"N"}), Out("y", kFloat32, {"N"}),
-                                                 Scalar<std::int32_t>("length"), DimValue("N")})
-                                    .Key(KeyOf("N").NextPow2())
-                                    .Space(space_)
-                                    .Grid(Grid::OneD({"N", 16}))
-                                    .AddVariant(Counting("even", 0).Assuming({ExtentDivisibleBy("x", 0, 2)}))
-                                    .AddVariant(Counting("general", kGeneral));
-  TunedKernel kernel = Create(definition);
+  TunedKernel kernel = Create(Assuming(ExtentDivisibleBy("x", 0, 2)));
   for (std::size_t n : {128, 128, 101, 101, 128, 101, 100}) {
     EXPECT_EQ(Run(kernel, n), 1000 + Blocks(n) + (n % 2 == 0 ? 0 : kGeneral)) << n;
   }
