@@ -3,7 +3,10 @@ configs, torch's operators."""
 import dataclasses
 import importlib
 import inspect
+import json
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
@@ -98,6 +101,21 @@ class Contenders:
                     raise ContextLost(name, error) from error
                 left_out[name] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
         return found
+
+    def ours_at(self, backend: str, case: Case) -> Launch:
+        """Our launch of what another search chose by this back end: where that is faster than ours, it says whether our
+        search chose wrongly or our launch is slower. Has run once to its end."""
+        choice = self.choices[backend]
+        config = next(config for config in self.results.configs(backend) if choice.items() <= config.items())
+        with tempfile.TemporaryDirectory() as scratch:
+            bundle = shutil.copytree(self._folder, Path(scratch) / self._family.bundle)
+            manifest = json.loads((bundle / "manifest.json").read_text())
+            (bundle / "manifest.json").write_text(json.dumps({**manifest, "baseline": config}))
+            kernel = tuneonce.TunedKernel(bundle, device=self._device, store="memory", mode="baseline_only")
+            arguments = self._arguments(case)
+            kernel(*arguments)
+        synchronize(self._device)
+        return lambda: kernel(*arguments)
 
     def kernel(self, module: str) -> Any:
         if str(self._folder) not in sys.path:

@@ -5,20 +5,21 @@ Each shipped bundle at six shapes and more: our winner, our baseline, cuTile's e
 the same kernel and configs, and torch's operators, interleaved in one race by one timer on the same tensors; and the
 largest error of ours against float64. Writes the JSON after each shape, prints a line for each, and ends with exit code 1
 if something failed: a gate, which is a result that is wrong, or ours slower than cuTile's or Triton's own choice by more
-than 1 % (the 95 % interval of the ratio beyond 1.01); or a contender that broke the CUDA context: another process goes on
-without it, and where it was cuTile's search, our search finds cuTile's config. What torch takes is reported, not gated.
+than 1 % (the 95 % interval of the ratio beyond 1.01; both are raced again then, beside our launch of what the other
+chose: "again" in the JSON); or a contender that broke the CUDA context: another process goes on without it, and where it
+was cuTile's search, our search finds cuTile's config. What torch takes is reported, not gated.
 Needs torch and tuneonce, on a GPU also cuda-tile, triton and tileiras; on the CPU device (tiny shapes, no peers but torch)
 it shows that the script works.
 """
 import sys
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Tuple
 
-from cases import Family
-from contenders import OUR_SEARCH, OWN_SEARCH, Contenders
+from cases import Case, Family
+from contenders import OUR_SEARCH, OWN_SEARCH, Contenders, Launch
 from measuring import difference, synchronize, tolerance_of
 from shapes import Shape, measure_all, parser_of, race_of
 
-GATED = (OWN_SEARCH, OUR_SEARCH, "Triton's choice")
+GATED = {OWN_SEARCH: "tile", OUR_SEARCH: "tile", "Triton's choice": "triton"}
 MOST = 1.01
 
 
@@ -41,7 +42,19 @@ def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str
         "choices": contenders.choices, "times_us": {str(s.config): s.mean_us for s in result.successes}, "configs": len(result.successes) + len(result.duplicates) + len(result.failures),
         "failures": [str(failure) for failure in result.failures], "error": max(errors.values()), "wrong": wrong,
         "slower_than": slower, "contenders": rows, "left_out": left_out}
+    if slower:
+        measured["again"] = again(device, contenders, case, slower, {"ours": ours, **others})
     return measured, bool(wrong or slower)
+
+
+def again(device: str, contenders: Contenders, case: Case, slower: List[str],
+          launches: Dict[str, Launch]) -> Dict[str, Any]:
+    """Ours and who is faster, and our own launches of what these chose."""
+    try:
+        at = {f"ours at {name}": contenders.ours_at(GATED[name], case) for name in slower}
+        return dict(race_of({"ours": launches["ours"], **{name: launches[name] for name in slower}, **at}, device))
+    except Exception as error:  # The shape was measured, without it.
+        return {"failed": f"{type(error).__name__}: {error}"}
 
 
 def line(row: Dict[str, Any]) -> str:
