@@ -207,8 +207,9 @@ const KeyPart* AssumptionChecks::PartOf(const Check& check) const {
 bool AssumptionChecks::MayHoldForKey(const BoundCall& call) const {
   if (!dtypes_.Hold(call)) return false;
   return std::all_of(extents_.all.begin(), extents_.all.end(), [&](const Check& check) {
+    if (check.Holds(call)) return true;
     const KeyPart* part = PartOf(check);
-    if (part == nullptr || check.Holds(call)) return true;
+    if (part == nullptr) return true;
     if (part->bucket == KeyPart::Bucket::kExact) return false;
     const std::int64_t bound = part->Round(call.tensor(check.parameter).shape[check.dimension]);
     auto is_in_bucket = [&](std::int64_t extent) { return extent >= 1 && part->Round(extent) == bound; };

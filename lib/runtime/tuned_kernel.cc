@@ -157,20 +157,24 @@ Result<TunedKernel> TunedKernel::FromBundle(const Bundle& bundle, AutotunePolicy
   return OfValid(bundle.definition(), std::move(policy));
 }
 
+template <typename Otherwise>
+inline Status TunedKernel::Impl::LaunchIfSuits(const HitTable::Entry& entry, CUstream stream, BoundCall& call,
+                                               const Otherwise& otherwise) {
+  if (const LaunchMemo* memo = entry.Remembered(call)) {
+    hits.Add();
+    return entry.kernel->LaunchPrepared(memo->grid, stream, call);
+  }
+  if (!entry.Suits(call)) return otherwise();
+  hits.Add();
+  return entry.Launch(stream, call);
+}
+
 inline Status TunedKernel::Impl::LaunchBound(CUstream stream, BoundCall& call, bool* missed) {
   ResidentKey key;
   if (Status keyed = residency.KeyOf(call, ResidentKey::kTuned, &key); !keyed.ok()) return keyed;
   const HitTable::Entry* entry = residency.Find(key);
   if (entry == nullptr) return LaunchOther(stream, call, key, missed);
-  if (const LaunchMemo* memo = entry->Remembered(call)) {
-    hits.Add();
-    return entry->kernel->LaunchPrepared(memo->grid, stream, call);
-  }
-  if (entry->Suits(call)) {
-    hits.Add();
-    return entry->Launch(stream, call);
-  }
-  return LaunchOther(stream, call, key, missed);
+  return LaunchIfSuits(*entry, stream, call, [&] { return LaunchOther(stream, call, key, missed); });
 }
 
 inline Status TunedKernel::Impl::Launch(CUstream stream, const Argument* arguments, std::size_t count, bool* missed) {
@@ -201,18 +205,16 @@ Status TunedKernel::Impl::LaunchOther(CUstream stream, BoundCall& call, Resident
     TUNEONCE_ASSIGN_OR_RETURN(bool has_own_key, residency.LeaveOut(call, &key));
     if (has_own_key) entry = residency.Find(key);
   }
-  if (entry != nullptr && entry->Suits(call)) {
-    hits.Add();
-    return entry->Launch(stream, call);
-  }
   if (entry == nullptr) {
     if (missed == nullptr) return misses.LaunchMiss(stream, call, key);
     *missed = true;
     return Status();
   }
-  Status launched = misses.LaunchStandIn(stream, call, missed);
-  if (missed == nullptr || !*missed) hits.Add();
-  return launched;
+  return LaunchIfSuits(*entry, stream, call, [&] {
+    Status launched = misses.LaunchStandIn(stream, call, missed);
+    if (missed == nullptr || !*missed) hits.Add();
+    return launched;
+  });
 }
 
 Status TunedKernel::LaunchArguments(CUstream stream, const Argument* arguments, std::size_t count) {

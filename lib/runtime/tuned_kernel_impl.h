@@ -42,7 +42,11 @@ struct TunedKernel::Impl {
                                               bool* missed);
   /// The same for what is bound.
   [[gnu::always_inline]] inline Status LaunchBound(CUstream stream, BoundCall& call, bool* missed);
-  /// The same where no launch is a hit, or each is recorded.
+  /// What `entry` runs, or else what `otherwise()` does.
+  template <typename Otherwise>
+  [[gnu::always_inline]] inline Status LaunchIfSuits(const HitTable::Entry& entry, CUstream stream, BoundCall& call,
+                                                     const Otherwise& otherwise);
+  /// LaunchBound where no launch is a hit, or each is recorded.
   Status LaunchTheLongWay(CUstream stream, BoundCall& call, bool* missed);
   /// Where the choice from all variants, `key`'s, is not there or does not suit: the choice from those that suit, else
   /// what MissPolicy says. (It looks the key up again, so that a hit hands over no more than before.)

@@ -135,6 +135,18 @@ TEST_F(LaunchMemoTest, AnAddressIsLookedAtInEachLaunch) {
   }
 }
 
+TEST_F(LaunchMemoTest, CallsThatSomeVariantsDoNotSuitRememberTheirOwn) {
+  // Elements off the alignment, so that the other variant runs: with the same blocks, and more.
+  TunedKernel kernel = Create(Assuming(Aligned("x", 16)));
+  for (std::size_t n : {100, 100, 70, 70, 100, 128}) {
+    for (std::size_t offset : {1, 0, 1}) {
+      EXPECT_EQ(Run(kernel, n, 64, offset), 1000 + Blocks(n) + (offset == 0 ? 0 : kGeneral)) << n << ", " << offset;
+    }
+  }
+  EXPECT_EQ(kernel.counters().tunes, 2);
+  EXPECT_EQ(kernel.counters().hits, 16);
+}
+
 TEST_F(LaunchMemoTest, AnAssumptionAboutAnExtentIsAskedAtOtherDims) {
   TunedKernel kernel = Create(Assuming(ExtentDivisibleBy("x", 0, 2)));
   for (std::size_t n : {128, 128, 101, 101, 128, 101, 100}) {
