@@ -2,6 +2,7 @@
 #define TUNEONCE_LIB_LAUNCH_ASSUMPTION_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,6 +70,13 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t offset;  // In the TensorView.
     std::uint64_t mask;
     std::uint64_t expected;
+
+    /// 0 if it holds.
+    std::uint64_t WrongBits(const BoundCall& call) const {
+      std::uint64_t value;
+      std::memcpy(&value, static_cast<const char*>(call.problem.values[parameter]) + offset, sizeof(value));
+      return (value & mask) ^ expected;
+    }
   };
   struct Check {
     Assumption::Kind kind;
@@ -107,6 +115,14 @@ class TUNEONCE_API AssumptionChecks {
     std::uint8_t parameter;
     std::uint8_t offset;
 
+    /// 0 if there is none.
+    std::uint64_t Gap(const BoundCall& call) const { return stride(call) ^ (inner_stride(call) * inner_extent(call)); }
+    /// The same, and that the inner dimension has none.
+    std::uint64_t GapAndInnerGap(const BoundCall& call) const {
+      return (inner_stride(call) ^ 1) | (stride(call) ^ inner_extent(call));
+    }
+
+   private:
     std::uint64_t stride(const BoundCall& call) const { return WordAt(call, offset); }
     std::uint64_t inner_stride(const BoundCall& call) const { return WordAt(call, offset + sizeof(std::int64_t)); }
     std::uint64_t inner_extent(const BoundCall& call) const {
@@ -119,50 +135,38 @@ class TUNEONCE_API AssumptionChecks {
     }
   };
   struct Checks {
-    std::vector<Check> all;
-    // And the quick form of them: one masked check for all that is said of one extent, stride or address. A stride
-    // along one element may be any, so that a quick check that fails is not the last word.
-    std::vector<Masked> masked;
-    std::vector<Masked> exact;  // Of these, those that are the last word where they fail.
+    // The quick form of `all`: one masked check for all that is said of one extent, stride or address. A stride along
+    // one element may be any, so that a quick check that fails is not the last word. The first of them lie here, not
+    // behind a pointer: a hit waits for each load on its way from the key to what the kernel assumes.
+    std::array<Masked, 4> first{};
+    std::uint8_t num_first = 0;
+    bool has_slow = false;                                     // Some have no quick form.
+    bool has_more = false;                                     // Any of the following.
+    std::vector<Masked> masked;                                // Those that `first` has no room for.
     std::vector<std::pair<std::uint8_t, std::uint8_t>> apart;  // Parameters that must not overlap.
     std::vector<Rows> innermost;  // The two innermost dimensions lie dense: the most common ones, hence apart from
     std::vector<Rows> rows;       // those that lie dense around the dimension inside them.
-    bool has_rows = false;        // Of either.
-    bool has_pairs = false;       // Of either, or of `apart`: what is said of two values.
-    bool has_slow = false;        // Some have no quick form.
+
+    std::vector<Check> all;
+    std::vector<Masked> exact;  // Of the masked ones, those that are the last word where they fail.
 
     void Add(const Check& check);
     void AddMasked(const Masked& check);
     void AddContiguous(const Check& check);
     [[gnu::always_inline]] bool Hold(const BoundCall& call) const {
       std::uint64_t wrong = static_cast<std::uint64_t>(has_slow);
-      for (const Masked& check : masked) {
-        std::uint64_t value;
-        const void* of = call.problem.values[check.parameter];
-        std::memcpy(&value, static_cast<const char*>(of) + check.offset, sizeof(value));
-        wrong |= (value & check.mask) ^ check.expected;
-      }
-      if (has_pairs) {
+      for (std::size_t i = 0; i < num_first; ++i) wrong |= first[i].WrongBits(call);
+      if (has_more) {
+        for (const Masked& check : masked) wrong |= check.WrongBits(call);
         for (const auto& [a, b] : apart) wrong |= static_cast<std::uint64_t>(Overlap(call.tensor(a), call.tensor(b)));
-        if (has_rows) wrong |= GapsBetweenRows(call);
+        for (const Rows& of : innermost) wrong |= of.GapAndInnerGap(call);
+        for (const Rows& of : rows) wrong |= of.Gap(call);
       }
       return wrong == 0 || HoldOneByOne(call);
     }
-    /// 0 if there are none.
-    std::uint64_t GapsBetweenRows(const BoundCall& call) const {
-      std::uint64_t gaps = 0;
-      for (const Rows& of : innermost) gaps |= (of.inner_stride(call) ^ 1) | (of.stride(call) ^ of.inner_extent(call));
-      for (const Rows& of : rows) gaps |= of.stride(call) ^ (of.inner_stride(call) * of.inner_extent(call));
-      return gaps;
-    }
     bool HoldOneByOne(const BoundCall& call) const;
     bool SurelyFail(const BoundCall& call) const {
-      return std::any_of(exact.begin(), exact.end(), [&](const Masked& check) {
-        std::uint64_t value;
-        std::memcpy(&value, static_cast<const char*>(call.problem.values[check.parameter]) + check.offset,
-                    sizeof(value));
-        return (value & check.mask) != check.expected;
-      });
+      return std::any_of(exact.begin(), exact.end(), [&](const Masked& check) { return check.WrongBits(call) != 0; });
     }
   };
 

@@ -20,7 +20,7 @@ void AssumptionChecks::Checks::Add(const Check& check) {
   all.push_back(check);
   if (check.kind == Assumption::Kind::kNoOverlap) {
     apart.emplace_back(check.parameter, check.other);
-    has_pairs = true;
+    has_more = true;
   } else if (check.kind == Assumption::Kind::kContiguous && !check.is_table) {
     AddContiguous(check);
   } else if (std::optional<Masked> quick = check.Quick()) {
@@ -49,8 +49,7 @@ void AssumptionChecks::Checks::AddContiguous(const Check& check) {
   while (--d >= 0) {
     if (!is_taken(d)) rows.push_back(Rows{check.parameter, offset(d)});
   }
-  has_rows = !innermost.empty() || !rows.empty();
-  has_pairs |= has_rows;
+  has_more |= !innermost.empty() || !rows.empty();
 }
 
 std::optional<AssumptionChecks::Masked> AssumptionChecks::Check::Quick() const {
@@ -102,14 +101,22 @@ bool AssumptionChecks::Check::IsQuickExact() const {
 }
 
 void AssumptionChecks::Checks::AddMasked(const Masked& check) {
-  for (Masked& known : masked) {
-    if (known.parameter != check.parameter || known.offset != check.offset) continue;
-    if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) continue;  // They contradict each other.
+  auto covers = [&](Masked& known) {
+    if (known.parameter != check.parameter || known.offset != check.offset) return false;
+    // They contradict each other.
+    if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) return false;
     known.mask |= check.mask;
     known.expected |= check.expected;
-    return;
+    return true;
+  };
+  if (std::any_of(first.begin(), first.begin() + num_first, covers)) return;
+  if (std::any_of(masked.begin(), masked.end(), covers)) return;
+  if (num_first < first.size()) {
+    first[num_first++] = check;
+  } else {
+    masked.push_back(check);
+    has_more = true;
   }
-  masked.push_back(check);
 }
 
 bool AssumptionChecks::Checks::HoldOneByOne(const BoundCall& call) const {

@@ -32,19 +32,19 @@ class HitTable {
     bool is_pinned = false;  ///< The host's choice: it stays until the host ends it.
 
     [[gnu::always_inline]] bool Suits(BoundCall& call) const {
-      if (is_prepared) return kernel->assumptions->HoldApartFromExtents(call);
-      return !is_provisional && kernel->assumptions->Hold(call) && kernel->GuardsHold(call);
+      if (is_prepared) return kernel->assumptions.HoldApartFromExtents(call);
+      return !is_provisional && kernel->assumptions.Hold(call) && kernel->GuardsHold(call);
     }
     /// True if it is a choice whose code suits the call, whatever guards say of its config: what is there for such
     /// calls.
-    bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions->Hold(call); }
+    bool IsFor(const BoundCall& call) const { return !is_provisional && kernel->assumptions.Hold(call); }
     /// What this thread computed for the call's dims; null if it has to be computed, or Suits to be asked.
     [[gnu::always_inline]] const LaunchMemo* Remembered(const BoundCall& call) const {
       if (is_prepared) return nullptr;
       const std::uint64_t id = memo_id();
       if (id == 0) return nullptr;
       const LaunchMemo& memo = LaunchMemo::Of(id);
-      return memo.IsFor(id, call.problem.dims) && kernel->assumptions->HoldApartFromExtents(call) ? &memo : nullptr;
+      return memo.IsFor(id, call.problem.dims) && kernel->assumptions.HoldApartFromExtents(call) ? &memo : nullptr;
     }
     /// REQUIRES: Suits.
     [[gnu::always_inline]] Status Launch(CUstream stream, BoundCall& call) const {
@@ -70,8 +70,9 @@ class HitTable {
 
   /// What `key` runs, or null.
   [[gnu::always_inline]] const Entry* Find(const ResidentKey& key) const {
+    std::size_t at = key.hash;  // Before the load that acquires, behind which it would be read back from memory.
     const Slots* slots = slots_.load(std::memory_order_acquire);
-    for (std::size_t at = key.hash;; at += slots->stride) {
+    for (;; at += slots->stride) {
       const Slot& slot = *slots->At(at);
       std::uint64_t first = slot.words()[0].load(std::memory_order_acquire);
       if (first == key.words[0] && HasOtherWords(slot, key)) return slot.current.load(std::memory_order_acquire);

@@ -147,7 +147,7 @@ const HitTable::Entry* Residency::Publish(const DeviceState& device, const Resid
     resident->target = device.target;
     resident->variant = loaded->variant;
     resident->layout = &*of_variant.layout;
-    resident->assumptions = &of_variant.assumptions;
+    resident->assumptions = of_variant.assumptions;
     resident->space = &definition_.space();
     resident->api = &api_;
     resident->function = loaded->function;
