@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""exhaustive_search over callables, on the CPU device: callable_search_test.py BUNDLES_FOLDER [NAME ...]. Needs tuneonce
+and numpy."""
+import os
+import pathlib
+import signal
+import sys
+
+import numpy as np
+
+import tuneonce
+from running import expect, run_tests
+
+
+def test_exhaustive_search_has_cutiles_names():
+    space = tuneonce.SearchSpace({"A": [1, 2], "B": [3, 4]}, [lambda c: c["A"] * c["B"] != 8])
+    assert list(space) == [{"A": 1, "B": 3}, {"A": 1, "B": 4}, {"A": 2, "B": 3}] and len(space) == 3
+    assert tuneonce.Hints.by_target(sm_90=4, default=2) == {"sm_90": 4, "default": 2}
+    expect(TypeError, "list(search_space)", lambda: tuneonce.exhaustive_search((c for c in space), None, None, None, None))
+    expect(ValueError, "the search space is empty", lambda: tuneonce.exhaustive_search([], None, None, None, None))
+    expect(tuneonce.InternalError, "all 1 candidates failed: launch: ", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: 1 // 0, lambda c: (), device="cpu", quiet=True))
+    expect(tuneonce.InternalError, "ZeroDivisionError", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: 1 // 0, lambda c: (), device="cpu", quiet=True))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    expect(KeyboardInterrupt, "", lambda: tuneonce.exhaustive_search(
+        [1], None, None, interrupted, lambda c: (), device="cpu", quiet=True))
+    expect(tuneonce.InternalError, "it launched nothing on the stream", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="events"))
+    expect(ValueError, "timer is 'cupti' or 'events', not 'clock'", lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda *a: None, lambda c: (), device="cpu", quiet=True, timer="clock"))
+    expect(TypeError, "the kernel is of type NoneType, which cannot be called", lambda: tuneonce.exhaustive_search(
+        [1], None, None, None, lambda c: (), device="cpu", quiet=True))
+    not_made = "TypeError: kernel(config) returned a value of type NoneType, which cannot be called"
+    expect(tuneonce.InternalError, not_made, lambda: tuneonce.exhaustive_search(
+        [1], None, None, lambda config: None, lambda c: (c,), device="cpu", quiet=True))
+    made = tuneonce.exhaustive_search([1, 2], None, None, lambda config: None if config == 1 else lambda n: n,
+                                      lambda c: (c,), device="cpu", quiet=True)
+    assert made.best.config == 2 and not_made in made.failures[0].message, made
+
+
+def matmul_search(kernels, **options):
+    """A search over `kernels`, {name: function(a, b, c)}, and the three arrays."""
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((48, 48), np.float32), rng.standard_normal((48, 48), np.float32)
+    c = np.full((48, 48), 7, np.float32)
+    result = tuneonce.exhaustive_search(list(kernels), None, None, lambda config: kernels[config], lambda config: (a, b, c),
+                                        device="cpu", quiet=True, **options)
+    return result, a, b, c
+
+
+def by_elements(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            c[i, j] = a[i] @ b[:, j]
+
+
+def by_blas(a, b, c):
+    np.matmul(a, b, out=c)
+
+
+def test_callables_race_on_the_cpu_device_and_their_declared_outputs_are_verified():
+    kernels = {"elements": by_elements, "blas": by_blas}
+    result, a, b, c = matmul_search(kernels, baseline="elements", outputs=[2])
+    assert result.best.config == "blas" and result.timer == "clock" and not result.failures
+    assert result.speedup_over_baseline > 1.02
+    assert (c == 7).all(), "trials wrote scratch, not the caller's"
+    result, a, b, c = matmul_search(kernels)
+    assert result.best.config == "blas" and result.speedup_over_baseline is None
+    assert np.allclose(c, a @ b, atol=1e-4), "what is not declared is the caller's own"
+    assert any("not compared" in note for note in result.notes)
+
+
+def test_a_callable_that_computes_something_else_cannot_win():
+    def wrong(a, b, c):
+        c[:] = a
+
+    def partial(a, b, c):
+        np.matmul(a[1:], b, out=c[1:])
+
+    def beside(a, b, c):
+        np.matmul(a, b, out=c)
+        np.lib.stride_tricks.as_strided(c, (49, 48))[48] = 0
+
+    def failing(a, b, c):
+        raise OSError("no library")
+
+    kernels = {"elements": by_elements, "wrong": wrong, "partial": partial, "beside": beside, "failing": failing}
+    result, _, _, _ = matmul_search(kernels, baseline="elements", outputs=[2])
+    assert result.best.config == "elements"
+    reasons = {failure.config: failure.message for failure in result.failures}
+    assert list(reasons) == ["wrong", "partial", "beside", "failing"]
+    assert "elements differ from the reference" in reasons["wrong"]
+    assert "48 of 2304 elements were not written" in reasons["partial"]
+    assert "it wrote " in reasons["beside"]
+    assert "OSError: no library" in reasons["failing"]
+
+
+def test_a_search_over_callables_ends_by_budgets_and_by_interrupts():
+    kernels = {"elements": by_elements, "blas": by_blas}
+    assert matmul_search(kernels, max_rounds=1)[0].best.config == "blas"
+    assert matmul_search(kernels, race_budget_ms=0)[0].best.config == "blas"
+    cut, _, _, _ = matmul_search(kernels, baseline="elements", outputs=[2], wall_budget_ms=0.001)
+    assert cut.best.config == "elements" and cut.not_measured == ("blas",) and not cut.is_certain
+    calls = []
+
+    def interrupts(a, b, c):
+        calls.append(1)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    expect(KeyboardInterrupt, "", lambda: matmul_search({"interrupts": interrupts, "blas": by_blas}))
+    assert 3 <= len(calls) < 20
+    assert matmul_search(kernels)[0].best.config == "blas", "the next one is not interrupted"
+    expect(ValueError, "the baseline none is no config", lambda: matmul_search(kernels, baseline="none"))
+    expect(ValueError, "outputs are positions of arguments, and there are 3: [3]", lambda: matmul_search(kernels, outputs=[3]))
+
+
+def test_a_tuned_kernel_is_a_callable_like_others():
+    kernel = tuneonce.TunedKernel(pathlib.Path(sys.argv[1]) / "softmax", "cpu", store="memory")
+    x, y = np.random.rand(8, 64).astype(np.float32), np.zeros((8, 64), np.float32)
+    result = tuneonce.exhaustive_search([1, 2], None, None, kernel, lambda config: (x, y), device="cpu", quiet=True,
+                                        baseline=1, outputs=[1])
+    assert len(result.successes) == 2 and kernel.counters()["tunes"] == 1
+    assert not y.any(), "trials wrote scratch"
+    expect(tuneonce.InternalError, "all 1 candidates failed", lambda: tuneonce.exhaustive_search(
+        [1], None, None, kernel, lambda config: (x, y[:, 1:]), device="cpu", quiet=True))
+
+
+run_tests(globals(), sys.argv[2:])
