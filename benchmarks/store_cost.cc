@@ -7,10 +7,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "base/environment.h"
 #include "base/temporary_folder.h"
 #include "store/memory_store.h"
+#include "tuneonce/artifact.h"
 #include "tuneonce/fingerprint.h"
 #include "tuneonce/record_store.h"
 #include "tuneonce/sqlite_store.h"
@@ -101,6 +103,51 @@ void BM_SqliteOpenAndLookup(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_SqliteOpenAndLookup)->Arg(10)->Arg(1000)->Arg(100000);
+
+/// As large as a matmul's cubin; no two are alike.
+Artifact Code(std::uint64_t word) {
+  Artifact artifact;
+  artifact.image.resize(100000);
+  std::minstd_rand bytes(static_cast<std::uint_fast32_t>(word + 1));
+  for (char& byte : artifact.image) byte = static_cast<char>(bytes());
+  artifact.symbol = "kernel";
+  return artifact;
+}
+Fingerprint KeyOfCode(std::uint64_t word) { return Fingerprint{word * 0x9E3779B97F4A7C15, word}; }
+
+/// A store opened, asked for one of so many artifacts, and closed.
+void BM_SqliteOpenAndGetArtifact(benchmark::State& state) {
+  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  std::string path = folder.path() + "/cache/store.db";
+  const auto count = static_cast<std::uint64_t>(state.range(0));
+  {
+    auto store = OpenStore(path);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (!store->Put(KeyOfCode(i), Code(i)).ok()) return state.SkipWithError("put failed");
+    }
+  }
+  std::uint64_t next = 0;
+  for (auto _ : state) {
+    Result<std::optional<Artifact>> artifact = OpenStore(path)->Get(KeyOfCode(next++ % count));
+    if (!artifact.ok() || !*artifact) return state.SkipWithError("missing");
+  }
+}
+BENCHMARK(BM_SqliteOpenAndGetArtifact)->Arg(2)->Arg(25)->Arg(1000);
+
+void BM_SqlitePutArtifact(benchmark::State& state) {
+  TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
+  auto store = OpenStore(folder.path() + "/cache/store.db");
+  const auto count = static_cast<std::uint64_t>(state.range(0));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!store->Put(KeyOfCode(i), Code(i)).ok()) return state.SkipWithError("put failed");
+  }
+  std::uint64_t next = count;
+  const Artifact artifact = Code(next);
+  for (auto _ : state) {
+    if (!store->Put(KeyOfCode(next++), artifact).ok()) return state.SkipWithError("put failed");
+  }
+}
+BENCHMARK(BM_SqlitePutArtifact)->Arg(25)->Arg(1000);
 
 /// 64 processes that each put 1000 records of their own and read one after each put. Counts what is missing afterwards.
 void BM_ManyProcesses(benchmark::State& state) {

@@ -91,7 +91,7 @@ Status ArtifactTable::Put(const Fingerprint& key, const Artifact& artifact) {
     if (result != SQLITE_DONE) return result;
     while (TotalBytes(database) > most) {
       result = Statement(database,
-                         "DELETE FROM artifacts WHERE key = (SELECT key FROM artifacts INDEXED BY "
+                         "DELETE FROM artifacts WHERE id = (SELECT id FROM artifacts INDEXED BY "
                          "artifacts_by_use WHERE key <> ? ORDER BY used LIMIT 1)")
                    .Bind(std::string_view(bytes))
                    .Step();

@@ -17,16 +17,19 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key.
-constexpr int kSchemaVersion = 3;
+/// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key. 4: artifacts by
+/// rowid.
+constexpr int kSchemaVersion = 4;
 
+/// Artifacts are found by an index of keys alone: of a table WITHOUT ROWID, SQLite reads a whole artifact for each key
+/// that a search compares.
 constexpr char kSchema[] = R"(
 CREATE TABLE records(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, kernel_key BLOB NOT NULL, body BLOB NOT NULL,
   shape_key BLOB);
 CREATE INDEX records_by_kernel ON records(kernel_key);
 CREATE INDEX records_by_shape ON records(shape_key);
-CREATE TABLE artifacts(key BLOB PRIMARY KEY, size INTEGER NOT NULL, used INTEGER NOT NULL, body BLOB NOT NULL)
-  WITHOUT ROWID;
+CREATE TABLE artifacts(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, used INTEGER NOT NULL,
+  body BLOB NOT NULL);
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 )";
 
@@ -35,6 +38,15 @@ constexpr const char* kMigrations[] = {
     "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
     // Then FillShapeKeys.
     "ALTER TABLE records ADD COLUMN shape_key BLOB; CREATE INDEX records_by_shape ON records(shape_key)",
+    R"(
+DROP INDEX artifacts_by_use;
+ALTER TABLE artifacts RENAME TO artifacts_of_3;
+CREATE TABLE artifacts(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size INTEGER NOT NULL, used INTEGER NOT NULL,
+  body BLOB NOT NULL);
+CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
+INSERT INTO artifacts(key, size, used, body) SELECT key, size, used, body FROM artifacts_of_3;
+DROP TABLE artifacts_of_3;
+)",
 };
 static_assert(std::size(kMigrations) == kSchemaVersion - 1);
 

@@ -161,13 +161,16 @@ TEST_F(RecordsStoresTest, FilesThatAreNoStoresAndPlacesThatAreTakenAreOneClearLi
 }
 
 TEST_F(RecordsStoresTest, AStoreOfAnOlderFormatIsMergedComparedAndPacked) {
-  const std::string old = folder_.path() + "/old.db";
-  ASSERT_OK(WriteFile(old, *ReadFile(TUNEONCE_TEST_DATA "/stores/format_2.db")));
-  Put(store_, Record(1));
-  EXPECT_EQ(Json({"records", "merge", old, store_, "-o", merged_})["records"], 2);
-  EXPECT_EQ(Json({"records", "diff", old, merged_})["same"], 1);
-  EXPECT_EQ(Json({"records", "pack", "--store", old, "-o", merged_ + ".packed"})["records"], 1);
-  EXPECT_EQ(*ReadFile(old), *ReadFile(TUNEONCE_TEST_DATA "/stores/format_2.db"));
+  for (const char* file : {TUNEONCE_TEST_DATA "/stores/format_2.db", TUNEONCE_TEST_DATA "/stores/format_3.db"}) {
+    SCOPED_TRACE(file);
+    const std::string old = folder_.path() + "/old.db";
+    ASSERT_OK(WriteFile(old, *ReadFile(file)));
+    Put(store_, Record(1));
+    EXPECT_EQ(Json({"records", "merge", old, store_, "-o", merged_})["records"], 2);
+    EXPECT_EQ(Json({"records", "diff", old, merged_})["same"], 1);
+    EXPECT_EQ(Json({"records", "pack", "--store", old, "-o", merged_ + ".packed"})["records"], 1);
+    EXPECT_EQ(*ReadFile(old), *ReadFile(file));
+  }
 }
 
 TEST_F(RecordsStoresTest, DiffSaysWhatEachHasAndWhichSourcesAreOthers) {

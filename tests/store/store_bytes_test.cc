@@ -88,45 +88,71 @@ TEST_F(StoreBytesTest, AsAFileOfItsOwnersItIsAStoreLikeAnyOther) {
   EXPECT_EQ(NumSetAside(), 0);
 }
 
-/// Written by tuneonce before records had shape keys.
-class Format2Test : public testing::SqliteStoreTest {
+/// Written by tuneonce before records had shape keys (2), and before artifacts had rowids (3).
+class OlderFormatTest : public testing::SqliteStoreTest, public ::testing::WithParamInterface<int> {
  protected:
   void SetUp() override {
     testing::SqliteStoreTest::SetUp();
+    const std::string file = "/stores/format_" + std::to_string(GetParam()) + ".db";
     ASSERT_EQ(mkdir((folder_->path() + "/cache").c_str(), 0700), 0);
-    ASSERT_OK(WriteFile(path_, *ReadFile(TUNEONCE_TEST_DATA "/stores/format_2.db")));
+    ASSERT_OK(WriteFile(path_, *ReadFile(TUNEONCE_TEST_DATA + file)));
     chmod(path_.c_str(), 0600);
   }
-  Result<RecordMiss> MissOfOtherSources(const SqliteStore& store) {
-    TUNEONCE_ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store.List());
-    TuningKey key = records.at(0).key;
+  RecordMiss MissOfOtherSources(const SqliteStore& store) {
+    TuningKey key = store.List()->at(0).key;
     EXPECT_EQ(store.Lookup(key)->Miss(), RecordMiss::kNone);
     key.kernel_fingerprint = {7, 7};
-    TUNEONCE_ASSIGN_OR_RETURN(RecordLookup lookup, store.Lookup(key));
-    return lookup.Miss();
+    return store.Lookup(key)->Miss();
+  }
+  /// That of its only artifact, which is found by its key.
+  std::string Image(SqliteStore& store) {
+    std::vector<Fingerprint> keys = *store.ArtifactKeys();
+    EXPECT_EQ(keys.size(), 1u);
+    std::optional<Artifact> artifact = *store.Get(keys.at(0));
+    EXPECT_TRUE(artifact.has_value());
+    return artifact ? artifact->image : "";
   }
 };
+INSTANTIATE_TEST_SUITE_P(Formats, OlderFormatTest, ::testing::Values(2, 3));
 
-TEST_F(Format2Test, OpenedForReadingItStaysAsItIsAndDoesNotKnowOtherSources) {
+TEST_P(OlderFormatTest, OpenedForReadingItStaysAsItIs) {
   const std::string before = *ReadFile(path_);
+  const RecordMiss expected = GetParam() == 2 ? RecordMiss::kNoRecord : RecordMiss::kOtherSource;
   SqliteStoreOptions options;
   options.path = path_;
   options.read_only = true;
   std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
-  EXPECT_EQ(*MissOfOtherSources(*store), RecordMiss::kNoRecord);
-  EXPECT_EQ(store->Verify()->num_artifacts, 1);
+  EXPECT_EQ(MissOfOtherSources(*store), expected);
+  EXPECT_NE(Image(*store), "");
+  EXPECT_TRUE(store->Verify()->problems.empty());
   EXPECT_EQ(*ReadFile(path_), before);
   std::string bytes = before;
-  EXPECT_EQ(*MissOfOtherSources(**SqliteStore::FromBytes(bytes.data(), bytes.size())), RecordMiss::kNoRecord);
+  EXPECT_EQ(MissOfOtherSources(**SqliteStore::FromBytes(bytes.data(), bytes.size())), expected);
 }
 
-TEST_F(Format2Test, OpenedForWritingItIsMigratedAndKnowsThem) {
-  std::shared_ptr<SqliteStore> store = Open();
-  EXPECT_EQ(*MissOfOtherSources(*store), RecordMiss::kOtherSource);
-  EXPECT_EQ(store->Verify()->num_artifacts, 1);
-  EXPECT_TRUE(store->Verify()->problems.empty());
-  EXPECT_EQ(NumSetAside(), 0);
-  EXPECT_EQ(*MissOfOtherSources(*Open()), RecordMiss::kOtherSource);
+TEST_P(OlderFormatTest, OpenedForWritingItIsMigratedAndKeepsAll) {
+  std::string bytes = *ReadFile(path_);
+  const std::string image = Image(**SqliteStore::FromBytes(bytes.data(), bytes.size()));
+  for (int i = 0; i < 2; ++i) {  // Migrated, and as it is from then on.
+    std::shared_ptr<SqliteStore> store = Open();
+    EXPECT_EQ(MissOfOtherSources(*store), RecordMiss::kOtherSource);
+    EXPECT_EQ(Image(*store), image);
+    EXPECT_TRUE(store->Verify()->problems.empty());
+    EXPECT_EQ(NumSetAside(), 0);
+  }
+}
+
+TEST_P(OlderFormatTest, OnceMigratedItIsWrittenAndBoundedAsOthers) {
+  SqliteStoreOptions options;
+  options.path = path_;
+  options.max_artifact_bytes = 20000;
+  std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
+  const Fingerprint first = store->ArtifactKeys()->at(0);
+  ASSERT_OK(store->Put(first, ArtifactOf(5000)));
+  EXPECT_EQ(Image(*store), std::string(5000, 'x')) << "in its place";
+  for (std::uint64_t i = 1; i <= 4; ++i) ASSERT_OK(store->Put(Fingerprint{3, i}, ArtifactOf(15000)));
+  EXPECT_EQ(store->ArtifactKeys()->size(), 1u);
+  EXPECT_TRUE((*store->Get(Fingerprint{3, 4})).has_value());
 }
 
 /// The same of every store that is ours.
