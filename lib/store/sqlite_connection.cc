@@ -20,6 +20,7 @@ namespace {
 /// Older versions are read and migrated, newer ones refused. 2: records of format 2. 3: shape_key. 4: artifacts by
 /// rowid.
 constexpr int kSchemaVersion = 4;
+constexpr int kShapeKeysSince = 3;
 
 /// Artifacts are found by an index of keys alone: of a table WITHOUT ROWID, SQLite reads a whole artifact for each key
 /// that a search compares.
@@ -33,7 +34,7 @@ CREATE TABLE artifacts(id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, size IN
 CREATE INDEX artifacts_by_use ON artifacts(used, key, size);
 )";
 
-/// What makes version i + 2 of version i + 1.
+/// What makes version i + 2 of version i + 1: tables as that version had them, whatever kSchema has now.
 constexpr const char* kMigrations[] = {
     "DELETE FROM records",  // Of before the first release: they named configs by text. Artifacts stay.
     // Then FillShapeKeys.
@@ -281,7 +282,7 @@ int SqliteConnection::Migrate(std::int64_t version) {
     for (std::int64_t from = version; from < kSchemaVersion && result == SQLITE_OK; ++from) {
       result = Execute(kMigrations[from - 1]);
     }
-    if (result == SQLITE_OK) result = FillShapeKeys(database_);
+    if (result == SQLITE_OK && version < kShapeKeysSince) result = FillShapeKeys(database_);
     if (result == SQLITE_OK) result = Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion).c_str());
     return result == SQLITE_OK ? SQLITE_DONE : result;
   });
