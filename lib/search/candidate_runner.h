@@ -44,6 +44,8 @@ class TUNEONCE_API CandidateRunner {
   /// Loads the candidate, runs it and checks what it computed, as far as the runner can. REQUIRES: the candidate stays
   /// where it is until its trial is released.
   virtual PreparedTrial Prepare(const Candidate& candidate, bool is_baseline) = 0;
+  /// Launches of a trial that is checked again.
+  static constexpr int kLaunchesToCheckAgain = 6;
   /// Checks again what a trial computes, after it ran many times: `prepared` as it was, or with a failure.
   virtual PreparedTrial CheckAgain(PreparedTrial prepared) { return prepared; }
   /// The trial will not run again: frees what is its alone, its code above all.

@@ -25,6 +25,12 @@ constexpr std::initializer_list<int> kOneTimedRunOfCallable = {2};
 /// the next shows. What is compared is what the 1st, 2nd and 6th of them leave: one of each remainder by 2 and by 3, so
 /// that what comes back every second or third time shows too, whatever ran before.
 constexpr std::initializer_list<int> kLastRuns = {1, 1, 4};
+constexpr int Sum(std::initializer_list<int> bursts) {
+  int sum = 0;
+  for (int launches : bursts) sum += launches;
+  return sum;
+}
+static_assert(Sum(kLastRuns) == CandidateRunner::kLaunchesToCheckAgain);
 
 }  // namespace
 

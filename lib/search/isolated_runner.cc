@@ -14,8 +14,6 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
-/// Launches of a trial that is checked again.
-constexpr double kLaunchesToCheckAgain = 6;
 /// Rounds of the race that may be lost before trials are sampled one by one, so that it is known whose fault it is.
 constexpr int kMostRoundsLost = 2;
 
