@@ -3,8 +3,6 @@ configs, torch's operators."""
 import dataclasses
 import importlib
 import inspect
-import json
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 import tuneonce
 from cases import Case, Family, Operators
 from home import OPTIONS, CutileHome, TritonHome, hints_of
-from measuring import synchronize
+from measuring import copy_with, synchronize
 
 Launch = Callable[[], Any]
 OWN_SEARCH = "cuTile's choice"
@@ -108,9 +106,7 @@ class Contenders:
         choice = self.choices[backend]
         config = next(config for config in self.results.configs(backend) if choice.items() <= config.items())
         with tempfile.TemporaryDirectory() as scratch:
-            bundle = shutil.copytree(self._folder, Path(scratch) / self._family.bundle)
-            manifest = json.loads((bundle / "manifest.json").read_text())
-            (bundle / "manifest.json").write_text(json.dumps({**manifest, "baseline": config}))
+            bundle = copy_with(self._folder, Path(scratch) / self._family.bundle, baseline=config)
             kernel = tuneonce.TunedKernel(bundle, device=self._device, store="memory", mode="baseline_only")
             arguments = self._arguments(case)
             kernel(*arguments)

@@ -98,13 +98,18 @@ class Measuring:
 
 def without_buckets(bundle: pathlib.Path, copy: pathlib.Path) -> Optional[pathlib.Path]:
     """A copy of the bundle that takes each shape for itself; None if it does already."""
-    manifest = json.loads((bundle / "manifest.json").read_text())
-    if not any("bucket" in part for part in manifest.get("key", ())):
+    key = json.loads((bundle / "manifest.json").read_text()).get("key", ())
+    if not any("bucket" in part for part in key):
         return None
+    return copy_with(bundle, copy,
+                     key=[{k: v for k, v in part.items() if k == "dim" or "bucket" not in part} for part in key])
+
+
+def copy_with(bundle: pathlib.Path, copy: pathlib.Path, **fields: Any) -> pathlib.Path:
+    """A copy of the bundle whose manifest has these fields in place of its own."""
     shutil.copytree(bundle, copy, dirs_exist_ok=True)
-    manifest["key"] = [{k: v for k, v in part.items() if k == "dim" or "bucket" not in part} for part in manifest["key"]
-                      ]
-    (copy / "manifest.json").write_text(json.dumps(manifest))
+    manifest = json.loads((bundle / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps({**manifest, **fields}))
     return copy
 
 
