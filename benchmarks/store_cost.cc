@@ -115,17 +115,18 @@ Artifact Code(std::uint64_t word) {
 }
 Fingerprint KeyOfCode(std::uint64_t word) { return Fingerprint{word * 0x9E3779B97F4A7C15, word}; }
 
+void FillWithCode(SqliteStore& store, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!store.Put(KeyOfCode(i), Code(i)).ok()) std::exit(1);
+  }
+}
+
 /// A store opened, asked for one of so many artifacts, and closed.
 void BM_SqliteOpenAndGetArtifact(benchmark::State& state) {
   TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
   std::string path = folder.path() + "/cache/store.db";
   const auto count = static_cast<std::uint64_t>(state.range(0));
-  {
-    auto store = OpenStore(path);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if (!store->Put(KeyOfCode(i), Code(i)).ok()) return state.SkipWithError("put failed");
-    }
-  }
+  FillWithCode(*OpenStore(path), count);
   std::uint64_t next = 0;
   for (auto _ : state) {
     Result<std::optional<Artifact>> artifact = OpenStore(path)->Get(KeyOfCode(next++ % count));
@@ -137,11 +138,8 @@ BENCHMARK(BM_SqliteOpenAndGetArtifact)->Arg(2)->Arg(25)->Arg(1000);
 void BM_SqlitePutArtifact(benchmark::State& state) {
   TemporaryFolder folder = *TemporaryFolder::Create(Environment::Read().temporary_folder);
   auto store = OpenStore(folder.path() + "/cache/store.db");
-  const auto count = static_cast<std::uint64_t>(state.range(0));
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (!store->Put(KeyOfCode(i), Code(i)).ok()) return state.SkipWithError("put failed");
-  }
-  std::uint64_t next = count;
+  auto next = static_cast<std::uint64_t>(state.range(0));
+  FillWithCode(*store, next);
   const Artifact artifact = Code(next);
   for (auto _ : state) {
     if (!store->Put(KeyOfCode(next++), artifact).ok()) return state.SkipWithError("put failed");

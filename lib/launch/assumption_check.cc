@@ -101,7 +101,7 @@ bool AssumptionChecks::Check::IsQuickExact() const {
 }
 
 void AssumptionChecks::Checks::AddMasked(const Masked& check) {
-  auto covers = [&](Masked& known) {
+  auto joins = [&](Masked& known) {
     if (known.parameter != check.parameter || known.offset != check.offset) return false;
     // They contradict each other.
     if (((known.expected ^ check.expected) & known.mask & check.mask) != 0) return false;
@@ -109,8 +109,8 @@ void AssumptionChecks::Checks::AddMasked(const Masked& check) {
     known.expected |= check.expected;
     return true;
   };
-  if (std::any_of(first.begin(), first.begin() + num_first, covers)) return;
-  if (std::any_of(masked.begin(), masked.end(), covers)) return;
+  if (std::any_of(first.begin(), first.begin() + num_first, joins)) return;
+  if (std::any_of(masked.begin(), masked.end(), joins)) return;
   if (num_first < first.size()) {
     first[num_first++] = check;
   } else {

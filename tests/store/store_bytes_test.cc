@@ -124,6 +124,7 @@ TEST_P(OlderFormatTest, OpenedForReadingItStaysAsItIs) {
   std::shared_ptr<SqliteStore> store = *SqliteStore::Open(options);
   EXPECT_EQ(MissOfOtherSources(*store), expected);
   EXPECT_NE(Image(*store), "");
+  EXPECT_EQ(store->Verify()->num_artifacts, 1);
   EXPECT_TRUE(store->Verify()->problems.empty());
   EXPECT_EQ(*ReadFile(path_), before);
   std::string bytes = before;
@@ -137,6 +138,7 @@ TEST_P(OlderFormatTest, OpenedForWritingItIsMigratedAndKeepsAll) {
     std::shared_ptr<SqliteStore> store = Open();
     EXPECT_EQ(MissOfOtherSources(*store), RecordMiss::kOtherSource);
     EXPECT_EQ(Image(*store), image);
+    EXPECT_EQ(store->Verify()->num_artifacts, 1);
     EXPECT_TRUE(store->Verify()->problems.empty());
     EXPECT_EQ(NumSetAside(), 0);
   }
