@@ -105,13 +105,21 @@ class Contenders:
         search chose wrongly or our launch is slower. Has run once to its end."""
         choice = self.choices[backend]
         config = next(config for config in self.results.configs(backend) if choice.items() <= config.items())
+        return self.ours_of(config)(case)
+
+    def ours_of(self, config: Dict[str, Any]) -> Callable[[Case], Launch]:
+        """Our launches of this config, each of which has run once to its end."""
         with tempfile.TemporaryDirectory() as scratch:
             bundle = copy_with(self._folder, Path(scratch) / self._family.bundle, baseline=config)
             kernel = tuneonce.TunedKernel(bundle, device=self._device, store="memory", mode="baseline_only")
+
+        def launch_at(case: Case) -> Launch:
             arguments = self._arguments(case)
             kernel(*arguments)
-        synchronize(self._device)
-        return lambda: kernel(*arguments)
+            synchronize(self._device)
+            return lambda: kernel(*arguments)
+
+        return launch_at
 
     def kernel(self, module: str) -> Any:
         if str(self._folder) not in sys.path:

@@ -168,8 +168,8 @@ Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
       return Dim3{count(0), count(1), count(2)};
     case Pattern::kPersistentTiles: {
       if (term(0) < 1 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
-      std::int64_t blocks = std::max<std::int64_t>(1, problem.target.num_sms / term(0));
-      return Dim3{Product(std::min(blocks, Product(Product(count(0), count(1)), count(2))), term(1)), 1, 1};
+      std::int64_t clusters = std::max<std::int64_t>(1, problem.target.num_sms / term(0));
+      return Dim3{std::min(Product(clusters, term(1)), Product(Product(count(0), count(1)), count(2))), 1, 1};
     }
     case Pattern::kPersistentRows:
       if (term(0) < 0 || term(1) < 1) return Dim3{kNoGrid, 1, 1};

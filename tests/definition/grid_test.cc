@@ -34,8 +34,11 @@ class GridTest : public ::testing::Test {
 TEST_F(GridTest, TheSixPatternsGiveTheirFormulas) {
   EXPECT_EQ(Evaluate(Grid::TileCoverage({{"M", tile_}, {"N", 128}})), (Dim3{16, 4, 1}));
   EXPECT_EQ(Evaluate(Grid::TileCoverage({{"M", tile_}, {"N", 128}, {"B", 1}})), (Dim3{16, 4, 3}));
-  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}, {"N", tile_}}, 1, occupancy_)), (Dim3{128 * 2, 1, 1}))
-      << "16 * 8 tiles are fewer than 132 SMs";
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}, {"N", tile_}}, 1, occupancy_)), (Dim3{128, 1, 1}))
+      << "16 * 8 tiles are fewer than 132 SMs have room for, and no block goes without one";
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}, {"N", 50}}, 1, occupancy_)), (Dim3{160, 1, 1}))
+      << "more tiles than SMs, fewer than have room";
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}, {"N", 25}}, 1, occupancy_)), (Dim3{132 * 2, 1, 1}));
   EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}, {"N", 1}}, 2, occupancy_)), (Dim3{66 * 2, 1, 1}));
   EXPECT_EQ(Evaluate(Grid::PersistentRows("M", occupancy_)), (Dim3{264, 1, 1}));
   EXPECT_EQ(Evaluate(Grid::PersistentRows("B", occupancy_)), (Dim3{3, 1, 1}));
@@ -66,7 +69,7 @@ TEST_F(GridTest, ProductsThatDoNotFitAreNotWrapped) {
   EXPECT_EQ(Evaluate(Grid::PersistentRows("B", std::int64_t{1} << 62)), (Dim3{3, 1, 1}));
   problem_.dims[Dim{0}] = kMost;
   EXPECT_EQ(Evaluate(Grid::OneD({"M", 1})).x, kMost);
-  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", tile_}}, 1, kMost)).x, kMost);
+  EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"M", 1}}, 1, kMost)).x, kMost);
   EXPECT_EQ(Evaluate(Grid::PersistentTiles({{"B", 1}}, kMost, 2)), (Dim3{2, 1, 1}));
 }
 

@@ -134,7 +134,7 @@ TEST_F(TermTest, ThePatternsAreShortFormsOfTerms) {
             Blocks(Grid::Fixed(CeilDiv("M", tile_), CeilDiv("N", 128))));
   for (int ctas : {1, 2}) {
     EXPECT_EQ(Blocks(Grid::PersistentTiles({{"M", tile_}, {"N", 128}}, ctas, occupancy_)),
-              Blocks(Grid::Fixed(Min(NumSms() / ctas, tiles) * occupancy_)));
+              Blocks(Grid::Fixed(Min(NumSms() / ctas * occupancy_, tiles))));
   }
   EXPECT_EQ(Blocks(Grid::PersistentRows("M", occupancy_)), Blocks(Grid::Fixed(Min(NumSms() * occupancy_, "M"))));
   EXPECT_EQ(Blocks(Grid::Attention2D({"M", tile_}, 3, 5)), Blocks(Grid::Fixed(CeilDiv("M", tile_), 15)));

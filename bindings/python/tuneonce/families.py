@@ -139,7 +139,7 @@ def dense_matmul(target: str, **extents: int) -> FamilySpace:
 
 
 def persistent_matmul(target: str, **extents: int) -> FamilySpace:
-    """The same by blocks that stay: a grid of min(SMs // num_ctas, tiles) * occupancy."""
+    """The same by blocks that stay: a grid of min(SMs // num_ctas * occupancy, tiles)."""
     return _space("persistent_matmul", target, extents)
 
 

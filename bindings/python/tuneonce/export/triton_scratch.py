@@ -19,6 +19,4 @@ def programs_of(grid: Dict[str, Any]) -> List[Term]:
     """Terms whose product is at least the number of programs; persistent grids have fewer, which costs memory only."""
     factors = [{"ceil_div": [extent, tile]} for extent, tile in grid.get("tiles", ())]
     factors += [grid[field] for field in ("rows", "batch", "heads") if field in grid]
-    if grid["pattern"] == "persistent_tiles":  # At most so many times its tiles.
-        factors.append(grid["occupancy"])
     return factors + list(grid.get("blocks", ()))
