@@ -163,8 +163,8 @@ class TUNEONCE_API Grid {
 
   /// One block per tile: (ceil(e0/t0), ceil(e1/t1), ceil(e2/t2)), one to three entries.
   static Grid TileCoverage(std::vector<Tiles> tiles);
-  /// Blocks that walk over tiles: min(num_sms / num_ctas * occupancy, number of tiles), in x. None is without a tile: on
-  /// an H200, 64 blocks without one beside 64 with one cost a matmul of one row a fifth of its speed.
+  /// Blocks that walk over tiles: min(num_sms / num_ctas * occupancy, number of tiles), in x. None is without a tile:
+  /// such blocks made a matmul of one row a fifth slower (benchmarks/families/run.py on an H200, 2026-11-26).
   static Grid PersistentTiles(std::vector<Tiles> tiles, Term num_ctas, Term occupancy);
   /// Blocks that walk over rows: min(num_sms * occupancy, rows), in x.
   static Grid PersistentRows(Term rows, Term occupancy);
