@@ -55,7 +55,7 @@ class TUNEONCE_API Bundle {
   /// Names that Load finds outside of the working directory, sorted. Empty in a build without JSON.
   static std::vector<std::string> Names(const std::shared_ptr<Runtime>& runtime = nullptr);
 
-  const KernelDefinition& definition() const { return definition_; }
+  const KernelDefinition& definition() const { return *definition_; }
   /// What the manifest gives as an example: values of the dims (and, for the CPU device, of those that are smaller
   /// there), dtypes of tensors that are declared without one, and values of scalars. For tools that tune on made-up
   /// data.
@@ -71,15 +71,17 @@ class TUNEONCE_API Bundle {
   /// parameters of such sizes (Tile IR, PTX) or such names (C++) as the manifest declares. For who makes bundles: a
   /// candidate's own artifact is looked into before it runs, so that Load need not do it for all. Errors:
   /// InvalidArgument "variant 'tile_ir': k.tileir: ...", for the first that is wrong.
-  Status CheckSources() const { return check_sources_ ? check_sources_(definition_) : Status(); }
+  Status CheckSources() const { return check_sources_ ? check_sources_(*definition_) : Status(); }
 
  private:
   friend class BundleReader;
+  friend class TunedKernel;
   static Result<Bundle> LoadIn(const Environment& environment, const std::string& folder_or_name);
   static std::vector<std::string> NamesIn(const Environment& environment);
-  explicit Bundle(KernelDefinition definition) : definition_(std::move(definition)) {}
+  explicit Bundle(KernelDefinition definition)
+      : definition_(std::make_shared<const KernelDefinition>(std::move(definition))) {}
 
-  KernelDefinition definition_;
+  std::shared_ptr<const KernelDefinition> definition_;  // With the kernels that are made of it.
   Example example_;
   std::function<Status(const KernelDefinition&)> check_sources_;
 };

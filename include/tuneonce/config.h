@@ -101,8 +101,10 @@ class TUNEONCE_API Config {
   /// The config's identity as bytes: its axes' names and kinds, and its values with their types, doubles to the bit.
   /// The same in every process and release; keys, records and maps go by it.
   std::string Canonical() const;
-  /// A config of no space from what Canonical gave. Errors: InvalidArgument.
-  static Result<Config> FromCanonical(std::string_view bytes);
+  /// A config of no space from what Canonical gave. `like`: another of no space, whose names and kinds of axes it then
+  /// shares in memory if they are the same. Errors: InvalidArgument.
+  static Result<Config> FromCanonical(std::string_view bytes, const Config& like);
+  static Result<Config> FromCanonical(std::string_view bytes) { return FromCanonical(bytes, Config()); }
   /// Whether the axes and values are the same, of whatever spaces: the Canonical forms are equal.
   bool IsSame(const Config& other) const;
 
@@ -110,6 +112,8 @@ class TUNEONCE_API Config {
 
  private:
   void NoteForeignAxis(std::uint64_t foreign_space) const;
+  /// Of no space, and with the same axes.
+  bool HasAxesOf(const std::vector<Setting>& settings) const;
 
   std::shared_ptr<AxisTable> axes_;
   std::uint64_t space_id_ = 0;

@@ -301,7 +301,7 @@ class TUNEONCE_API TunedKernel {
   struct Origin;
   explicit TunedKernel(std::unique_ptr<Origin> origin);
   /// Create of what ValidateForLaunch has found good.
-  static Result<TunedKernel> OfValid(KernelDefinition definition, AutotunePolicy policy);
+  static Result<TunedKernel> OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy);
   /// The state for the driver whose context is current, made at the first use.
   Result<Impl*> Bound() const;
   const RankPolicy& ranks() const;

@@ -87,7 +87,7 @@ class BundleReader {
     }
     Bundle bundle(std::move(definition));
     bundle.check_sources_ = SourcesCheck();
-    TUNEONCE_RETURN_IF_ERROR(ReadExample(root, bundle.definition_, &bundle.example_));
+    TUNEONCE_RETURN_IF_ERROR(ReadExample(root, *bundle.definition_, &bundle.example_));
     return bundle;
   }
 

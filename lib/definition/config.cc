@@ -140,7 +140,7 @@ std::string Config::Canonical() const {
   return encoder.Bytes();
 }
 
-Result<Config> Config::FromCanonical(std::string_view bytes) {
+Result<Config> Config::FromCanonical(std::string_view bytes, const Config& like) {
   Decoder decoder = Decoder::OfPart(bytes);
   Status malformed = InvalidArgumentError("a stored config is not well formed");
   if (decoder.Word() != kCanonicalVersion) return malformed;
@@ -159,7 +159,17 @@ Result<Config> Config::FromCanonical(std::string_view bytes) {
     settings.push_back(std::move(setting));
   }
   if (!decoder.Ended()) return malformed;
-  return Config::Of(std::move(settings));
+  if (!like.HasAxesOf(settings)) return Config::Of(std::move(settings));
+  std::vector<AxisValue> values;
+  values.reserve(settings.size());
+  for (Setting& setting : settings) values.push_back(std::move(setting.value));
+  return Config(like.axes_, std::move(values));
+}
+
+bool Config::HasAxesOf(const std::vector<Setting>& settings) const {
+  if (axes_ == nullptr || space_id_ != 0) return false;
+  return std::equal(settings.begin(), settings.end(), axes_->axes.begin(), axes_->axes.end(),
+                    [](const Setting& a, const AxisDefinition& b) { return a.axis == b.name && a.kind == b.kind; });
 }
 
 bool Config::IsSame(const Config& other) const {

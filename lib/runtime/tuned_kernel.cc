@@ -97,17 +97,17 @@ TunedKernel& TunedKernel::operator=(TunedKernel&& other) noexcept {
 
 Result<TunedKernel> TunedKernel::Create(KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_RETURN_IF_ERROR(ValidateForLaunch(definition));
-  return OfValid(std::move(definition), std::move(policy));
+  return OfValid(std::make_shared<const KernelDefinition>(std::move(definition)), std::move(policy));
 }
 
-Result<TunedKernel> TunedKernel::OfValid(KernelDefinition definition, AutotunePolicy policy) {
-  if (definition.key().size() + 1 > kMaxKeyWords) {
-    return InvalidArgumentError(absl::StrCat("kernel '", definition.name(), "' has ", definition.key().size(),
+Result<TunedKernel> TunedKernel::OfValid(std::shared_ptr<const KernelDefinition> definition, AutotunePolicy policy) {
+  if (definition->key().size() + 1 > kMaxKeyWords) {
+    return InvalidArgumentError(absl::StrCat("kernel '", definition->name(), "' has ", definition->key().size(),
                                              " key parts; at most ", kMaxKeyWords - 1, " are possible"));
   }
   auto origin = std::make_unique<Origin>();
-  TUNEONCE_ASSIGN_OR_RETURN(origin->shipped, StoreOfShipped(definition));
-  origin->definition = std::make_shared<const KernelDefinition>(std::move(definition));
+  TUNEONCE_ASSIGN_OR_RETURN(origin->shipped, StoreOfShipped(*definition));
+  origin->definition = std::move(definition);
   origin->policy = std::move(policy);
   std::shared_ptr<Runtime>& runtime = origin->policy.search.runtime;
   runtime = Runtime::OrDefault(runtime);
@@ -117,10 +117,21 @@ Result<TunedKernel> TunedKernel::OfValid(KernelDefinition definition, AutotunePo
 
 Result<TunedKernel> TunedKernelOn::Create(const Device& device, KernelDefinition definition, AutotunePolicy policy) {
   TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::Create(std::move(definition), std::move(policy)));
-  MutexLock lock(kernel.origin_->mutex);
-  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel.origin_->Bind(device));
-  kernel.impl_ = impl;
+  TUNEONCE_RETURN_IF_ERROR(Bind(device, &kernel));
   return kernel;
+}
+
+Result<TunedKernel> TunedKernelOn::FromBundle(const Device& device, const Bundle& bundle, AutotunePolicy policy) {
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel kernel, TunedKernel::FromBundle(bundle, std::move(policy)));
+  TUNEONCE_RETURN_IF_ERROR(Bind(device, &kernel));
+  return kernel;
+}
+
+Status TunedKernelOn::Bind(const Device& device, TunedKernel* kernel) {
+  MutexLock lock(kernel->origin_->mutex);
+  TUNEONCE_ASSIGN_OR_RETURN(TunedKernel::Impl * impl, kernel->origin_->Bind(device));
+  kernel->impl_ = impl;
+  return Status();
 }
 
 Result<TunedKernel::Impl*> TunedKernel::Bound() const {
@@ -154,7 +165,7 @@ Result<TunedKernel> TunedKernel::FromBundle(const EmbeddedBundle& embedded, Auto
 }
 
 Result<TunedKernel> TunedKernel::FromBundle(const Bundle& bundle, AutotunePolicy policy) {
-  return OfValid(bundle.definition(), std::move(policy));
+  return OfValid(bundle.definition_, std::move(policy));
 }
 
 template <typename Otherwise>

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_ON_H_
 #define TUNEONCE_LIB_RUNTIME_TUNED_KERNEL_ON_H_
 
+#include "tuneonce/bundle.h"
 #include "tuneonce/device.h"
 #include "tuneonce/tuned_kernel.h"
 
@@ -12,6 +13,10 @@ inline namespace v0 {
 struct TUNEONCE_API TunedKernelOn {
   /// TunedKernel::Create, and what otherwise the first launch checks. Errors: of both.
   static Result<TunedKernel> Create(const Device& device, KernelDefinition definition, AutotunePolicy policy = {});
+  static Result<TunedKernel> FromBundle(const Device& device, const Bundle& bundle, AutotunePolicy policy = {});
+
+ private:
+  static Status Bind(const Device& device, TunedKernel* kernel);
 };
 
 }  // namespace v0

@@ -356,6 +356,9 @@ TEST(ConfigTest, TheCanonicalFormTellsEveryTypeBitNameAndKindApart) {
     EXPECT_TRUE(again->IsSame(a)) << a.ToString();
     EXPECT_EQ(again->Canonical(), a.Canonical());
     for (const Config& b : configs) {
+      Result<Config> beside = Config::FromCanonical(a.Canonical(), b);
+      ASSERT_OK(beside);
+      EXPECT_TRUE(beside->IsSame(a)) << a.ToString() << ", read beside " << b.ToString();
       EXPECT_EQ(a.IsSame(b), &a == &b) << a.ToString() << " and " << b.ToString();
       EXPECT_EQ(a.Canonical() == b.Canonical(), &a == &b) << a.ToString() << " and " << b.ToString();
       EXPECT_EQ(a == b, &a == &b) << a.ToString() << " and " << b.ToString();
@@ -380,6 +383,7 @@ TEST(ConfigTest, TheSpaceIsNoPartOfTheCanonicalForm) {
   EXPECT_EQ(a.Canonical(), b.Canonical());
   EXPECT_TRUE(a.IsSame(b));
   EXPECT_FALSE(a == b) << "an axis of one reads nothing of the other";
+  EXPECT_EQ(Config::FromCanonical(a.Canonical(), b)->space_id(), 0u) << "read beside a config of a space it is of none";
 }
 
 TEST(SearchSpaceTest, ANanIsNoValueAndZeroHasTwo) {

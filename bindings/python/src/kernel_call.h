@@ -23,7 +23,7 @@ namespace tuneonce::python {
 /// A TunedKernel and what its calls from Python need. Thread rule: any thread that holds the GIL.
 class KernelCaller {
  public:
-  static Result<std::unique_ptr<KernelCaller>> Create(const KernelDefinition& definition, const Device& device,
+  static Result<std::unique_ptr<KernelCaller>> Create(const Bundle& bundle, const Device& device,
                                                       AutotunePolicy policy);
 
   /// One launch. `stream`: given by the caller, or empty for the framework's current one. Null with a Python exception

@@ -54,8 +54,7 @@ PyObject* New(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
     std::optional<Bundle> loaded;
     const Bundle& which =
         py::isinstance<Bundle>(bundle) ? bundle.cast<const Bundle&>() : loaded.emplace(LoadBundle(bundle));
-    std::unique_ptr<KernelCaller> caller =
-        ValueOrThrow(KernelCaller::Create(which.definition(), device, std::move(read.policy)));
+    std::unique_ptr<KernelCaller> caller = ValueOrThrow(KernelCaller::Create(which, device, std::move(read.policy)));
     PyObject* self = type->tp_alloc(type, 0);
     if (self == nullptr) throw py::error_already_set();
     auto* object = reinterpret_cast<TunedKernelObject*>(self);
