@@ -13,6 +13,7 @@ inline namespace v0 {
 struct TUNEONCE_API TunedKernelOn {
   /// TunedKernel::Create, and what otherwise the first launch checks. Errors: of both.
   static Result<TunedKernel> Create(const Device& device, KernelDefinition definition, AutotunePolicy policy = {});
+  /// The same with TunedKernel::FromBundle.
   static Result<TunedKernel> FromBundle(const Device& device, const Bundle& bundle, AutotunePolicy policy = {});
 
  private:
