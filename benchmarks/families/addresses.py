@@ -19,8 +19,8 @@ PLACES = 6
 GAP_BYTES = 37 << 20  # More from place to place, so that they do not lie at like distances.
 
 
-def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
-    _, case, _ = shape
+def measure(_: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
+    case, device = shape[1], contenders.device
     contenders.ours(case)
     result = contenders.results.last
     assert result is not None
@@ -53,15 +53,8 @@ def line(row: Dict[str, Any]) -> str:
 
 
 def main() -> int:
-    parser = parser_of(__doc__)
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    options = parser.parse_args()
-
-    def measured(family: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
-        del family
-        return measure(options.device, contenders, shape)
-
-    return measure_all(options, options.device, lambda shapes: shapes[:6:2], measured, line)
+    options = parser_of(__doc__, devices=("cuda", "cpu")).parse_args()
+    return measure_all(options, lambda shapes: shapes[:6:2], measure, line)
 
 
 if __name__ == "__main__":

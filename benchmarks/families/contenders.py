@@ -56,7 +56,7 @@ class Contenders:
 
     def __init__(self, family: Family, bundles: Path, device: str, without: Sequence[str] = ()):
         self._without = without
-        self._family, self._folder, self._device = family, bundles / family.bundle, device
+        self._family, self._folder, self.device = family, bundles / family.bundle, device
         self.results = Results()
         self._ours = tuneonce.TunedKernel(self._folder, device=device, store="memory", observer=self.results,
                                           on_tune_error="raise")
@@ -78,7 +78,7 @@ class Contenders:
         self.choices = {"ours": self.results.last.best.config}
         tried: Dict[str, Callable[[], Launch]] = {"baseline": lambda: lambda: self._baseline(*arguments)}
         tried.update({name: lambda call=call: call for name, call in operators.items()})  # type: ignore[misc]
-        if self._device == "cuda":
+        if self.device == "cuda":
             if self._family.has_triton:
                 tried["Triton's choice"] = lambda: self._home(TritonHome, "triton", self._family.bundle + "_triton", case)
             tried[OWN_SEARCH] = lambda: self._home(CutileHome, "tile", self._family.bundle, case)
@@ -92,10 +92,10 @@ class Contenders:
             try:
                 launch = make()
                 launch()
-                synchronize(self._device)
+                synchronize(self.device)
                 found[name] = launch
             except Exception as error:  # Of anybody's: a contender that cannot run is left out, and said.
-                if context_is_lost(self._device):
+                if context_is_lost(self.device):
                     raise ContextLost(name, error) from error
                 left_out[name] = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"
         return found
@@ -111,12 +111,12 @@ class Contenders:
         """Our launches of this config, each of which has run once to its end."""
         with tempfile.TemporaryDirectory() as scratch:
             bundle = copy_with(self._folder, Path(scratch) / self._family.bundle, baseline=config)
-            kernel = tuneonce.TunedKernel(bundle, device=self._device, store="memory", mode="baseline_only")
+            kernel = tuneonce.TunedKernel(bundle, device=self.device, store="memory", mode="baseline_only")
 
         def launch_at(case: Case) -> Launch:
             arguments = self._arguments(case)
             kernel(*arguments)
-            synchronize(self._device)
+            synchronize(self.device)
             return lambda: kernel(*arguments)
 
         return launch_at

@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("--shapes", type=int, default=3, help="of each family, the last ones (default 3)")
     parser.add_argument("--search-seconds", type=float, default=60, metavar="S", help="of a superset, at each shape (60)")
     options = parser.parse_args()
-    return measure_all(options, "cuda", lambda shapes: shapes[-options.shapes:],
+    return measure_all(options, lambda shapes: shapes[-options.shapes:],
                        lambda family, contenders, shape: measure(family, contenders, shape, options.search_seconds), line)
 
 

@@ -23,8 +23,9 @@ GATED = {OWN_SEARCH: "tile", OUR_SEARCH: "tile", "Triton's choice": "triton"}
 MOST = 1.01
 
 
-def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
-    _, case, operators = shape
+def measure(_: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
+    case, operators = shape[1:]
+    device = contenders.device
     expected = case.reference()
     ours = contenders.ours(case)
     ours()
@@ -43,16 +44,15 @@ def measure(device: str, contenders: Contenders, shape: Shape) -> Tuple[Dict[str
         "failures": [str(failure) for failure in result.failures], "error": max(errors.values()), "wrong": wrong,
         "slower_than": slower, "contenders": rows, "left_out": left_out}
     if slower:
-        measured["again"] = again(device, contenders, case, slower, {"ours": ours, **others})
+        measured["again"] = again(contenders, case, slower, {"ours": ours, **others})
     return measured, bool(wrong or slower)
 
 
-def again(device: str, contenders: Contenders, case: Case, slower: List[str],
-          launches: Dict[str, Launch]) -> Dict[str, Any]:
+def again(contenders: Contenders, case: Case, slower: List[str], launches: Dict[str, Launch]) -> Dict[str, Any]:
     """Ours and who is faster, and our own launches of what these chose."""
     try:
         at = {f"ours at {name}": contenders.ours_at(GATED[name], case) for name in slower}
-        return dict(race_of({"ours": launches["ours"], **{name: launches[name] for name in slower}, **at}, device))
+        return dict(race_of({"ours": launches["ours"], **{name: launches[name] for name in slower}, **at}, contenders.device))
     except Exception as error:  # The shape was measured, without it.
         return {"failed": f"{type(error).__name__}: {error}"}
 
@@ -65,15 +65,8 @@ def line(row: Dict[str, Any]) -> str:
 
 
 def main() -> int:
-    parser = parser_of(__doc__)
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    options = parser.parse_args()
-
-    def measured(family: Family, contenders: Contenders, shape: Shape) -> Tuple[Dict[str, Any], bool]:
-        del family
-        return measure(options.device, contenders, shape)
-
-    return measure_all(options, options.device, lambda shapes: shapes, measured, line)
+    options = parser_of(__doc__, devices=("cuda", "cpu")).parse_args()
+    return measure_all(options, lambda shapes: shapes, measure, line)
 
 
 if __name__ == "__main__":

@@ -19,10 +19,11 @@ Shape = Tuple[Dict[str, int], Case, Operators]
 Measure = Callable[[Family, Contenders, Shape], Tuple[Dict[str, Any], bool]]
 
 
-def parser_of(description: str) -> argparse.ArgumentParser:
+def parser_of(description: str, devices: Sequence[str] = ("cuda",)) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bundles", type=Path, default=Path(__file__).resolve().parents[2] / "bundles")
     parser.add_argument("--only", nargs="*", choices=[family.bundle for family in FAMILIES])
+    parser.add_argument("--device", choices=devices, default="cuda")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--stop-after", type=float, default=float("inf"), metavar="S", help="begin no shape after it")
     # Of the process of one family: its first shape, and who has cost the process before it its CUDA context.
@@ -31,12 +32,12 @@ def parser_of(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def measure_all(options: argparse.Namespace, device: str, choose: Callable[[Sequence[Any]], Sequence[Any]],
+def measure_all(options: argparse.Namespace, choose: Callable[[Sequence[Any]], Sequence[Any]],
                 measure: Measure, line: Callable[[Dict[str, Any]], str]) -> int:
     """The exit code: 1 if a shape failed, by `measure`'s second value or an exception, or time was over. The file has each
     shape as soon as it is measured; `line` is printed of it."""
     if options.from_shape is not None:
-        return one_family(options, device, choose, measure, line)
+        return one_family(options, choose, measure, line)
     begin, has_failed = time.monotonic(), False
     with tempfile.TemporaryDirectory() as folder:
         file = options.json or Path(folder) / "all.json"
@@ -66,9 +67,10 @@ def in_processes(family: str, file: Path, end: float) -> bool:
         first = sum(row["bundle"] == family for row in of["rows"])
 
 
-def one_family(options: argparse.Namespace, device: str, choose: Callable[[Sequence[Any]], Sequence[Any]],
-               measure: Measure, line: Callable[[Dict[str, Any]], str]) -> int:
+def one_family(options: argparse.Namespace, choose: Callable[[Sequence[Any]], Sequence[Any]], measure: Measure,
+               line: Callable[[Dict[str, Any]], str]) -> int:
     """Adds a family's rows to the file's."""
+    device = options.device
     family = next(family for family in FAMILIES if family.bundle == options.only[0])
     begin, has_failed, rows = time.monotonic(), False, json.loads(options.json.read_text())["rows"]
     contenders = Contenders(family, options.bundles, device, options.without)

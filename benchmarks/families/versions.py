@@ -49,7 +49,7 @@ def main() -> int:
             others[family.bundle] = Contenders(family, options.other, "cuda")
         return measure({"other": others[family.bundle], "ours": ours}, shape)
 
-    return measure_all(options, "cuda", lambda shapes: shapes[1:6:2], measured, line)
+    return measure_all(options, lambda shapes: shapes[1:6:2], measured, line)
 
 
 if __name__ == "__main__":

@@ -163,17 +163,19 @@ bool Grid::ReadsScalar() const {
 Dim3 Grid::operator()(const Config& config, const Problem& problem) const {
   auto term = [&](std::size_t i) { return terms_[i].Value(config, problem); };
   auto count = [&](std::size_t i) { return i < tiles_.size() ? CeilDiv(tiles_[i], config, problem) : 1; };
+  // As many blocks as are resident at a time, but none without a part of the work.
+  auto persistent = [](std::int64_t sms, std::int64_t occupancy, std::int64_t parts) {
+    return Dim3{std::min(Product(std::max<std::int64_t>(1, sms), occupancy), parts), 1, 1};
+  };
   switch (pattern_) {
     case Pattern::kTileCoverage:
       return Dim3{count(0), count(1), count(2)};
-    case Pattern::kPersistentTiles: {
+    case Pattern::kPersistentTiles:
       if (term(0) < 1 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
-      std::int64_t clusters = std::max<std::int64_t>(1, problem.target.num_sms / term(0));
-      return Dim3{std::min(Product(clusters, term(1)), Product(Product(count(0), count(1)), count(2))), 1, 1};
-    }
+      return persistent(problem.target.num_sms / term(0), term(1), Product(Product(count(0), count(1)), count(2)));
     case Pattern::kPersistentRows:
       if (term(0) < 0 || term(1) < 1) return Dim3{kNoGrid, 1, 1};
-      return Dim3{std::min(Product(std::max(1, problem.target.num_sms), term(1)), term(0)), 1, 1};
+      return persistent(problem.target.num_sms, term(1), term(0));
     case Pattern::kAttention2D:
       return Dim3{count(0), Product(term(0), term(1)), 1};
     case Pattern::kOneD:

@@ -99,10 +99,10 @@ class FieldDecoder {
   void Read(std::string* value) { *value = decoder_.Text(); }
   void Read(Fingerprint* value) { *value = decoder_.ReadFingerprint(); }
   void Read(Config* value) {
-    Result<Config> config = Config::FromCanonical(decoder_.Text(), last_config_);
+    Result<Config> config = Config::FromCanonical(decoder_.Text(), first_config_);
     ok_ = ok_ && config.ok();
     if (!config.ok()) return;
-    last_config_ = *config;
+    if (first_config_.values().empty()) first_config_ = *config;
     *value = *std::move(config);
   }
   template <typename T>
@@ -133,7 +133,7 @@ class FieldDecoder {
   const std::uint64_t format_;
   bool ok_ = true;
   std::string bad_field_;
-  Config last_config_;  // Most configs of a record have the same axes.
+  Config first_config_;  // The others of a record have the same axes.
 };
 
 }  // namespace
