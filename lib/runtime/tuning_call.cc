@@ -38,6 +38,27 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
 /// Of a scalar: a number that may be an index, a count or a length.
 bool IsNumber(DType dtype) { return IsWhole(dtype) && dtype != DType::kBool; }
 
+/// Fills the buffer behind its first `filled` bytes, elements of `tensor`: with these again, so that indices stay
+/// indices. But offsets that begin again would fall: behind numbers of one dimension that never decrease their last one
+/// is repeated, and the groups that are added are empty.
+Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& tensor) {
+  const std::size_t element = DTypeBytes(tensor.dtype);
+  if (tensor.rank != 1 || !IsNumber(tensor.dtype) || filled == buffer.bytes()) return buffer.Repeat(filled);
+  TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> elements, ReadDeviceMemory(buffer.stream(), buffer.get(), filled));
+  for (std::size_t at = element; at < filled; at += element) {
+    if (WholeScalar(tensor.dtype, &elements[at]) < WholeScalar(tensor.dtype, &elements[at - element])) {
+      return buffer.Repeat(filled);
+    }
+  }
+  const std::vector<char> last(elements.end() - static_cast<std::ptrdiff_t>(element), elements.end());
+  std::vector<char> behind;
+  for (behind.reserve(buffer.bytes() - filled); behind.size() < buffer.bytes() - filled;) {
+    behind.insert(behind.end(), last.begin(), last.end());
+  }
+  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(behind.data(), behind.size(), filled));
+  return buffer.stream().Synchronize();
+}
+
 /// True if what the call reads may be indices beyond smaller tensors.
 bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call) {
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
@@ -228,7 +249,7 @@ Status TuningCall::AddRepeated(std::size_t parameter, TensorView view, const Ten
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
   if (access != Access::kOut && given.HasElements()) {
     TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
-    TUNEONCE_RETURN_IF_ERROR(block.buffer.Repeat(filled));
+    TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given));
   } else if (access != Access::kOut) {
     TUNEONCE_RETURN_IF_ERROR(block.buffer.Fill(0));
   }

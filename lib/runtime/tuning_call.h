@@ -38,7 +38,8 @@ class TuningCall {
   Dims BoundOf(const KernelDefinition& definition) const;
   /// A call of the same key at these dims. Its tensors are row-major memory of its own. On fills it is on fills again,
   /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
-  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Where a dim is less
+  /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Behind whole numbers
+  /// of one dimension that never decrease, which may be offsets, the last one is repeated. Where a dim is less
   /// than this call's, and integers may be indices beyond it, it is on the fills that are declared.
   /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,

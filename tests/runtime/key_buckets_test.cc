@@ -219,6 +219,53 @@ TEST_F(KeyBucketsTest, IndicesAreNotCutToSmallerTensors) {
   }
 }
 
+TEST_F(KeyBucketsTest, OffsetsDoNotFallWhereTheBoundHasMoreOfThem) {
+  // Each length, and where there is none a number that depends on the config.
+  SearchSpace space;
+  auto work = space.AddAxis("WORK", {2, 1});
+  space.SetBaseline({{work, 2}});
+  auto definition = [&](DType dtype, const char* type) {
+    return KernelDefinition("lengths")
+        .Parameters({In("offsets", dtype, {"N"}), Out("y", kFloat32, {"N"}), DimValue("N")})
+        .Key(KeyOf("N").NextPow2())
+        .Space(space)
+        .AddVariant(Variant([=](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(
+                                 "static void lengths(const tuneonce_block&, const TYPE* offsets, float* y, int n) {\n"
+                                 "  y[n - 1] = 0;\n  for (int i = 0; i + 1 < n; ++i)\n    y[i] = offsets[i] <= "
+                                 "offsets[i + 1] ? offsets[i + 1] - offsets[i] : -WORK;\n}\n"
+                                 "TUNEONCE_CPU_KERNEL(lengths);",
+                                 "lengths")
+                          .Define("WORK", c[work])
+                          .Define("TYPE", type);
+                    }).Grid(Grid::Fixed(1)));
+  };
+  auto num_failed = [&](TunedKernel kernel, const TensorView& offsets) {
+    DeviceBuffer y = Floats(std::vector<float>(static_cast<std::size_t>(offsets.shape[0]), 0));
+    EXPECT_OK(kernel.Launch(stream_->get(), offsets, View(y)));
+    const TuningRecord record = policy_.store->List()->back();
+    EXPECT_EQ(record.inputs, TunedInputs::kRepeated);
+    return std::count_if(record.candidates.begin(), record.candidates.end(),
+                         [](const CandidateOutcome& each) { return each.failed(); });
+  };
+  auto on_device = [&](const auto& numbers) {
+    const std::size_t bytes = numbers.size() * sizeof(numbers[0]);
+    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream_->view(), bytes);
+    EXPECT_OK(buffer.CopyFromHost(numbers.data(), bytes));
+    EXPECT_OK(stream_->view().Synchronize());
+    return buffer;
+  };
+  const DeviceBuffer narrow = on_device(std::vector<std::int32_t>{0, 3, 3, 10, 12});
+  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), TensorView::Contiguous(narrow.data(), kInt32, {5})), 0);
+  policy_.store = std::make_shared<MemoryStore>();
+  const DeviceBuffer wide = on_device(std::vector<std::int64_t>{0, 5, 1LL << 40});
+  EXPECT_EQ(num_failed(Create(definition(kInt64, "long")), TensorView::Contiguous(wide.data(), kInt64, {3})), 0);
+  // Numbers that fall by themselves are no offsets: they are repeated, and here the configs differ.
+  policy_.store = std::make_shared<MemoryStore>();
+  const DeviceBuffer falling = on_device(std::vector<std::int32_t>{0, 3, 2, 10, 12});
+  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), TensorView::Contiguous(falling.data(), kInt32, {5})), 1);
+}
+
 TEST_F(KeyBucketsTest, AnExactKeyAndABucketOfTheSameValueShareARecord) {
   TunedKernel bucketed = Create(Bucketed(Bounds()));
   Launch(bucketed, 900);
