@@ -311,8 +311,8 @@ def powers(first: int, last: int) -> List[int]:
 
 OCCUPANCIES = {"occupancy": powers(1, 32), "num_ctas": [1, 2]}
 OF_ROWS = {"TILE_N": powers(128, 16384), "LOOP": [0, 1], "ONE_ROW": [0, 1], "occupancy": powers(1, 32)}
-OF_FLOAT8 = {"TILE_M": powers(16, 256), "TILE_N": [128], "TILE_K": [128], "occupancy": list(range(1, 11)),
-             "num_ctas": [1, 2]}  # The kernel's scales are of 128 columns, 128 deep.
+OF_SCALED_BLOCKS = {"TILE_M": powers(16, 256), "TILE_N": [128], "TILE_K": [128], "occupancy": list(range(1, 11)),
+                    "num_ctas": [1, 2]}  # The scales are of 128 columns, 128 deep.
 OF_PRODUCTS = {"TILE_M": powers(16, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
                "num_ctas": [1, 2]}
 
@@ -343,8 +343,8 @@ FAMILIES: List[Family] = [
            has_triton=True),
     Family("split_k_matmul", "M N K", [(1, 4096, 14336), (16, 4096, 14336), (16, 1024, 8192), (64, 4096, 4096),
                                        (32, 777, 4096), (128, 1024, 8192)], (20, 30, 400), split_k_matmul,
-           {"TILE_M": powers(16, 128), "TILE_N": powers(64, 128), "TILE_K": powers(32, 128), "SPLITS": powers(1, 16)},
-           has_triton=True),
+           {"TILE_M": powers(16, 128), "TILE_N": powers(64, 128), "TILE_K": powers(32, 128), "SPLITS": powers(1, 16),
+            "occupancy": [1, 2]}, has_triton=True),
     Family("dual_gemm", "M N K", [(1, 14336, 4096), (16, 14336, 4096), (128, 14336, 4096), (512, 14336, 4096),
                                   (1000, 777, 1024), (4096, 14336, 4096)], (20, 30, 40), dual_gemm, OF_PRODUCTS,
            product_fits, has_triton=True),
@@ -354,25 +354,25 @@ FAMILIES: List[Family] = [
            (1, 2, 1, 20, 20, 64, 1), attention,
            {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
            attention_fits, has_triton=True),
-    Family("fp8_matmul", "M N K", PRODUCTS, (20, 30, 40), fp8_matmul, OF_FLOAT8,
-           has_triton=True),
+    Family("fp8_matmul", "M N K", PRODUCTS, (20, 30, 40), fp8_matmul,
+           {**OF_PRODUCTS, "TILE_K": [128, 256]}, product_fits, has_triton=True),
     Family("fp8_block_matmul", "M N K", [(1, 4096, 4096), (16, 14336, 4096), (128, 4096, 14336), (512, 4096, 4096),
                                          (4096, 4096, 4096), (8192, 8192, 8192)], (20, 30, 200), fp8_block_matmul,
-           OF_FLOAT8, has_triton=True),
+           OF_SCALED_BLOCKS, has_triton=True),
     Family("grouped_gemm", "T E K N", [(64, 8, 4096, 14336), (512, 8, 4096, 14336), (4096, 8, 4096, 14336),
                                        (256, 64, 2048, 1408), (4096, 64, 2048, 1408), (16384, 128, 4096, 1536)],
-           (40, 3, 20, 30), grouped_gemm, OF_PRODUCTS, product_fits,
+           (40, 3, 20, 30), grouped_gemm, {**OF_PRODUCTS, "num_ctas": [1]}, product_fits,
            has_triton=True),
     Family("varlen_attention", "T sequences H G D causal",
            [(8192, 16, 32, 8, 128, 1), (8192, 16, 32, 8, 128, 0), (8192, 4, 16, 16, 64, 1), (2048, 64, 32, 8, 128, 1),
             (16384, 8, 32, 8, 128, 1), (1000, 7, 32, 4, 128, 1)], (50, 3, 2, 1, 64, 1), varlen_attention,
-           {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 4], "num_ctas": [1, 2]},
+           {"TILE_M": powers(32, 256), "TILE_N": powers(16, 256), "occupancy": [1, 2, 3, 4, 6, 8]},
            attention_fits, has_triton=True),
     Family("paged_attention", "S queries keys H G D PAGE",
            [(16, 1, 4096, 32, 8, 128, 64), (64, 1, 2048, 32, 8, 128, 16), (1, 1, 16384, 32, 8, 128, 64),
             (4, 512, 4096, 32, 8, 128, 64), (8, 256, 1024, 16, 16, 64, 128), (128, 1, 1000, 40, 8, 128, 16)],
            (2, 3, 50, 2, 1, 64, 16), paged_attention,
-           {"TILE_M": powers(16, 128), "TILE_N": powers(16, 128), "occupancy": powers(1, 8), "num_ctas": [1, 2]},
+           {"TILE_M": powers(16, 128), "TILE_N": powers(16, 128), "occupancy": list(range(1, 10))},
            lambda shape, config: shape["PAGE"] % config["TILE_N"] == 0, has_triton=True),
     Family("decode_attention", "B H G C D", [(1, 32, 8, 8192, 128), (8, 32, 8, 8192, 128), (64, 32, 8, 2048, 128),
                                              (16, 64, 8, 4096, 128), (1, 32, 32, 16384, 64), (128, 40, 8, 1000, 128)],

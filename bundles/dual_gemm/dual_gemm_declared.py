@@ -1,7 +1,7 @@
 """What the kernels of dual_gemm.py and dual_gemm_triton.py have in common: one bundle, in which their code races.
 
 A tile has two sums, so the tiles are half as large as matmul's."""
-from tuneonce.export import Declaration, dim, tensor, tensors
+from tuneonce.export import Declaration, dim, floor_div, product, tensor, tensors
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -21,12 +21,18 @@ dual_gemm_bundle = Declaration(
           for occupancy in (1, 2)),
         config("tile", (128, 128, 32)), config("tile", (128, 128, 64)),
         config("tile", (128, 128, 64), num_ctas=2), config("tile", (256, 64, 64), num_ctas=2),
+        config("tile", (16, 64, 128)), config("tile", (16, 128, 64)), config("tile", (16, 128, 64), 2, num_ctas=2),
+        # Where rows of weights begin anywhere: see matmul.
+        config("tile", (128, 32, 64), 2), config("tile", (256, 32, 128), 2), config("tile", (256, 32, 128), 2, num_ctas=2),
         config("triton", (64, 64, 64), num_warps=4, num_stages=4),
         config("triton", (128, 64, 64), num_warps=4, num_stages=3),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),
         config("cuda", (64, 64, 32)), config("cuda", (128, 64, 32))],
     baseline=config("tile", (128, 64, 64)),
-    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
+    # Tiles of 16 rows are for 256 rows at most.
+    guards=[{"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256}],
+    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "tile_coverage", "tiles": TILES},

@@ -3,17 +3,18 @@
 y = scale_a scale_b (a b^T) of 8-bit floats (e4m3: OCP 8-bit floating point specification 1.0) for a (M, K), b (N, K),
 as weights are stored, and y (M, N), summed in float32. A scale is one number for the whole tensor, on the device.
 
-The configs are the family's (tuneonce/families.h), two of Triton's, and two of CUDA C++, which has no tensor cores.
+The configs are the family's (tuneonce/families.h), narrow ones for few rows, two of Triton's, and two of CUDA C++,
+which has no tensor cores.
 Tensor cores for 8-bit floats are there from 8.9 on; before, the CUDA C++ builds the configs of the Tile IR.
 
 The tolerance: y is rounded to 8 bits, and tensor cores of 9.0 add up in 14 (arXiv:2412.19437, section 3.3.2)."""
-from tuneonce.export import Declaration, add, dim, greatest, product, tensor, tensors
+from tuneonce.export import Declaration, add, dim, floor_div, greatest, product, tensor, tensors
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
 
-def config(backend, rows, occupancy=1, num_ctas=1, num_warps=0, num_stages=0):
-    return {"backend": backend, "TILE_M": rows, "TILE_N": 128, "TILE_K": 128, "occupancy": occupancy,
+def config(backend, rows, occupancy=1, num_ctas=1, num_warps=0, num_stages=0, columns=128):
+    return {"backend": backend, "TILE_M": rows, "TILE_N": columns, "TILE_K": 128, "occupancy": occupancy,
             "num_ctas": num_ctas, "num_warps": num_warps, "num_stages": num_stages}
 
 
@@ -25,12 +26,18 @@ fp8_matmul_bundle = Declaration(
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
     configs=[*(config("tile", rows, occupancy) for rows in (16, 32, 64, 128) for occupancy in (1, 2, 4)),
              config("tile", 256), config("tile", 128, num_ctas=2), config("tile", 256, num_ctas=2),
+             *(config("tile", 64, occupancy, num_ctas=2) for occupancy in (1, 2)),
+             # Few rows have too few blocks of 128 columns.
+             *(config("tile", rows, 2, columns=columns) for rows in (16, 64) for columns in (32, 64)),
+             config("tile", 64, 2, num_ctas=2, columns=64),
              config("triton", 16, num_warps=4, num_stages=4), config("triton", 128, num_warps=8, num_stages=3),
              config("cuda", 16), config("cuda", 64)],
-    baseline=[{"config": config("tile", rows)} for rows in (128, 64, 32, 16)],
-    guards=[{"dim": "ONE", "is": 1}, {"term": "TILE_M", "at_most": greatest(16, add(product(2, "M"), -1))}],
+    baseline=[{"config": config("tile", rows)} for rows in (128, 64)],
+    guards=[{"dim": "ONE", "is": 1}, {"term": "TILE_M", "at_most": greatest(64, add(product(2, "M"), -1))},
+            # Tiles of 32 and of 64 columns are for 256 and 768 rows at most.
+            {"term": product(floor_div(127, "TILE_N"), "M"), "at_most": 768}],
     target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
-                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 100, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     targets_of={name: {"min_capability": 89} for name in (

@@ -15,13 +15,15 @@ matmul_bundle = Declaration(
                 tensor("c", "float16", ["M", "N"], "out"), dim("M"), dim("N"), dim("K")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
     configs=[
-        *(config("tile", (m, n, k), occupancy) for m in (64, 128) for n in (64, 128) for k in (32, 64)
-          for occupancy in (1, 2)),
+        *(config("tile", (m, n, 64), occupancy) for m in (64, 128) for n in (64, 128) for occupancy in (1, 2)),
+        *(config("tile", (m, n, 32), occupancy) for m, n in ((64, 128), (128, 64), (128, 128)) for occupancy in (1, 2)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
         # Half a tile of 256 rows or columns is what one block holds, so that two of them fit a multiprocessor.
         config("tile", (128, 256, 32), occupancy=2, num_ctas=2), config("tile", (256, 128, 32), occupancy=2, num_ctas=2),
         *(config("tile", tiles) for tiles in ((16, 64, 64), (16, 64, 128), (16, 128, 128), (32, 128, 64))),
+        # Where rows of b begin anywhere they are loaded element by element: few columns, for many rows.
+        config("tile", (128, 32, 64), occupancy=2), config("tile", (256, 32, 128), occupancy=2),
         config("triton", (64, 64, 64), num_warps=4, num_stages=4),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),
         config("triton", (128, 256, 64), num_warps=8, num_stages=3),
@@ -29,7 +31,8 @@ matmul_bundle = Declaration(
     baseline=config("tile", (128, 128, 64)),
     # Tiles of 16 and of 32 rows are for 256 and 768 rows at most.
     guards=[{"term": product(floor_div(63, "TILE_M"), "M"), "at_most": 768}],
-    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
+    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "tile_coverage", "tiles": TILES},

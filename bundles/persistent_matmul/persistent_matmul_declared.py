@@ -1,6 +1,6 @@
 """What the kernels of persistent_matmul.py and persistent_matmul_triton.py have in common: one bundle, in which their
 code races."""
-from tuneonce.export import Declaration, dim, tensor
+from tuneonce.export import Declaration, dim, floor_div, product, tensor
 
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
@@ -19,12 +19,17 @@ persistent_matmul_bundle = Declaration(
         *(config("tile", (m, n, 64), occupancy) for m in (64, 128) for n in (64, 128) for occupancy in (1, 2)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
+        config("tile", (16, 64, 128)),
+        config("tile", (128, 32, 64), occupancy=2), config("tile", (256, 32, 128), occupancy=2),  # See matmul.
         config("triton", (64, 64, 64), occupancy=2, num_warps=4, num_stages=4),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),
         config("triton", (128, 256, 64), num_warps=8, num_stages=3),
         config("cuda", (64, 64, 64), occupancy=2), config("cuda", (128, 128, 64))],
     baseline=config("tile", (128, 128, 64)),
-    target_filters=[{"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
+    # Tiles of 16 rows are for 256 rows at most.
+    guards=[{"term": product(floor_div(16, "TILE_M"), "M"), "at_most": 256}],
+    target_filters=[{"config": {"TILE_M": 256}, "targets": {"min_capability": 90, "max_capability": 110}},
+                    {"config": {"num_ctas": 2}, "targets": {"min_capability": 90, "max_capability": 110}},
                     {"config": {"backend": "triton"}, "targets": {"min_capability": 90, "max_capability": 90}},
                     {"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],
     grid={"pattern": "persistent_tiles", "tiles": TILES, "num_ctas": {"axis": "num_ctas"},

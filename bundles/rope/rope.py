@@ -24,7 +24,7 @@ rope_bundle = Declaration(
     parameters=[tensor("x", "float16", ["T", "H", "D"], "inout"), tensor("cos", "float32", ["T", "R"]),
                 tensor("sin", "float32", ["T", "R"]), dim("T"), dim("H")],
     key=[{"dim": "T", "bucket": "next_pow2"}, {"dim": "H"}, {"dim": "R"}],
-    configs=[*(config("tile", h, occupancy) for h, occupancy in ((4, 1), (8, 1), (16, 1), (16, 8))),
+    configs=[*(config("tile", h, occupancy) for h, occupancy in ((4, 1), (8, 1), (16, 1), (16, 8), (32, 1), (32, 6))),
              *(config("cuda", h, 1) for h in (4, 8, 16))],
     baseline=config("tile", 8, 1),
     target_filters=[{"config": {"backend": "cuda"}, "targets": {"min_capability": 50}}],

@@ -27,6 +27,7 @@ split_k_matmul_bundle = Declaration(
     configs=[
         *(config("tile", tiles, splits, 2) for tiles in ((16, 64, 128), (16, 128, 128)) for splits in (1, 2, 4, 8, 16)),
         *(config("tile", tiles, splits) for tiles in ((64, 64, 64), (64, 128, 64)) for splits in (1, 2, 4, 8)),
+        *(config("tile", (32, 64, 64), splits, 2) for splits in (4, 8, 16)),
         *(config("tile", (128, 128, 64), splits) for splits in (1, 2, 4)),
         *(config("triton", (16, 64, 128), splits, num_warps=4, num_stages=4) for splits in (4, 16)),
         config("triton", (64, 64, 64), 4, num_warps=4, num_stages=4),

@@ -60,9 +60,11 @@ struct AttentionDims {
 TUNEONCE_API SearchSpace OccupancyOnly();
 
 /// Rows that are read twice and scaled (rms_norm, layer_norm, softmax of rows that fit a tile): TILE_N, elements of a
-/// row at a time, 1024 to 8192, x `occupancy` 2, 4. Baseline: 4096 and 4, for short rows 1024 and 4. (TileGym's softmax
-/// runs at 2 or 4: from 5 on long rows spill registers.) `n`: the row's dim. A kernel that does
-/// not loop over the row needs a guard of its own: N <= TILE_N.
+/// row at a time, 1024 to 8192, x `occupancy` 2, 4, and 16384 at 1, 2. Baseline: 4096 and 4, for short rows 1024 and 4.
+/// (TileGym's softmax runs at 2 or 4: from 5 on long rows spill registers. Rows of 16384 in one tile at occupancy 2
+/// were the best of 108 for layer_norm and softmax on an H200, 1.2 and 1.07 times as fast as by 4096:
+/// docs/performance.md.) `n`: the row's dim. A kernel that does not loop over the row needs a guard of its own: N <=
+/// TILE_N.
 TUNEONCE_API SearchSpace NormLike(const std::string& n = "N");
 
 /// Rows that are read once (sums, maxima, cross entropy): TILE_N 1024 to 8192 x `occupancy` 4, 8, 16, as far as what is
@@ -77,16 +79,18 @@ TUNEONCE_API SearchSpace Reduction(const std::string& n = "N");
 /// docs/performance.md.) `n`: the dim that is cut into tiles.
 TUNEONCE_API SearchSpace Elementwise(const std::string& n = "N");
 
-/// A kernel that writes its input (rotary embedding): `occupancy` 1, 2, 4, 8, 12; its tile is given by heads and head
-/// size. Baseline: 1. (TileGym's rotary embedding tries 1, 7, 9 and 12.) Declare the tensor InOut: a search then
-/// restores it before each run, and the caller's stays as it was.
+/// A kernel that writes its input (rotary embedding): `occupancy` 1, 2, 4, 6, 8, 12; its tile is given by heads and
+/// head size: all heads in one tile ran 1.2 times as fast as half of them. Baseline: 1. (TileGym's rotary embedding
+/// tries 1, 7, 9 and 12; 6 was the best of 112 on an H200: docs/performance.md.) Declare the tensor InOut: a search
+/// then restores it before each run, and the caller's stays as it was.
 TUNEONCE_API SearchSpace InPlace();
 
 /// c = a b, a block for each tile of c: TILE_M x TILE_N x TILE_K, `occupancy`, `num_ctas`.
 /// - sm_80 to sm_89: 64 and 128, TILE_K 32 to 128, occupancy 1, 2. Larger accumulators spill there.
 /// - sm_90: 64 to 256, TILE_K 64 (32 and 128 for the middle ones), clusters of 2 for the larger. 256 x 128 with TILE_K
-///   of 32 by two clusters of 2 was the best of 228 for 8192^3 on an H100 (docs/performance.md): half a tile is what one
-///   block holds, so that two fit a multiprocessor.
+///   of 32 by two clusters of 2 was the best of 228 for 8192^3 on an H100 (docs/performance.md): half a tile is what
+///   one block holds, so that two fit a multiprocessor. 16 x 64 is for few rows, and 128 x 32 and 256 x 32 for rows of
+///   b that begin at any element, which are loaded one by one: the best of 228 for 777 columns on an H200.
 /// - sm_100 to sm_119: the same up to 512 x 256; clusters of 2 and 4, whose blocks share operands, for the larger.
 /// - sm_12x: 64 and 128, TILE_K 32 and 64, occupancy 1, 2, 4: shared memory is 99 KiB, and clusters do not pay.
 /// Baseline: 128 x 128 x 64 (sm_12x: 128 x 64 x 64) of one block; 64 x 64 x 64 where that is mostly padding. A
@@ -95,29 +99,32 @@ TUNEONCE_API SearchSpace InPlace();
 TUNEONCE_API SearchSpace DenseMatmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// The same by blocks that stay and walk over tiles; grid: Grid::PersistentTiles. Fewer configs, since occupancy
-/// multiplies the grid, and TILE_K of 64 wins (32 before sm_90). (TileGym's static persistent matmul; Triton's 09.)
+/// multiplies the grid, and TILE_K of 64 wins (32 before sm_90; 128 for few rows and few columns). (TileGym's static
+/// persistent matmul; Triton's 09.)
 TUNEONCE_API SearchSpace PersistentMatmul(const std::optional<Target>& only = std::nullopt,
                                           const MatmulDims& dims = {});
 
 /// softmax(q k') v for a tile of queries: TILE_M queries x TILE_N keys, `occupancy`, `num_ctas`.
 /// - sm_80 to sm_89 and sm_12x: 64 and 128; baseline 64 x 64 at occupancy 2.
-/// - sm_90: up to 256 x 128, of one block; baseline 128 x 128 at occupancy 2.
-/// - sm_100 to sm_119: the same, and a cluster of 2 for 256 x 128.
+/// - sm_90: up to 256 x 128, of one block, and a cluster of 2 for 128 x 128 at occupancy 2, the best of 120 on an H200;
+///   baseline 128 x 128 at occupancy 2.
+/// - sm_100 to sm_119: up to 256 x 128, for which there is a cluster of 2; the same baseline.
 /// A guard keeps the accumulator of TILE_M x head elements within half of the registers: heads of 256 get at most 128
 /// queries. (TileGym's fmha, attention_sink and mla; Triton's 06. Grid: Grid::Attention2D.)
 TUNEONCE_API SearchSpace Attention(const std::optional<Target>& only = std::nullopt, const AttentionDims& dims = {});
 
-/// c = a b of 8-bit floats with scales: TILE_M 16 to 256 x `occupancy` 1, 2, 4, and `num_ctas` 2 for the largest from
-/// sm_100; TILE_N and TILE_K are 128, the block of a scale: a tile across two of them would be wrong, not slow. From
-/// sm_89 on. Baseline: TILE_M of 128, or M rounded up to a power of two, at occupancy 1. (TileGym's template for block
-/// scales.) A kernel that can exchange its operands for skinny M adds that: AddAxis("SWAP_AB", {0, 1}); one with a
-/// scale per tensor, wider tiles: AddConfig.
+/// c = a b of 8-bit floats with scales: TILE_M 16 to 256 x `occupancy` 1, 2, 4, and `num_ctas` 2 for 64 on sm_90 and
+/// for the largest from sm_100; TILE_N and TILE_K are 128, the block of a scale: a tile across two of them would be
+/// wrong, not slow. From sm_89 on. Tiles of 64 rows are tried for fewer rows, too: sm_90's tensor cores take 64 at a
+/// time, and one row by them took 11 us in place of 31 on an H200 (docs/performance.md). Baseline: TILE_M of 128, of 64
+/// for up to 64 rows, at occupancy 1. (TileGym's template for block scales.) A kernel that can exchange its operands
+/// for skinny M adds that: AddAxis("SWAP_AB", {0, 1}); one with a scale per tensor, wider tiles: AddConfig.
 TUNEONCE_API SearchSpace Fp8Matmul(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Products of many sizes in one launch (mixture of experts), by persistent blocks: TILE_M x TILE_N x TILE_K,
-/// `occupancy` 1, 2, and from sm_100 clusters of 2 for the largest; few, since experts get few rows and a config costs
-/// a compile. Baseline: 128 x 128 x 64; 64 x 128 x 64 where that is mostly padding. (TileGym's group_gemm.) `dims.m`:
-/// the rows of all groups together.
+/// `occupancy` 1, 2, from sm_100 clusters of 2 for the largest, and on sm_90 tiles of 16 and 32 rows for groups of few;
+/// not many, since a config costs a compile. Baseline: 128 x 128 x 64; 64 x 128 x 64 where that is mostly padding.
+/// (TileGym's group_gemm.) `dims.m`: the rows of all groups together.
 TUNEONCE_API SearchSpace GroupedGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 /// Attention over sequences of different lengths (cu_seqlens, paged keys): as Attention, with small tiles on every
@@ -128,7 +135,8 @@ TUNEONCE_API SearchSpace VarlenAttention(const std::optional<Target>& only = std
 
 /// Two products of one input, gated (gate and up projections): as DenseMatmul with smaller tiles and mostly occupancy
 /// 1, since a block holds two accumulators and loads two weight tiles. (TileGym's linear_gluact: occupancy 2 spills,
-/// but won with clusters of 2 on GB300.)
+/// but won with clusters of 2 on GB300. On an H200 16 rows were the best of 228 for one row, and 256 x 32 by a cluster
+/// of 2 for 777 columns.)
 TUNEONCE_API SearchSpace DualGemm(const std::optional<Target>& only = std::nullopt, const MatmulDims& dims = {});
 
 }  // namespace families

@@ -93,7 +93,7 @@ std::vector<Family> BoundByMemory() {
       {"norm_like",
        "rows that are read and scaled",
        {Structural("TILE_N"), kOccupancy},
-       {{all, Crossed({tiles, {2, 4}}), {{4096, 4}, {1024, 4}}}},
+       {{all, Together({Crossed({tiles, {2, 4}}), Crossed({{16384}, {1, 2}})}), {{4096, 4}, {1024, 4}}}},
        {{"TILE_N", "N", 1024}}},
       {"reduction",
        "rows that are read once",
@@ -101,9 +101,12 @@ std::vector<Family> BoundByMemory() {
        {{all, HalfOfTheRegisters(Crossed({tiles, {4, 8, 16}})), {{4096, 4}, {1024, 4}}}},
        {{"TILE_N", "N", 1024}}},
       Elementwise(),
-      {"in_place", "kernels that write their input", {kOccupancy}, {{all, Crossed({{1, 2, 4, 8, 12}}), {{1}}}}, {}},
+      {"in_place", "kernels that write their input", {kOccupancy}, {{all, Crossed({{1, 2, 4, 6, 8, 12}}), {{1}}}}, {}},
   };
 }
+
+/// For rows of b that begin anywhere: they are loaded element by element, the fewer columns the better, for many rows.
+Rows Narrow() { return AtOccupancy({{128, 32, 64}, {256, 32, 128}}, {2}); }
 
 /// On the CPU device, whose compiler knows no hints: the tiles alone, and few of them.
 Family::Configs MatmulOnCpu() {
@@ -119,8 +122,8 @@ Family DenseMatmul() {
       {{Generation::kHopper},
        Together({Crossed({{64, 128}, {64, 128, 256}, {64}, {1, 2}, {1}}),
                  AtOccupancy({{256, 64, 64}, {256, 128, 64}}, {1, 2}),
-                 AtOccupancy({{64, 128, 32}, {128, 64, 32}, {128, 128, 32}}, {2}),
-                 AtOccupancy({{128, 128, 128}, {256, 256, 64}}, {1}), AtOccupancy(middle, {1}, 2),
+                 AtOccupancy({{64, 128, 32}, {128, 64, 32}, {128, 128, 32}}, {2}), AtOccupancy({{16, 64, 64}}, {1}),
+                 Narrow(), AtOccupancy({{128, 128, 128}, {256, 256, 64}}, {1}), AtOccupancy(middle, {1}, 2),
                  AtOccupancy({{128, 256, 32}, {256, 128, 32}}, {2}, 2),
                  AtOccupancy({{128, 128, 64}, {256, 256, 64}}, {1}, 2)}),
        MatmulBaselines()},
@@ -150,8 +153,9 @@ Family PersistentMatmul() {
        MatmulBaselines()},
       {{Generation::kHopper},
        Together({Crossed({{64, 128}, {64, 128}, {64}, {1, 2}, {1}}), AtOccupancy({{64, 256, 64}}, {2}),
-                 AtOccupancy(middle, {1}), AtOccupancy({{256, 256, 64}, {128, 128, 128}}, {1}),
-                 AtOccupancy(middle, {1}, 2), AtOccupancy({{256, 256, 64}}, {1}, 2)}),
+                 AtOccupancy({{16, 64, 128}}, {1}), Narrow(), AtOccupancy(middle, {1}),
+                 AtOccupancy({{256, 256, 64}, {128, 128, 128}}, {1}), AtOccupancy(middle, {1}, 2),
+                 AtOccupancy({{256, 256, 64}}, {1}, 2)}),
        MatmulBaselines()},
       {{Generation::kBlackwell},
        Together({AtOccupancy({{64, 64, 64}, {256, 256, 64}}, {1}), AtOccupancy({{128, 128, 64}}, {1, 2}),
@@ -176,7 +180,7 @@ Family Attention() {
       {Crossed({{64, 128}, {64, 128}, {1, 2}, {1}}), AtOccupancy({{256, 64}}, {1}), AtOccupancy({{256, 128}}, {1, 2})});
   family.configs = {
       {{Generation::kAmpere}, Together({small, AtOccupancy({{64, 128}, {128, 128}}, {1})}), {{64, 64, 2, 1}}},
-      {{Generation::kHopper}, large, {{128, 128, 2, 1}, {64, 64, 2, 1}}},
+      {{Generation::kHopper}, Together({large, AtOccupancy({{128, 128}}, {2}, 2)}), {{128, 128, 2, 1}, {64, 64, 2, 1}}},
       {{Generation::kBlackwell},
        Together({large, AtOccupancy({{256, 128}}, {1, 2}, 2)}),
        {{128, 128, 2, 1}, {64, 64, 2, 1}}},
@@ -187,15 +191,17 @@ Family Attention() {
 }
 
 Family Fp8Matmul() {
-  Family family{"fp8_matmul", "c = a b of scaled 8-bit floats", MatmulAxes(), {}, {{"TILE_M", "M", 16}}};
+  Family family{"fp8_matmul", "c = a b of scaled 8-bit floats", MatmulAxes(), {}, {{"TILE_M", "M", 64}}};
   family.num_weight_tiles = 1;
   family.operand_bytes = 1;
   family.least_capability = 89;
   const Rows every = Crossed({{16, 32, 64, 128}, {128}, {128}, {1, 2, 4}, {1}});
-  const Rows baselines = {{128, 128, 128, 1, 1}, {64, 128, 128, 1, 1}, {32, 128, 128, 1, 1}, {16, 128, 128, 1, 1}};
+  const Rows baselines = {{128, 128, 128, 1, 1}, {64, 128, 128, 1, 1}};
   family.configs = {
       {{Generation::kAmpere, Generation::kBlackwellRtx}, every, baselines},
-      {{Generation::kHopper}, Together({every, AtOccupancy({{256, 128, 128}}, {1})}), baselines},
+      {{Generation::kHopper},
+       Together({every, AtOccupancy({{256, 128, 128}}, {1}), AtOccupancy({{64, 128, 128}}, {1, 2}, 2)}),
+       baselines},
       {{Generation::kBlackwell},
        Together({every, AtOccupancy({{256, 128, 128}}, {1}), AtOccupancy({{128, 128, 128}, {256, 128, 128}}, {1}, 2)}),
        baselines},
@@ -214,7 +220,7 @@ Family GroupedGemm() {
   const Rows large = Together({every, AtOccupancy({{128, 128, 128}, {128, 256, 64}}, {1})});
   family.configs = {
       {{Generation::kAmpere}, Together({every, AtOccupancy({{128, 128, 128}}, {1})}), baselines},
-      {{Generation::kHopper}, large, baselines},
+      {{Generation::kHopper}, Together({large, AtOccupancy({{16, 256, 128}, {32, 256, 64}}, {2})}), baselines},
       {{Generation::kBlackwell}, Together({large, AtOccupancy({{128, 256, 64}, {256, 256, 64}}, {1}, 2)}), baselines},
       {{Generation::kBlackwellRtx}, every, baselines},
       {{Generation::kCpu}, AtOccupancy({{64, 128, 64}, {128, 128, 64}}, {1}), baselines},
@@ -252,7 +258,10 @@ Family DualGemm() {
   const Rows twice = AtOccupancy({{128, 128, 64}}, {2});
   family.configs = {
       {{Generation::kAmpere, Generation::kBlackwellRtx}, small, baselines},
-      {{Generation::kHopper}, Together({every, twice}), baselines},
+      {{Generation::kHopper},
+       Together({every, twice, AtOccupancy({{16, 64, 128}, {16, 128, 64}}, {1}), AtOccupancy({{128, 32, 64}}, {2}),
+                 AtOccupancy({{256, 32, 128}}, {2}, 2)}),
+       baselines},
       {{Generation::kBlackwell},
        Together({every, twice, AtOccupancy(large, {1}), AtOccupancy(large, {1}, 2),
                  AtOccupancy({{128, 128, 64}, {256, 128, 64}, {256, 256, 64}}, {2}, 2)}),

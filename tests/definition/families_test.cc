@@ -151,7 +151,7 @@ TEST(FamiliesTest, SmallExtentsLeaveOutWhatWouldBePadding) {
       {"dense_matmul", {4096, 64, 4096}, "TILE_N", 64, "TILE_M=64, TILE_N=64, TILE_K=64, occupancy=1, num_ctas=1"},
       {"dense_matmul", {4096, 4096, 48}, "TILE_K", 64, "TILE_M=128, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1"},
       {"persistent_matmul", {1, 1, 1}, "TILE_M", 64, "TILE_M=64, TILE_N=64, TILE_K=64, occupancy=1, num_ctas=1"},
-      {"fp8_matmul", {17, 4096, 4096}, "TILE_M", 32, "TILE_M=32, TILE_N=128, TILE_K=128, occupancy=1, num_ctas=1"},
+      {"fp8_matmul", {17, 4096, 4096}, "TILE_M", 64, "TILE_M=64, TILE_N=128, TILE_K=128, occupancy=1, num_ctas=1"},
       {"grouped_gemm", {64, 4096, 4096}, "TILE_M", 64, "TILE_M=64, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1"},
       {"dual_gemm", {8, 8, 8}, "TILE_N", 128, "TILE_M=64, TILE_N=128, TILE_K=64, occupancy=1, num_ctas=1"},
       {"attention", {1, 4096, 128}, "TILE_M", 64, "TILE_M=64, TILE_N=64, occupancy=2, num_ctas=1"},
