@@ -43,9 +43,8 @@ decode_attention_bundle = Declaration(
     key=[{"dim": "B", "bucket": "next_pow2"}, {"dim": "C", "bucket": "next_pow2"}, {"dim": "H"}, {"dim": "G"},
          {"dim": "D"}],
     constants={"D": ConstantOf("D", HEAD_DIMS)},
-    configs=[*(config("tile", tile_n, splits, occupancy) for tile_n, occupancy in ((64, 4), (128, 2), (256, 2))
-               for splits in SPLITS),
-             *(config("tile", 64, splits, 2) for splits in (1, 4, 16)),
+    configs=[*(config("tile", tile_n, splits, 2) for tile_n in (64, 128, 256) for splits in SPLITS),
+             *(config("tile", 64, splits, 4) for splits in SPLITS[:4]),
              *(config("triton", 64, splits, num_warps=4, num_stages=3) for splits in (4, 16)),
              *(config("cuda", 64, splits) for splits in SPLITS)],
     baseline=config("tile", 64, 1, 2),

@@ -16,7 +16,8 @@ matmul_bundle = Declaration(
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}, {"dim": "K"}],
     configs=[
         *(config("tile", (m, n, 64), occupancy) for m in (64, 128) for n in (64, 128) for occupancy in (1, 2)),
-        *(config("tile", (m, n, 32), occupancy) for m, n in ((64, 128), (128, 64), (128, 128)) for occupancy in (1, 2)),
+        *(config("tile", (m, n, 32)) for m in (64, 128) for n in (64, 128)),
+        *(config("tile", (128, n, 32), occupancy=2) for n in (64, 128)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
         # Half a tile of 256 rows or columns is what one block holds, so that two of them fit a multiprocessor.

@@ -222,6 +222,11 @@ Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Par
   return Misfit(parameter, absl::StrCat("cannot be ", value, ": it is a ", std::string(DTypeName(parameter.dtype))));
 }
 
+std::optional<double> OffsetsEnd(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims) {
+  if (!parameter.warmup || parameter.warmup->kind != WarmupFill::Kind::kOffsets) return std::nullopt;
+  return ValueAt(parameter.warmup->first, definition, dims);
+}
+
 Result<std::vector<char>> WarmupBytes(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims,
                                       const TensorView& tensor) {
   if (!parameter.warmup && !IsFloatingPoint(tensor.dtype)) return NoFill(parameter, tensor.dtype);

@@ -1,6 +1,7 @@
 #ifndef TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_
 #define TUNEONCE_LIB_DEFINITION_FILL_BYTES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ Status CheckWarmupFill(const Parameter& parameter, const std::vector<std::string
 /// The bytes of a scalar at these dims (8, zero behind the dtype's). Errors: InvalidArgument, naming the parameter.
 TUNEONCE_API Result<std::uint64_t> WarmupScalar(const KernelDefinition& definition, const Parameter& parameter,
                                                 const Dims& dims);
+
+/// Where offsets end that the parameter declares (WarmupFill::Offsets), at these dims; empty if it declares none.
+std::optional<double> OffsetsEnd(const KernelDefinition& definition, const Parameter& parameter, const Dims& dims);
 
 /// What a tensor of this shape is filled with: its bytes, or the first ones, to be repeated. Floating-point tensors
 /// without a declared fill get numbers from [-1, 1). Errors: InvalidArgument, naming the parameter; the function's.

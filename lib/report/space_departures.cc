@@ -30,13 +30,19 @@ const Variant* VariantNamed(const KernelDefinition& definition, const std::strin
   return nullptr;
 }
 
-/// The least value of an axis among the family's configs on the target; 0: it has none.
+/// The least value of an axis among the family's baselines on the target; 0: it has none. Its smaller ones are for few
+/// rows, or odd ones.
 std::int64_t LeastOf(const Family& family, const char* axis, const Target& target) {
-  Result<std::vector<Config>> configs = family.Space(target).Enumerate(target);
-  if (!configs.ok()) return 0;
-  std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (std::int64_t value : ValuesOf(axis, *configs, nullptr)) least = std::min(least, value);
-  return least == std::numeric_limits<std::int64_t>::max() ? 0 : least;
+  std::int64_t least = 0;
+  for (const Family::Configs& each : family.configs) {
+    const std::vector<Generation>& of = each.generations;
+    if (std::find(of.begin(), of.end(), GenerationOf(target)) == of.end()) continue;
+    for (std::size_t i = 0; i < family.axes.size(); ++i) {
+      if (std::string_view(family.axes[i].name) != axis) continue;
+      for (const Family::Row& row : each.baselines) least = least == 0 ? row[i] : std::min(least, row[i]);
+    }
+  }
+  return least;
 }
 
 void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& variant, std::vector<std::string>* found) {
@@ -64,7 +70,7 @@ void AddSmallTiles(const ClassifiedBundle::OfVariant& variant, const Target& tar
     std::int64_t least = LeastOf(family, axis, target);
     if (largest_tile <= 0 || largest_tile >= least) continue;
     found->push_back(absl::StrCat("variant '", variant.name, "': its largest tile has ", largest_tile, " along ", axis,
-                                  "; ", family.name, " tries none below ", least, " on ", target.name()));
+                                  "; no baseline of ", family.name, " has less than ", least, " on ", target.name()));
   }
 }
 

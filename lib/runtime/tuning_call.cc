@@ -38,24 +38,39 @@ Result<std::size_t> CopyElements(const DeviceBuffer& buffer, const TensorView& t
 /// Of a scalar: a number that may be an index, a count or a length.
 bool IsNumber(DType dtype) { return IsWhole(dtype) && dtype != DType::kBool; }
 
+/// Where offsets end that a parameter declares: at a call's dims, and at those that it is made for.
+struct OffsetsEnds {
+  double given = 0;
+  double wanted = 0;
+};
+
 /// Fills the buffer behind its first `filled` bytes, elements of `tensor`: with these again, so that indices stay
-/// indices. But offsets that begin again would fall: behind numbers of one dimension that never decrease their last one
-/// is repeated, and the groups that are added are empty.
-Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& tensor) {
+/// indices. Offsets that begin again would fall: behind numbers of one dimension that never decrease their last one is
+/// repeated, and the groups that are added are empty. If they end where it is declared, they end where it is wanted:
+/// the first group that is added has the rest, or else the last one, so that no row is left out.
+Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& tensor,
+              const std::optional<OffsetsEnds>& ends) {
   const std::size_t element = DTypeBytes(tensor.dtype);
-  if (tensor.rank != 1 || !IsNumber(tensor.dtype) || filled == buffer.bytes()) return buffer.Repeat(filled);
+  const bool moves = ends && ends->given != ends->wanted;
+  if (tensor.rank != 1 || !IsNumber(tensor.dtype) || (filled == buffer.bytes() && !moves)) return buffer.Repeat(filled);
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> elements, ReadDeviceMemory(buffer.stream(), buffer.get(), filled));
   for (std::size_t at = element; at < filled; at += element) {
     if (WholeScalar(tensor.dtype, &elements[at]) < WholeScalar(tensor.dtype, &elements[at - element])) {
       return buffer.Repeat(filled);
     }
   }
-  const std::vector<char> last(elements.end() - static_cast<std::ptrdiff_t>(element), elements.end());
+  std::vector<char> last(elements.end() - static_cast<std::ptrdiff_t>(element), elements.end()), end(element);
+  std::size_t from = filled;
+  if (moves && EncodeElement(tensor.dtype, ends->given, end.data()) && last == end &&
+      EncodeElement(tensor.dtype, ends->wanted, end.data())) {
+    last = end;
+    from = std::min(filled, buffer.bytes() - element);
+  }
   std::vector<char> behind;
-  for (behind.reserve(buffer.bytes() - filled); behind.size() < buffer.bytes() - filled;) {
+  for (behind.reserve(buffer.bytes() - from); behind.size() < buffer.bytes() - from;) {
     behind.insert(behind.end(), last.begin(), last.end());
   }
-  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(behind.data(), behind.size(), filled));
+  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(behind.data(), behind.size(), from));
   return buffer.stream().Synchronize();
 }
 
@@ -228,7 +243,7 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
     const PointerTable* table = of.FindTable(definition.parameters(), i);
     if (table == nullptr) {
       const TensorView view = TensorView::Contiguous(nullptr, of.tensor(i).dtype, shape.data(), rank);
-      TUNEONCE_RETURN_IF_ERROR(AddRepeated(i, view, of.tensor(i), parameter.access, stream, memory));
+      TUNEONCE_RETURN_IF_ERROR(AddRepeated(definition, of, i, view, of.tensor(i), stream, memory));
       call_.problem.values[i] = views_[i].data();
       continue;
     }
@@ -236,7 +251,7 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
     const TensorView view = TensorView::Contiguous(nullptr, table->view.dtype, shape.data() + 1, rank - 1);
     for (std::int64_t group = 0; group < shape[0]; ++group) {
       const TensorView& given = table->tensors[static_cast<std::size_t>(group) % table->count];
-      TUNEONCE_RETURN_IF_ERROR(AddRepeated(i, view, given, parameter.access, stream, memory));
+      TUNEONCE_RETURN_IF_ERROR(AddRepeated(definition, of, i, view, given, stream, memory));
     }
     TUNEONCE_ASSIGN_OR_RETURN(const PointerTable* repeated, AddTable(i, stream));
     call_.problem.values[i] = repeated;
@@ -244,17 +259,22 @@ Status TuningCall::Repeat(const KernelDefinition& definition, const BoundCall& o
   return Status();
 }
 
-Status TuningCall::AddRepeated(std::size_t parameter, TensorView view, const TensorView& given, Access access,
-                               StreamView stream, TrialMemory& memory) {
+Status TuningCall::AddRepeated(const KernelDefinition& definition, const BoundCall& of, std::size_t index,
+                               TensorView view, const TensorView& given, StreamView stream, TrialMemory& memory) {
+  const Parameter& parameter = definition.parameters()[index];
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
-  if (access != Access::kOut && given.HasElements()) {
+  if (parameter.access != Access::kOut && given.HasElements()) {
     TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
-    TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given));
-  } else if (access != Access::kOut) {
+    std::optional<OffsetsEnds> ends;
+    if (std::optional<double> end = OffsetsEnd(definition, parameter, of.problem.dims)) {
+      ends = {*end, *OffsetsEnd(definition, parameter, call_.problem.dims)};
+    }
+    TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given, ends));
+  } else if (parameter.access != Access::kOut) {
     TUNEONCE_RETURN_IF_ERROR(block.buffer.Fill(0));
   }
   view.data = block.buffer.data();
-  views_[parameter].push_back(view);
+  views_[index].push_back(view);
   blocks_.push_back(std::move(block));
   return Status();
 }

@@ -39,7 +39,8 @@ class TuningCall {
   /// A call of the same key at these dims. Its tensors are row-major memory of its own. On fills it is on fills again,
   /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
   /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Behind whole numbers
-  /// of one dimension that never decrease, which may be offsets, the last one is repeated. Where a dim is less
+  /// of one dimension that never decrease, which may be offsets, the last one is repeated; declared offsets that end
+  /// with the call's rows end with the bound's. Where a dim is less
   /// than this call's, and integers may be indices beyond it, it is on the fills that are declared.
   /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,
@@ -58,9 +59,9 @@ class TuningCall {
   /// Makes a table of views_[parameter] in memory of its own, in the order of `stream`.
   Result<const PointerTable*> AddTable(std::size_t parameter, StreamView stream);
   Status Repeat(const KernelDefinition& definition, const BoundCall& of, StreamView stream, TrialMemory& memory);
-  /// Adds to views_[parameter] memory of its own like `view`, with the elements of `given`, repeated.
-  Status AddRepeated(std::size_t parameter, TensorView view, const TensorView& given, Access access, StreamView stream,
-                     TrialMemory& memory);
+  /// Adds to views_[index] memory of its own like `view`, with the elements of `given`, a tensor of `of`, repeated.
+  Status AddRepeated(const KernelDefinition& definition, const BoundCall& of, std::size_t index, TensorView view,
+                     const TensorView& given, StreamView stream, TrialMemory& memory);
   /// What a launch at fewer elements than this call's is made on: its scalars, but for numbers that are declared.
   Result<std::vector<std::optional<std::uint64_t>>> ScalarsAt(const Dims& dims,
                                                               const KernelDefinition& definition) const;

@@ -133,8 +133,8 @@ TEST(ClassifiedBundleTest, TilesThatAreAllTooSmallAreNamed) {
   largest.tile_m = 32;
   std::vector<Config> configs = *bundle->definition().space().Enumerate(found->target);
   EXPECT_EQ(SpaceDepartures(bundle->definition(), configs, *found),
-            std::vector<std::string>{"variant 'tile': its largest tile has 32 along TILE_M; dense_matmul tries none "
-                                     "below 64 on sm_90"});
+            std::vector<std::string>{"variant 'tile': its largest tile has 32 along TILE_M; no baseline of "
+                                     "dense_matmul has less than 64 on sm_90"});
 }
 
 TEST(ClassifiedBundleTest, ATensorInPlaceIsToBeDeclaredSo) {

@@ -266,6 +266,38 @@ TEST_F(KeyBucketsTest, OffsetsDoNotFallWhereTheBoundHasMoreOfThem) {
   EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), TensorView::Contiguous(falling.data(), kInt32, {5})), 1);
 }
 
+TEST_F(KeyBucketsTest, DeclaredOffsetsThatEndWithTheLaunchsRowsEndWithTheBounds) {
+  // The number of each row's group; all rows must be written.
+  SearchSpace space;
+  space.SetBaseline({{space.AddAxis("UNUSED", {1}), 1}});
+  auto definition = [&](KeyPart groups) {
+    return KernelDefinition("groups")
+        .Parameters({In("offsets", kInt32, {"OFFSETS"}).ForWarmup(WarmupFill::Offsets("N")), Out("y", kFloat32, {"N"}),
+                     DimValue("OFFSETS")})
+        .Key(KeyOf("N").NextPow2(), std::move(groups))
+        .Space(space)
+        .AddVariant(Variant([](const Config&, const Problem&) {
+                      return KernelSource::HostCpp(
+                          "static void groups(const tuneonce_block&, const int* offsets, float* y, int n) {\n"
+                          "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; ++i) "
+                          "y[i] = g;\n}\nTUNEONCE_CPU_KERNEL(groups);",
+                          "groups");
+                    }).Grid(Grid::Fixed(1)));
+  };
+  for (KeyPart groups : {KeyPart(KeyOf("OFFSETS")), KeyOf("OFFSETS").NextPow2()}) {
+    policy_.store = std::make_shared<MemoryStore>();
+    TunedKernel kernel = Create(definition(groups));
+    const std::vector<std::int32_t> offsets = {0, 2, 4, 4, 5};
+    DeviceBuffer on_device = *DeviceBuffer::Allocate(stream_->view(), 4 * offsets.size());
+    ASSERT_OK(on_device.CopyFromHost(offsets.data(), 4 * offsets.size()));
+    DeviceBuffer y = Floats(std::vector<float>(5, 9));
+    ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(on_device.data(), DType::kInt32, {5}), View(y)));
+    EXPECT_EQ(Read(y), (std::vector<float>{0, 0, 1, 1, 3}));
+    EXPECT_EQ((*policy_.store->List())[0].inputs, TunedInputs::kRepeated);
+    EXPECT_EQ(kernel.counters().failed_tunes, 0);
+  }
+}
+
 TEST_F(KeyBucketsTest, AnExactKeyAndABucketOfTheSameValueShareARecord) {
   TunedKernel bucketed = Create(Bucketed(Bounds()));
   Launch(bucketed, 900);
