@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -44,33 +45,42 @@ struct OffsetsEnds {
   double wanted = 0;
 };
 
+/// Scales offsets that end at `ends.given` so that they end at `ends.wanted`: no row is left out, and groups keep their
+/// shares. False, and nothing changed, if they end elsewhere, or the type cannot hold the end.
+bool Scale(DType dtype, const OffsetsEnds& ends, std::vector<char>* offsets) {
+  const std::size_t element = DTypeBytes(dtype);
+  std::vector<char> end(element);
+  if (!EncodeElement(dtype, ends.wanted, end.data()) || ends.given == ends.wanted || ends.given <= 0 ||
+      static_cast<double>(WholeScalar(dtype, &(*offsets)[offsets->size() - element])) != ends.given) {
+    return false;
+  }
+  for (std::size_t at = 0; at < offsets->size(); at += element) {
+    const double share = static_cast<double>(WholeScalar(dtype, &(*offsets)[at])) / ends.given;
+    EncodeElement(dtype, std::floor(share * ends.wanted), &(*offsets)[at]);
+  }
+  return true;
+}
+
 /// Fills the buffer behind its first `filled` bytes, elements of `tensor`: with these again, so that indices stay
 /// indices. Offsets that begin again would fall: behind numbers of one dimension that never decrease their last one is
-/// repeated, and the groups that are added are empty. If they end where it is declared, they end where it is wanted:
-/// the first group that is added has the rest, or else the last one, so that no row is left out.
+/// repeated, and the groups that are added are empty. Offsets that end where it is declared are scaled.
 Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& tensor,
               const std::optional<OffsetsEnds>& ends) {
   const std::size_t element = DTypeBytes(tensor.dtype);
-  const bool moves = ends && ends->given != ends->wanted;
-  if (tensor.rank != 1 || !IsNumber(tensor.dtype) || (filled == buffer.bytes() && !moves)) return buffer.Repeat(filled);
+  if (tensor.rank != 1 || !IsNumber(tensor.dtype) || (filled == buffer.bytes() && !ends)) return buffer.Repeat(filled);
   TUNEONCE_ASSIGN_OR_RETURN(std::vector<char> elements, ReadDeviceMemory(buffer.stream(), buffer.get(), filled));
   for (std::size_t at = element; at < filled; at += element) {
     if (WholeScalar(tensor.dtype, &elements[at]) < WholeScalar(tensor.dtype, &elements[at - element])) {
       return buffer.Repeat(filled);
     }
   }
-  std::vector<char> last(elements.end() - static_cast<std::ptrdiff_t>(element), elements.end()), end(element);
-  std::size_t from = filled;
-  if (moves && EncodeElement(tensor.dtype, ends->given, end.data()) && last == end &&
-      EncodeElement(tensor.dtype, ends->wanted, end.data())) {
-    last = end;
-    from = std::min(filled, buffer.bytes() - element);
+  const bool is_scaled = ends && Scale(tensor.dtype, *ends, &elements);
+  if (filled == buffer.bytes() && !is_scaled) return Status();
+  const std::vector<char> last(elements.end() - static_cast<std::ptrdiff_t>(element), elements.end());
+  for (elements.reserve(buffer.bytes()); elements.size() < buffer.bytes();) {
+    elements.insert(elements.end(), last.begin(), last.end());
   }
-  std::vector<char> behind;
-  for (behind.reserve(buffer.bytes() - from); behind.size() < buffer.bytes() - from;) {
-    behind.insert(behind.end(), last.begin(), last.end());
-  }
-  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(behind.data(), behind.size(), from));
+  TUNEONCE_RETURN_IF_ERROR(buffer.CopyFromHost(elements.data(), elements.size()));
   return buffer.stream().Synchronize();
 }
 
