@@ -315,6 +315,8 @@ OF_SCALED_BLOCKS = {"TILE_M": powers(16, 256), "TILE_N": [128], "TILE_K": [128],
                     "num_ctas": [1, 2]}  # The scales are of 128 columns, 128 deep.
 OF_PRODUCTS = {"TILE_M": powers(16, 256), "TILE_N": powers(32, 256), "TILE_K": powers(32, 128), "occupancy": [1, 2],
                "num_ctas": [1, 2]}
+# Without clusters, as varlen_attention and paged_attention are: a search among such did not come back (docs/performance.md).
+OF_GROUPS = {**OF_PRODUCTS, "num_ctas": [1]}
 
 
 def row_fits(shape: Dict[str, int], config: Dict[str, Any]) -> bool:
@@ -361,7 +363,7 @@ FAMILIES: List[Family] = [
            OF_SCALED_BLOCKS, has_triton=True),
     Family("grouped_gemm", "T E K N", [(64, 8, 4096, 14336), (512, 8, 4096, 14336), (4096, 8, 4096, 14336),
                                        (256, 64, 2048, 1408), (4096, 64, 2048, 1408), (16384, 128, 4096, 1536)],
-           (40, 3, 20, 30), grouped_gemm, {**OF_PRODUCTS, "num_ctas": [1]}, product_fits,
+           (40, 3, 20, 30), grouped_gemm, OF_GROUPS, product_fits,
            has_triton=True),
     Family("varlen_attention", "T sequences H G D causal",
            [(8192, 16, 32, 8, 128, 1), (8192, 16, 32, 8, 128, 0), (8192, 4, 16, 16, 64, 1), (2048, 64, 32, 8, 128, 1),

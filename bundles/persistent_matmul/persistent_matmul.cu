@@ -25,25 +25,26 @@ __device__ inline Half ToHalf(float value) {
 constexpr int kThreads = 16;
 constexpr int kRows = TILE_M / kThreads;
 constexpr int kCols = TILE_N / kThreads;
+constexpr int kDepth = TILE_K < 64 ? TILE_K : 64;  // Two tiles in 48 KiB of shared memory.
 
 __device__ inline void MultiplyTile(int row_begin, int col_begin, const Half* a, const Half* b, Half* c, int m, int n,
                                     int k) {
-  __shared__ Half a_tile[TILE_M][TILE_K];
-  __shared__ Half b_tile[TILE_K][TILE_N];
+  __shared__ Half a_tile[TILE_M][kDepth];
+  __shared__ Half b_tile[kDepth][TILE_N];
   const int thread = threadIdx.y * kThreads + threadIdx.x;
   float sums[kRows][kCols] = {};
-  for (int k_begin = 0; k_begin < k; k_begin += TILE_K) {
-    for (int i = thread; i < TILE_M * TILE_K; i += kThreads * kThreads) {
-      const int row = row_begin + i / TILE_K, p = k_begin + i % TILE_K;
-      a_tile[i / TILE_K][i % TILE_K] = row < m && p < k ? a[static_cast<long long>(row) * k + p] : Half{0};
+  for (int k_begin = 0; k_begin < k; k_begin += kDepth) {
+    for (int i = thread; i < TILE_M * kDepth; i += kThreads * kThreads) {
+      const int row = row_begin + i / kDepth, p = k_begin + i % kDepth;
+      a_tile[i / kDepth][i % kDepth] = row < m && p < k ? a[static_cast<long long>(row) * k + p] : Half{0};
     }
-    for (int i = thread; i < TILE_K * TILE_N; i += kThreads * kThreads) {
+    for (int i = thread; i < kDepth * TILE_N; i += kThreads * kThreads) {
       const int p = k_begin + i / TILE_N, col = col_begin + i % TILE_N;
       b_tile[i / TILE_N][i % TILE_N] = p < k && col < n ? b[static_cast<long long>(p) * n + col] : Half{0};
     }
     __syncthreads();
 #pragma unroll 4
-    for (int p = 0; p < TILE_K; ++p) {
+    for (int p = 0; p < kDepth; ++p) {
       float a_values[kRows], b_values[kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) a_values[r] = ToFloat(a_tile[r * kThreads + threadIdx.y][p]);

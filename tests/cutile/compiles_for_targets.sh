@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # compiles_for_targets.sh TUNEONCE SOURCE_FOLDER: one config of every bundle: its Tile IR compiles for sm_80 (of 8-bit
-# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90, of bfloat16 for sm_80. Nothing runs. Needs
-# nvidia-cuda-tileiras in .deps/tile (scripts/test), and NVRTC.
+# floats sm_89), sm_90, sm_100 and sm_120, and its CUDA C++ for sm_80 and sm_90, of bfloat16 for sm_80. All configs by CUDA
+# C++ for sm_90: it stands behind the Tile IR, and has other limits. Nothing runs. Needs nvidia-cuda-tileiras in .deps/tile
+# (scripts/test), and NVRTC.
 set -euo pipefail
 tuneonce=$1 bundles=$2/bundles
 export TUNEONCE_TILEIRAS=$2/.deps/tile/nvidia/cu13/bin/tileiras
@@ -62,6 +63,30 @@ for folder in "$bundles"/*/; do
   compgen -G "$folder*.tileir" > /dev/null || has_tile_ir[$name]=1  # It has none.
   if [ -z "${has_tile_ir[$name]:-}" ] || [ -z "${has_cuda[$name]:-}" ]; then
     echo "$name is not compiled here: add one of its configs above" >&2
+    exit 1
+  fi
+done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+python3 - "$bundles" "$scratch" << 'EOF'
+import json
+import shutil
+import sys
+from pathlib import Path
+
+for manifest in Path(sys.argv[1]).glob("*/manifest.json"):
+    copy = Path(shutil.copytree(manifest.parent, Path(sys.argv[2]) / manifest.parent.name)) / "manifest.json"
+    of = json.loads(copy.read_text())
+    of["variants"] = [each for each in of["variants"]
+                      if each["source"] in ("cuda_cpp", "host_cpp") and "bfloat16" not in each["name"]]
+    copy.write_text(json.dumps(of))
+EOF
+for folder in "$scratch"/*/; do
+  "$tuneonce" bundle compile "$folder" --target sm_90 -o "$scratch/ahead/$(basename "$folder")" --json > "$scratch/ahead.json"
+  if ! grep -q '"refused": 0' "$scratch/ahead.json"; then
+    echo "$(basename "$folder"): CUDA C++ does not build each config:" >&2
+    cat "$scratch/ahead.json" >&2
     exit 1
   fi
 done
