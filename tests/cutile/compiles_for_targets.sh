@@ -83,9 +83,10 @@ for manifest in Path(sys.argv[1]).glob("*/manifest.json"):
     copy.write_text(json.dumps(of))
 EOF
 for folder in "$scratch"/*/; do
-  "$tuneonce" bundle compile "$folder" --target sm_90 -o "$scratch/ahead/$(basename "$folder")" --json > "$scratch/ahead.json"
+  name=$(basename "$folder")
+  "$tuneonce" bundle compile "$folder" --target sm_90 -o "$scratch/ahead/$name" --json > "$scratch/ahead.json"
   if ! grep -q '"refused": 0' "$scratch/ahead.json"; then
-    echo "$(basename "$folder"): CUDA C++ does not build each config:" >&2
+    echo "$name: CUDA C++ does not build each config:" >&2
     cat "$scratch/ahead.json" >&2
     exit 1
   fi
