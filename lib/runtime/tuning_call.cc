@@ -84,9 +84,11 @@ Status Extend(const DeviceBuffer& buffer, std::size_t filled, const TensorView& 
   return buffer.stream().Synchronize();
 }
 
-/// True if what the call reads may be indices beyond smaller tensors.
-bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call) {
+/// True if what the call reads, but for parameter `but`, may be indices or lengths: whole numbers, or raw memory.
+bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call,
+                    std::optional<std::size_t> but = std::nullopt) {
   for (std::size_t i = 0; i < definition.parameters().size(); ++i) {
+    if (i == but) continue;
     const Parameter& parameter = definition.parameters()[i];
     const bool is_tensor = parameter.kind == ParameterKind::kTensor && parameter.access != Access::kOut;
     if (is_tensor && parameter.dims.empty()) return true;  // Raw memory.
@@ -276,7 +278,9 @@ Status TuningCall::AddRepeated(const KernelDefinition& definition, const BoundCa
   if (parameter.access != Access::kOut && given.HasElements()) {
     TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
     std::optional<OffsetsEnds> ends;
-    if (std::optional<double> end = OffsetsEnd(definition, parameter, of.problem.dims)) {
+    std::optional<double> end = OffsetsEnd(definition, parameter, of.problem.dims);
+    // Other numbers, the greatest length say, may belong to the offsets as they are.
+    if (end && !MayHoldIndices(definition, of, index)) {
       ends = {*end, *OffsetsEnd(definition, parameter, call_.problem.dims)};
     }
     TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given, ends));

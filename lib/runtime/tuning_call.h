@@ -40,7 +40,7 @@ class TuningCall {
   /// made for the bound: offsets that are repeated would fall. On arguments, inputs hold the arguments' elements,
   /// repeated, so that indices stay indices: all of them, or of a tensor with gaps the first ones. Behind whole numbers
   /// of one dimension that never decrease, which may be offsets, the last one is repeated; declared offsets that end
-  /// with the call's rows are scaled to the bound's. Where a dim is less
+  /// with the call's rows are scaled to the bound's, if they are the only numbers that it reads. Where a dim is less
   /// than this call's, and integers may be indices beyond it, it is on the fills that are declared.
   /// Errors: ResourceExhausted if `memory`, or the device's, does not allow it; those of OnFills.
   Result<TuningCall> AtBound(const KernelDefinition& definition, const CallBinder& binder, StreamView stream,

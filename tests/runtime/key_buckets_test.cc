@@ -274,35 +274,45 @@ TEST_F(KeyBucketsTest, DeclaredOffsetsThatEndWithTheLaunchsRowsAreScaledToTheBou
   SearchSpace space;
   auto work = space.AddAxis("WORK", {2, 1});
   space.SetBaseline({{work, 2}});
-  auto definition = [&](KeyPart groups) {
+  auto definition = [&](KeyPart groups, const std::vector<Parameter>& more) {
+    std::vector<Parameter> parameters = {In("offsets", kInt32, {"OFFSETS"}).ForWarmup(WarmupFill::Offsets("N")),
+                                         Out("y", kFloat32, {"N"}), DimValue("OFFSETS")};
+    parameters.insert(parameters.end(), more.begin(), more.end());
     return KernelDefinition("groups")
-        .Parameters({In("offsets", kInt32, {"OFFSETS"}).ForWarmup(WarmupFill::Offsets("N")), Out("y", kFloat32, {"N"}),
-                     DimValue("OFFSETS")})
+        .Parameters(parameters)
         .Key(KeyOf("N").NextPow2(), std::move(groups))
         .Space(space)
-        .AddVariant(Variant([=](const Config& c, const Problem&) {
-                      return KernelSource::HostCpp(
-                                 "static void groups(const tuneonce_block&, const int* offsets, float* y, int n) {\n"
-                                 "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; "
-                                 "++i) y[i] = offsets[n - 1] == 8 && offsets[1] != 3 ? -WORK : g;\n}\n"
-                                 "TUNEONCE_CPU_KERNEL(groups);",
-                                 "groups")
-                          .Define("WORK", c[work]);
-                    }).Grid(Grid::Fixed(1)));
+        .AddVariant(
+            Variant([=](const Config& c, const Problem&) {
+              return KernelSource::HostCpp(
+                         "static void groups(const tuneonce_block&, const int* offsets, float* y, int n END {\n"
+                         "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; "
+                         "++i) y[i] = offsets[n - 1] == 8 && offsets[1] != 3 ? -WORK : g;\n}\n"
+                         "TUNEONCE_CPU_KERNEL(groups);",
+                         "groups")
+                  .Define("WORK", c[work])
+                  .Define("END", more.empty() ? ")" : ", int)");
+            }).Grid(Grid::Fixed(1)));
   };
-  for (KeyPart groups : {KeyPart(KeyOf("OFFSETS")), KeyOf("OFFSETS").NextPow2()}) {
+  const std::vector<std::int32_t> offsets = {0, 2, 4, 4, 5};
+  DeviceBuffer on_device = *DeviceBuffer::Allocate(stream_->view(), 4 * offsets.size());
+  ASSERT_OK(on_device.CopyFromHost(offsets.data(), 4 * offsets.size()));
+  const TensorView view = TensorView::Contiguous(on_device.data(), DType::kInt32, {5});
+  auto record_of = [&](const KernelDefinition& of, auto... more) {
     policy_.store = std::make_shared<MemoryStore>();
-    TunedKernel kernel = Create(definition(groups));
-    const std::vector<std::int32_t> offsets = {0, 2, 4, 4, 5};
-    DeviceBuffer on_device = *DeviceBuffer::Allocate(stream_->view(), 4 * offsets.size());
-    ASSERT_OK(on_device.CopyFromHost(offsets.data(), 4 * offsets.size()));
     DeviceBuffer y = Floats(std::vector<float>(5, 9));
-    ASSERT_OK(kernel.Launch(stream_->get(), TensorView::Contiguous(on_device.data(), DType::kInt32, {5}), View(y)));
+    EXPECT_OK(Create(of).Launch(stream_->get(), view, View(y), more...));
     EXPECT_EQ(Read(y), (std::vector<float>{0, 0, 1, 1, 3}));
-    const TuningRecord record = (*policy_.store->List())[0];
-    EXPECT_EQ(record.inputs, TunedInputs::kRepeated);
+    const TuningRecord record = policy_.store->List()->front();
     EXPECT_EQ(NumFailed(record), 0);
-  }
+    return record;
+  };
+  EXPECT_EQ(record_of(definition(KeyOf("OFFSETS"), {})).inputs, TunedInputs::kRepeated);
+  EXPECT_EQ(record_of(definition(KeyOf("OFFSETS").NextPow2(), {})).inputs, TunedInputs::kRepeated);
+  // A number that is passed beside them may be the greatest length: then they stay, and the bound's rows are not all
+  // written.
+  const KernelDefinition with_length = definition(KeyOf("OFFSETS"), {Scalar<std::int32_t>("longest")});
+  EXPECT_EQ(record_of(with_length, std::int32_t{2}).inputs, TunedInputs::kCaller);
 }
 
 TEST_F(KeyBucketsTest, AnExactKeyAndABucketOfTheSameValueShareARecord) {
