@@ -27,7 +27,7 @@ class EmbeddedBundleTest : public testing::CpuDeviceTest, public ::testing::With
   TunedKernel Create(bool embedded) {
     Result<Bundle> bundle = Load(embedded);
     EXPECT_OK(bundle);
-    Result<TunedKernel> kernel = TunedKernelOn::Create(*device_, bundle->definition(), policy_);
+    Result<TunedKernel> kernel = TunedKernelOn::FromBundle(*device_, *bundle, policy_);
     EXPECT_OK(kernel);
     return *std::move(kernel);
   }

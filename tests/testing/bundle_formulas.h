@@ -375,13 +375,13 @@ inline void ExpectItComputesItsFormula(const FormulaCase& of, const Device& devi
   if (of.is_in_place) {
     AutotunePolicy fixed = policy;
     fixed.mode = AutotunePolicy::Mode::kBaselineOnly;
-    Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), fixed);
+    Result<TunedKernel> kernel = TunedKernelOn::FromBundle(device, *bundle, fixed);
     ASSERT_OK(kernel);
     ASSERT_OK(kernel->LaunchArguments(stream.get(), arguments.data(), arguments.size()));
     ASSERT_OK(stream.Synchronize());
     of.formula(of.dims, tensors);
   }
-  Result<TunedKernel> kernel = TunedKernelOn::Create(device, bundle->definition(), policy);
+  Result<TunedKernel> kernel = TunedKernelOn::FromBundle(device, *bundle, policy);
   ASSERT_OK(kernel);
   if (!pinned.empty()) {
     TunedKernel::Shape shape;
