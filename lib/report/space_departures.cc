@@ -1,7 +1,7 @@
 #include "report/space_departures.h"
 
 #include <algorithm>
-#include <limits>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 
