@@ -125,6 +125,10 @@ Generation GenerationOf(const Target& target) {
   return capability < 120 ? Generation::kBlackwell : Generation::kBlackwellRtx;
 }
 
+const Family::Configs* Family::ConfigsOn(const Target& target) const {
+  return RunsOn(*this, target) ? ConfigsFor(*this, GenerationOf(target)) : nullptr;
+}
+
 std::vector<std::string> Family::Dims() const {
   std::vector<std::string> dims;
   for (const SizeGuard& guard : guards) dims.emplace_back(guard.dim);

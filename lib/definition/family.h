@@ -53,6 +53,8 @@ struct TUNEONCE_API Family {
 
   /// The dims that guards name, in the order in which families.h has them.
   std::vector<std::string> Dims() const;
+  /// The target's list; null if the family does not run there.
+  const Configs* ConfigsOn(const Target& target) const;
   /// The configs, baselines and guards of all targets, or of `only`. `dims`: what the definition calls a guard's dim,
   /// where it is another name; empty: no guard about it.
   SearchSpace ConfigsOf(const std::optional<Target>& only, const std::map<std::string, std::string>& dims) const;

@@ -33,15 +33,13 @@ const Variant* VariantNamed(const KernelDefinition& definition, const std::strin
 /// The least value of an axis among the family's baselines on the target; 0: it has none. Its smaller ones are for few
 /// rows, or odd ones.
 std::int64_t LeastOf(const Family& family, const char* axis, const Target& target) {
-  std::int64_t least = 0;
-  for (const Family::Configs& each : family.configs) {
-    const std::vector<Generation>& of = each.generations;
-    if (std::find(of.begin(), of.end(), GenerationOf(target)) == of.end()) continue;
-    for (std::size_t i = 0; i < family.axes.size(); ++i) {
-      if (std::string_view(family.axes[i].name) != axis) continue;
-      for (const Family::Row& row : each.baselines) least = least == 0 ? row[i] : std::min(least, row[i]);
-    }
-  }
+  const Family::Configs* configs = family.ConfigsOn(target);
+  auto its = std::find_if(family.axes.begin(), family.axes.end(),
+                          [&](const Family::Axis& each) { return std::string_view(each.name) == axis; });
+  if (configs == nullptr || its == family.axes.end()) return 0;
+  const auto i = static_cast<std::size_t>(its - family.axes.begin());
+  std::int64_t least = configs->baselines.front()[i];
+  for (const Family::Row& row : configs->baselines) least = std::min(least, row[i]);
   return least;
 }
 
