@@ -50,7 +50,7 @@ struct OffsetsEnds {
 bool Scale(DType dtype, const OffsetsEnds& ends, std::vector<char>* offsets) {
   const std::size_t element = DTypeBytes(dtype);
   std::vector<char> end(element);
-  if (!EncodeElement(dtype, ends.wanted, end.data()) || ends.given == ends.wanted || ends.given <= 0 ||
+  if (!EncodeElement(dtype, ends.wanted, end.data()) || ends.given <= 0 ||
       static_cast<double>(WholeScalar(dtype, &(*offsets)[offsets->size() - element])) != ends.given) {
     return false;
   }
@@ -96,6 +96,17 @@ bool MayHoldIndices(const KernelDefinition& definition, const BoundCall& call,
     if (is_read && IsNumber(call.problem.dtypes[i])) return true;
   }
   return false;
+}
+
+/// Of declared offsets that end elsewhere at `dims` than in the call. Empty for all else, and where the call reads
+/// other numbers, the greatest length say, which may belong to the offsets as they are.
+std::optional<OffsetsEnds> MovedEnds(const KernelDefinition& definition, const BoundCall& call, std::size_t index,
+                                     const Dims& dims) {
+  const Parameter& parameter = definition.parameters()[index];
+  std::optional<double> given = OffsetsEnd(definition, parameter, call.problem.dims);
+  std::optional<double> wanted = OffsetsEnd(definition, parameter, dims);
+  if (given == wanted || MayHoldIndices(definition, call, index)) return std::nullopt;
+  return OffsetsEnds{*given, *wanted};
 }
 
 bool IsLessAnywhere(const Dims& a, const Dims& b) {
@@ -277,13 +288,7 @@ Status TuningCall::AddRepeated(const KernelDefinition& definition, const BoundCa
   TUNEONCE_ASSIGN_OR_RETURN(TrialMemory::Block block, memory.Allocate(stream, view.bytes));
   if (parameter.access != Access::kOut && given.HasElements()) {
     TUNEONCE_ASSIGN_OR_RETURN(std::size_t filled, CopyElements(block.buffer, given));
-    std::optional<OffsetsEnds> ends;
-    std::optional<double> end = OffsetsEnd(definition, parameter, of.problem.dims);
-    // Other numbers, the greatest length say, may belong to the offsets as they are.
-    if (end && !MayHoldIndices(definition, of, index)) {
-      ends = {*end, *OffsetsEnd(definition, parameter, call_.problem.dims)};
-    }
-    TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given, ends));
+    TUNEONCE_RETURN_IF_ERROR(Extend(block.buffer, filled, given, MovedEnds(definition, of, index, call_.problem.dims)));
   } else if (parameter.access != Access::kOut) {
     TUNEONCE_RETURN_IF_ERROR(block.buffer.Fill(0));
   }

@@ -3,6 +3,7 @@
 
 #include "cuda/fault_injection.h"
 #include "runtime/tuned_kernel_on.h"
+#include "testing/pointed_group.h"
 #include "testing/tuned_scale_test.h"
 #include "testing/work_timer.h"
 #include "tuneonce/device.h"
@@ -55,13 +56,10 @@ class KeyBucketsTest : public testing::TunedScaleTest {
   /// Launches it on indices that reach the last element.
   void LaunchGather(TunedKernel& kernel, int n, bool passes_length) {
     std::vector<float> values(static_cast<std::size_t>(n));
-    std::vector<std::int32_t> last(static_cast<std::size_t>(n), n - 1);
     values.back() = 7;
     DeviceBuffer x = Floats(values), y = Floats(std::vector<float>(values.size(), 0));
-    DeviceBuffer index = *DeviceBuffer::Allocate(stream_->view(), 4 * last.size());
-    ASSERT_OK(index.CopyFromHost(last.data(), 4 * last.size()));
-    ASSERT_OK(stream_->view().Synchronize());
-    TensorView indices = TensorView::Contiguous(index.data(), DType::kInt32, {n});
+    DeviceBuffer last = testing::IntsOn(stream_->view(), std::vector<int>(values.size(), n - 1));
+    TensorView indices = testing::IntView(last);
     ASSERT_OK(passes_length ? kernel.Launch(stream_->get(), View(x), indices, View(y), n)
                             : kernel.Launch(stream_->get(), View(x), indices, View(y)));
     EXPECT_EQ(Read(y), std::vector<float>(values.size(), 7));
@@ -251,22 +249,17 @@ TEST_F(KeyBucketsTest, OffsetsDoNotFallWhereTheBoundHasMoreOfThem) {
     EXPECT_EQ(record.inputs, TunedInputs::kRepeated);
     return NumFailed(record);
   };
-  auto on_device = [&](const auto& numbers) {
-    const std::size_t bytes = numbers.size() * sizeof(numbers[0]);
-    DeviceBuffer buffer = *DeviceBuffer::Allocate(stream_->view(), bytes);
-    EXPECT_OK(buffer.CopyFromHost(numbers.data(), bytes));
-    EXPECT_OK(stream_->view().Synchronize());
-    return buffer;
-  };
-  const DeviceBuffer narrow = on_device(std::vector<std::int32_t>{0, 3, 3, 10, 12});
-  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), TensorView::Contiguous(narrow.data(), kInt32, {5})), 0);
+  const DeviceBuffer narrow = testing::IntsOn(stream_->view(), {0, 3, 3, 10, 12});
+  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), testing::IntView(narrow)), 0);
   policy_.store = std::make_shared<MemoryStore>();
-  const DeviceBuffer wide = on_device(std::vector<std::int64_t>{0, 5, 1LL << 40});
+  const std::vector<std::int64_t> far = {0, 5, 1LL << 40};
+  const DeviceBuffer wide = *DeviceBuffer::Allocate(stream_->view(), 8 * far.size());
+  ASSERT_OK(wide.CopyFromHost(far.data(), wide.bytes()));
   EXPECT_EQ(num_failed(Create(definition(kInt64, "long")), TensorView::Contiguous(wide.data(), kInt64, {3})), 0);
   // Numbers that fall by themselves are no offsets: they are repeated, and here the configs differ.
   policy_.store = std::make_shared<MemoryStore>();
-  const DeviceBuffer falling = on_device(std::vector<std::int32_t>{0, 3, 2, 10, 12});
-  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), TensorView::Contiguous(falling.data(), kInt32, {5})), 1);
+  const DeviceBuffer falling = testing::IntsOn(stream_->view(), {0, 3, 2, 10, 12});
+  EXPECT_EQ(num_failed(Create(definition(kInt32, "int")), testing::IntView(falling)), 1);
 }
 
 TEST_F(KeyBucketsTest, DeclaredOffsetsThatEndWithTheLaunchsRowsAreScaledToTheBounds) {
@@ -282,26 +275,22 @@ TEST_F(KeyBucketsTest, DeclaredOffsetsThatEndWithTheLaunchsRowsAreScaledToTheBou
         .Parameters(parameters)
         .Key(KeyOf("N").NextPow2(), std::move(groups))
         .Space(space)
-        .AddVariant(
-            Variant([=](const Config& c, const Problem&) {
-              return KernelSource::HostCpp(
-                         "static void groups(const tuneonce_block&, const int* offsets, float* y, int n END {\n"
-                         "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; "
-                         "++i) y[i] = offsets[n - 1] == 8 && offsets[1] != 3 ? -WORK : g;\n}\n"
-                         "TUNEONCE_CPU_KERNEL(groups);",
-                         "groups")
-                  .Define("WORK", c[work])
-                  .Define("END", more.empty() ? ")" : ", int)");
-            }).Grid(Grid::Fixed(1)));
+        .AddVariant(Variant([=](const Config& c, const Problem&) {
+                      return KernelSource::HostCpp(
+                                 "static void groups(const tuneonce_block&, const int* offsets, float* y, int n END {\n"
+                                 "  for (int g = 0; g + 1 < n; ++g)\n    for (int i = offsets[g]; i < offsets[g + 1]; "
+                                 "++i) y[i] = offsets[n - 1] == 8 && offsets[1] != 3 ? -WORK : g;\n}\n"
+                                 "TUNEONCE_CPU_KERNEL(groups);",
+                                 "groups")
+                          .Define("WORK", c[work])
+                          .Define("END", more.empty() ? ")" : ", int)");
+                    }).Grid(Grid::Fixed(1)));
   };
-  const std::vector<std::int32_t> offsets = {0, 2, 4, 4, 5};
-  DeviceBuffer on_device = *DeviceBuffer::Allocate(stream_->view(), 4 * offsets.size());
-  ASSERT_OK(on_device.CopyFromHost(offsets.data(), 4 * offsets.size()));
-  const TensorView view = TensorView::Contiguous(on_device.data(), DType::kInt32, {5});
+  const DeviceBuffer offsets = testing::IntsOn(stream_->view(), {0, 2, 4, 4, 5});
   auto record_of = [&](const KernelDefinition& of, auto... more) {
     policy_.store = std::make_shared<MemoryStore>();
     DeviceBuffer y = Floats(std::vector<float>(5, 9));
-    EXPECT_OK(Create(of).Launch(stream_->get(), view, View(y), more...));
+    EXPECT_OK(Create(of).Launch(stream_->get(), testing::IntView(offsets), View(y), more...));
     EXPECT_EQ(Read(y), (std::vector<float>{0, 0, 1, 1, 3}));
     const TuningRecord record = policy_.store->List()->front();
     EXPECT_EQ(NumFailed(record), 0);
