@@ -104,7 +104,8 @@ class Contenders:
         """Our launch of what another search chose by this back end: where that is faster than ours, it says whether our
         search chose wrongly or our launch is slower. Has run once to its end."""
         choice = self.choices[backend]
-        config = next(config for config in self.results.configs(backend) if choice.items() <= config.items())
+        configs = self.results.configs(backend)  # Triton's choice has options that no axis is for.
+        config = next(config for config in configs if all(choice.get(n, value) == value for n, value in config.items()))
         return self.ours_of(config)(case)
 
     def ours_of(self, config: Dict[str, Any]) -> Callable[[Case], Launch]:

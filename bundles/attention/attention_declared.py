@@ -29,7 +29,7 @@ attention_bundle = Declaration(
     configs=[
         *(config("tile", tiles, occupancy) for tiles in ((64, 32), (64, 64), (128, 64), (128, 128))
           for occupancy in (1, 2)),
-        config("tile", (64, 128), 2),
+        config("tile", (64, 64), 4), config("tile", (64, 128), 2),
         *(config("tile", tiles, occupancy, num_ctas=2) for tiles in ((128, 64), (128, 128)) for occupancy in (1, 2)),
         config("tile", (256, 128)),  # Where sums have a memory of their own.
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),

@@ -20,7 +20,8 @@ dual_gemm_bundle = Declaration(
         *(config("tile", (m, n, k), occupancy) for m, n in ((64, 64), (64, 128), (128, 64)) for k in (32, 64)
           for occupancy in (1, 2)),
         config("tile", (128, 128, 32)), config("tile", (128, 128, 64)),
-        config("tile", (128, 128, 64), num_ctas=2), config("tile", (256, 64, 64), num_ctas=2),
+        *(config("tile", (128, 128, 64), occupancy, num_ctas=2) for occupancy in (1, 2)),
+        config("tile", (256, 64, 64), num_ctas=2),
         config("tile", (16, 64, 128)), config("tile", (16, 128, 64)), config("tile", (16, 128, 64), 2, num_ctas=2),
         # Where rows of weights begin anywhere: see matmul.
         config("tile", (128, 32, 64), 2), config("tile", (256, 32, 128), 2), config("tile", (256, 32, 128), 2, num_ctas=2),

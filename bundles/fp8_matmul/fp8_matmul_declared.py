@@ -13,8 +13,8 @@ from tuneonce.export import Declaration, add, dim, floor_div, greatest, product,
 TILES = [["M", {"axis": "TILE_M"}], ["N", {"axis": "TILE_N"}]]
 
 
-def config(backend, rows, occupancy=1, num_ctas=1, num_warps=0, num_stages=0, columns=128):
-    return {"backend": backend, "TILE_M": rows, "TILE_N": columns, "TILE_K": 128, "occupancy": occupancy,
+def config(backend, rows, occupancy=1, num_ctas=1, num_warps=0, num_stages=0, columns=128, depth=128):
+    return {"backend": backend, "TILE_M": rows, "TILE_N": columns, "TILE_K": depth, "occupancy": occupancy,
             "num_ctas": num_ctas, "num_warps": num_warps, "num_stages": num_stages}
 
 
@@ -29,7 +29,7 @@ fp8_matmul_bundle = Declaration(
              *(config("tile", 64, occupancy, num_ctas=2) for occupancy in (1, 2)),
              # Few rows have too few blocks of 128 columns.
              *(config("tile", rows, 2, columns=columns) for rows in (16, 64) for columns in (32, 64)),
-             config("tile", 64, 2, num_ctas=2, columns=64),
+             config("tile", 64, 2, num_ctas=2, columns=64), config("tile", 64, columns=64, depth=256),
              config("triton", 16, num_warps=4, num_stages=4), config("triton", 128, num_warps=8, num_stages=3),
              config("cuda", 16), config("cuda", 64)],
     baseline=[{"config": config("tile", rows)} for rows in (128, 64)],

@@ -74,7 +74,7 @@ layer_norm_bundle = Declaration(
     parameters=[tensor("x", "float16", ["M", "N"]), *tensors("weight bias", "float16", ["N"]),
                 tensor("y", "float16", ["M", "N"], "out"), scalar("eps", "float32", warmup=1e-5), dim("M"), dim("N")],
     key=[{"dim": "M", "bucket": "next_pow2"}, {"dim": "N"}],
-    configs=[*tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4], 8192: [1, 2], 16384: [1, 2]}, LOOP=0, ONE_ROW=1),
+    configs=[*tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4], 8192: [1, 2, 4], 16384: [2]}, LOOP=0, ONE_ROW=1),
              *tile({1024: [4], 2048: [4], 4096: [2, 4], 8192: [1, 2]}, LOOP=0, ONE_ROW=0),
              *tile({1024: [2, 4], 2048: [2, 4], 4096: [1, 2, 4]}, LOOP=1, ONE_ROW=1),
              *(config("cuda", n, 1, 1, 1) for n in (1024, 2048, 4096, 8192)), config("cuda", 4096, 1, 0, 2)],

@@ -38,7 +38,7 @@ paged_attention_bundle = Declaration(
     constants={"D": ConstantOf("D", HEAD_DIMS)},
     configs=[
         *(config("tile", (16, tile_n), occupancy) for tile_n in (16, 64) for occupancy in (2, 4)),
-        config("tile", (64, 16), 2), *(config("tile", (64, 64), occupancy) for occupancy in (1, 2)),
+        config("tile", (32, 16), 3), config("tile", (64, 16), 2), *(config("tile", (64, 64), occupancy) for occupancy in (1, 2, 4)),
         config("tile", (64, 128), 2), config("tile", (128, 16)),
         *(config("tile", (128, tile_n), occupancy) for tile_n in (64, 128) for occupancy in (1, 2)),
         *(config("triton", (16, tile_n), num_warps=4, num_stages=3) for tile_n in (16, 64)),

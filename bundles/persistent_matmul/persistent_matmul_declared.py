@@ -19,7 +19,7 @@ persistent_matmul_bundle = Declaration(
         *(config("tile", (m, n, 64), occupancy) for m in (64, 128) for n in (64, 128) for occupancy in (1, 2)),
         config("tile", (128, 128, 64), num_ctas=2),
         config("tile", (128, 256, 64), num_ctas=2), config("tile", (256, 128, 64), num_ctas=2),
-        config("tile", (16, 64, 128)),
+        config("tile", (128, 64, 128), num_ctas=2), config("tile", (16, 64, 128)), config("tile", (16, 128, 64)),
         config("tile", (128, 32, 64), occupancy=2), config("tile", (256, 32, 128), occupancy=2),  # See matmul.
         config("triton", (64, 64, 64), occupancy=2, num_warps=4, num_stages=4),
         config("triton", (128, 128, 64), num_warps=8, num_stages=3),

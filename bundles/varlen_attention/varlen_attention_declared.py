@@ -35,7 +35,7 @@ varlen_attention_bundle = Declaration(
          {"dim": "D"}, {"value_of": "causal"}],
     constants={"D": ConstantOf("D", HEAD_DIMS)},
     configs=[
-        config("tile", (64, 64), 2), config("tile", (64, 128), 2),
+        config("tile", (64, 64), 2), config("tile", (32, 32), 4), config("tile", (64, 64), 4), config("tile", (64, 128), 2),
         *(config("tile", tiles, occupancy) for tiles in ((128, 64), (128, 128)) for occupancy in (1, 2)),
         config("tile", (256, 64)), config("tile", (256, 128)), config("tile", (256, 128), 2),
         config("triton", (64, 64), num_warps=4, num_stages=3), config("triton", (128, 64), num_warps=8, num_stages=2),

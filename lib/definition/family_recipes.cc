@@ -153,9 +153,9 @@ Family PersistentMatmul() {
        MatmulBaselines()},
       {{Generation::kHopper},
        Together({Crossed({{64, 128}, {64, 128}, {64}, {1, 2}, {1}}), AtOccupancy({{64, 256, 64}}, {2}),
-                 AtOccupancy({{16, 64, 128}}, {1}), Narrow(), AtOccupancy(middle, {1}),
+                 AtOccupancy({{16, 64, 128}, {16, 128, 64}}, {1}), Narrow(), AtOccupancy(middle, {1}),
                  AtOccupancy({{256, 256, 64}, {128, 128, 128}}, {1}), AtOccupancy(middle, {1}, 2),
-                 AtOccupancy({{256, 256, 64}}, {1}, 2)}),
+                 AtOccupancy({{256, 256, 64}, {128, 64, 128}}, {1}, 2)}),
        MatmulBaselines()},
       {{Generation::kBlackwell},
        Together({AtOccupancy({{64, 64, 64}, {256, 256, 64}}, {1}), AtOccupancy({{128, 128, 64}}, {1, 2}),
@@ -180,7 +180,9 @@ Family Attention() {
       {Crossed({{64, 128}, {64, 128}, {1, 2}, {1}}), AtOccupancy({{256, 64}}, {1}), AtOccupancy({{256, 128}}, {1, 2})});
   family.configs = {
       {{Generation::kAmpere}, Together({small, AtOccupancy({{64, 128}, {128, 128}}, {1})}), {{64, 64, 2, 1}}},
-      {{Generation::kHopper}, Together({large, AtOccupancy({{128, 128}}, {2}, 2)}), {{128, 128, 2, 1}, {64, 64, 2, 1}}},
+      {{Generation::kHopper},
+       Together({large, AtOccupancy({{64, 64}}, {4}), AtOccupancy({{128, 128}}, {2}, 2)}),
+       {{128, 128, 2, 1}, {64, 64, 2, 1}}},
       {{Generation::kBlackwell},
        Together({large, AtOccupancy({{256, 128}}, {1, 2}, 2)}),
        {{128, 128, 2, 1}, {64, 64, 2, 1}}},
@@ -200,7 +202,7 @@ Family Fp8Matmul() {
   family.configs = {
       {{Generation::kAmpere, Generation::kBlackwellRtx}, every, baselines},
       {{Generation::kHopper},
-       Together({every, AtOccupancy({{256, 128, 128}}, {1}), AtOccupancy({{64, 128, 128}}, {1, 2}, 2)}),
+       Together({every, AtOccupancy({{256, 128, 128}, {64, 64, 256}}, {1}), AtOccupancy({{64, 128, 128}}, {1, 2}, 2)}),
        baselines},
       {{Generation::kBlackwell},
        Together({every, AtOccupancy({{256, 128, 128}}, {1}), AtOccupancy({{128, 128, 128}, {256, 128, 128}}, {1}, 2)}),
@@ -237,7 +239,7 @@ Family VarlenAttention() {
       Together({AtOccupancy({{64, 64}}, {2}), AtOccupancy({{128, 64}}, {1, 2}), AtOccupancy({{128, 128}}, {1})});
   family.configs = {
       {{Generation::kAmpere, Generation::kBlackwellRtx}, small, {{64, 64, 2, 1}}},
-      {{Generation::kHopper}, middle, {{128, 128, 2, 1}, {64, 64, 2, 1}}},
+      {{Generation::kHopper}, Together({middle, AtOccupancy({{64, 64}}, {4})}), {{128, 128, 2, 1}, {64, 64, 2, 1}}},
       {{Generation::kBlackwell},
        Together({middle, AtOccupancy({{256, 128}}, {1, 2}), AtOccupancy({{256, 64}}, {1}),
                  AtOccupancy({{256, 128}}, {2}, 2)}),
@@ -260,7 +262,7 @@ Family DualGemm() {
       {{Generation::kAmpere, Generation::kBlackwellRtx}, small, baselines},
       {{Generation::kHopper},
        Together({every, twice, AtOccupancy({{16, 64, 128}, {16, 128, 64}}, {1}), AtOccupancy({{128, 32, 64}}, {2}),
-                 AtOccupancy({{256, 32, 128}}, {2}, 2)}),
+                 AtOccupancy({{128, 128, 64}, {256, 32, 128}}, {2}, 2)}),
        baselines},
       {{Generation::kBlackwell},
        Together({every, twice, AtOccupancy(large, {1}), AtOccupancy(large, {1}, 2),

@@ -154,12 +154,22 @@ TUNEONCE_CPU_KERNEL(copy);"""
     each = accepted(Exported({"copy_kernel.py": text, "copy.cc": source}, "copy_kernel.py:copy"))
     assert each.variants["tile"]["parameters"] == ["x", "sums", "sums_extent", "sums_stride", "y"], each.variants["tile"]["parameters"]
     assert each.variants["cpu"]["parameters"] == ["x", "sums", "y"], "a plain pointer elsewhere"
+    rounded = {"product": [16, {"ceil_div": ["M", 16]}]}
+    assert each.manifest["parameters"][1] == {"name": "sums", "kind": "workspace", "dtype": "float32", "elements": rounded}
     assert each.manifest["parameters"][-2:] == [
-        {"name": "sums_extent", "kind": "derived", "value": "M", "dtype": "int32"},
+        {"name": "sums_extent", "kind": "derived", "value": rounded, "dtype": "int32"},
         {"name": "sums_stride", "kind": "derived", "value": 1, "dtype": "int32"}]
     x, y = np.arange(5, dtype=np.float32).reshape(5, 1), np.zeros((5, 1), np.float32)
     tuneonce.TunedKernel(each.root / "out", "cpu", store="memory")(x, y)
     assert (x == y).all()
+    plain = '{"name": "sums", "kind": "workspace", "dtype": "float32", "elements": %s}'
+
+    def code_of(declared: str) -> bytes:
+        files = {"copy_kernel.py": text.replace('workspace("sums", "M", "float32")', declared), "copy.cc": source}
+        return accepted(Exported(files, "copy_kernel.py:copy")).code("tile")
+
+    assert code_of(plain % '"M"') != each.code("tile"), "16 may not divide an extent that was not rounded"
+    assert code_of(plain % '{"product": ["M", 32]}') == each.code("tile")
 
 
 def test_configs_are_taken_as_a_tuner_lists_them():

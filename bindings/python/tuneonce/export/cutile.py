@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from tuneonce.export import constants, dtype_set
 from tuneonce.export.cutile_kernel import CutileKernel, array_parts
-from tuneonce.export.declaration import DTYPE_BYTES, Declaration
+from tuneonce.export.declaration import DTYPE_BYTES, Declaration, is_multiple
 from tuneonce.export.declaration_error import DeclarationError
 
 # cuTile's names of the manifest's dtypes, where they differ.
@@ -43,12 +43,14 @@ def array_constraint(declaration: Declaration, parameter: Dict[str, Any], divisi
 
 
 def workspace_constraint(parameter: Dict[str, Any]) -> Any:
-    """A workspace as an array of one dimension."""
+    """A workspace as an array of one dimension, which `workspace` rounds up; of one that was declared without it, nothing is
+    known."""
     import cuda.tile as ct
     from cuda.tile.compilation import ArrayConstraint
+    divisor = EXTENT_DIVISOR if is_multiple(parameter["elements"], EXTENT_DIVISOR) else 1
     return ArrayConstraint(dtype_of(parameter["dtype"]), 1, index_dtype=ct.int32, stride_lower_bound_incl=0,
                            alias_groups=(), may_alias_internally=False, stride_constant=[1], stride_divisible_by=[1],
-                           shape_divisible_by=[1], base_addr_divisible_by=WORKSPACE_ALIGNMENT)
+                           shape_divisible_by=[divisor], base_addr_divisible_by=WORKSPACE_ALIGNMENT)
 
 
 def export(kernel: Any, name: str, declaration: Declaration, folder: pathlib.Path,

@@ -11,6 +11,8 @@ from tuneonce.export.declaration_error import DeclarationError
 
 # A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
 Term = Union[int, str, Dict[str, Any], List[Any]]
+# What divides a workspace's number of elements.
+WORKSPACE_DIVISOR = 16
 
 
 def ceil_div(a: Term, b: Term) -> Term:
@@ -93,8 +95,18 @@ def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
     return {"name": name, "kind": "derived", "value": value, "dtype": dtype}
 
 
+def is_multiple(term: Term, divisor: int) -> bool:
+    """Whether it can be seen that `divisor` divides a term."""
+    if isinstance(term, int):
+        return term % divisor == 0
+    return isinstance(term, dict) and any(is_multiple(factor, divisor) for factor in term.get("product", ()))
+
+
 def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]:
-    """Scratch memory of so many elements, contents undefined; the caller does not pass it."""
+    """Scratch memory of so many elements, rounded up to a multiple of 16, contents undefined; the caller does not pass it. Of
+    an extent that 16 divides, tileiras moves 16 bytes at a time also where what is in bounds is masked."""
+    if not is_multiple(elements, WORKSPACE_DIVISOR):
+        elements = product(WORKSPACE_DIVISOR, ceil_div(elements, WORKSPACE_DIVISOR))
     return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
 
 
