@@ -1,6 +1,7 @@
 #include "report/space_departures.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -9,16 +10,21 @@ namespace tuneonce {
 inline namespace v0 {
 namespace {
 
+/// A config's value of an axis of whole numbers.
+std::optional<std::int64_t> ValueOf(const std::string& axis, const Config& config) {
+  const AxisValue* value = config.Find(axis);
+  const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
+  return number != nullptr ? std::optional<std::int64_t>(*number) : std::nullopt;
+}
+
 /// The values of an axis of whole numbers in those of `configs` that `variant` builds (null: in all), each once.
 std::vector<std::int64_t> ValuesOf(const std::string& axis, const std::vector<Config>& configs,
                                    const Variant* variant) {
   std::vector<std::int64_t> values;
   for (const Config& config : configs) {
     if (variant != nullptr && !variant->IsBackendOf(config)) continue;
-    const AxisValue* value = config.Find(axis);
-    const auto* number = value != nullptr ? std::get_if<std::int64_t>(value) : nullptr;
-    if (number != nullptr && std::find(values.begin(), values.end(), *number) == values.end())
-      values.push_back(*number);
+    std::optional<std::int64_t> number = ValueOf(axis, config);
+    if (number && std::find(values.begin(), values.end(), *number) == values.end()) values.push_back(*number);
   }
   return values;
 }
@@ -53,6 +59,22 @@ void AddTileIrDepartures(const std::vector<Config>& configs, const Variant& vari
   if (ValuesOf("occupancy", configs, &variant).empty()) {
     found->push_back(absl::StrCat("variant '", variant.name, "' is Tile IR, and no axis `occupancy` is tried: the ",
                                   "families try it, and it costs no other source"));
+  }
+}
+
+/// Clusters at an occupancy beyond 1, of products whose operands are slices at places that were loaded. Measured on
+/// sm_90 alone (docs/performance.md, "Clusters that do not end").
+void AddClustersThatHang(const std::vector<Config>& configs, const Variant& variant, const KernelEvidence& evidence,
+                         const Target& target, std::vector<std::string>* found) {
+  if (target.capability() != 90 || evidence.num_products == 0 || evidence.num_loads_by_content == 0) return;
+  for (const Config& config : configs) {
+    if (!variant.IsBackendOf(config)) continue;
+    if (ValueOf("occupancy", config).value_or(1) < 2 || ValueOf("num_ctas", config).value_or(1) < 2) continue;
+    found->push_back(absl::StrCat("variant '", variant.name, "': {", config.ToString(), "} is a cluster at occupancy ",
+                                  *ValueOf("occupancy", config),
+                                  " of products whose operands lie at places that it loads: most such do not end on ",
+                                  target.name(), "; leave them out, or tune with isolation"));
+    return;
   }
 }
 
@@ -99,6 +121,9 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
     const Variant* variant = VariantNamed(definition, each.name);
     if (variant != nullptr && each.kind == SourceKind::kTileIr) AddTileIrDepartures(configs, *variant, &found);
     if (each.num_sources == 0) continue;
+    if (variant != nullptr && each.kind == SourceKind::kTileIr) {
+      AddClustersThatHang(configs, *variant, each.largest, classified.target, &found);
+    }
     is_in_place |= each.largest.num_in_place > 0;
     if (each.classification.family != nullptr) AddSmallTiles(each, classified.target, &found);
   }

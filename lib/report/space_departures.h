@@ -11,8 +11,8 @@ inline namespace v0 {
 
 /// Where the space of `definition` departs from what kernels like it want on the target: no baseline; axes that mean
 /// nothing to Tile IR; Tile IR without occupancy; tiles that are smaller than all that the family tries; clusters for a
-/// kernel that is bound by memory; a tensor that is written in place and not declared so. `classified`: all of it but
-/// the departures. `configs`: those of the target.
+/// kernel that is bound by memory, and those that may not end; a tensor that is written in place and not declared so.
+/// `classified`: all of it but the departures. `configs`: those of the target.
 std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, const std::vector<Config>& configs,
                                          const ClassifiedBundle& classified);
 

@@ -122,6 +122,33 @@ TEST(ClassifiedBundleTest, ClustersOfRowsAreNamed) {
                                      "leave it out"});
 }
 
+TEST(ClassifiedBundleTest, ClustersThatDoNotEndAreNamed) {
+  Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/grouped_gemm");
+  ASSERT_OK(bundle);
+  Result<ClassifiedBundle> found = ClassifiedBundle::Of(*bundle, {});
+  ASSERT_OK(found);
+  const auto departures = [&](std::vector<std::int64_t> occupancies, std::vector<std::int64_t> clusters) {
+    SearchSpace space;
+    space.AddHintAxis("occupancy", std::move(occupancies));
+    space.AddHintAxis("num_ctas", std::move(clusters));
+    std::string all;
+    for (const std::string& each : SpaceDepartures(bundle->definition(), *space.Enumerate(found->target), *found)) {
+      all += each + "\n";
+    }
+    return all;
+  };
+  const char* kPart = "{occupancy=2, num_ctas=2} is a cluster at occupancy 2 of products whose operands lie at places";
+  EXPECT_NE(departures({1, 2}, {1, 2}).find(kPart), std::string::npos) << departures({1, 2}, {1, 2});
+  EXPECT_EQ(departures({1}, {1, 2}).find("most such do not end"), std::string::npos);
+  EXPECT_EQ(departures({1, 2}, {1}).find("most such do not end"), std::string::npos);
+  found->target.capability_major = 10;
+  EXPECT_EQ(departures({1, 2}, {1, 2}).find("most such do not end"), std::string::npos) << "it is not known there";
+  found->target.capability_major = 9;
+  found->variants.front().largest.num_loads_by_content = 0;
+  const std::string others = departures({1, 2}, {1, 2});
+  EXPECT_EQ(others.find("variant '" + found->variants.front().name + "': {occupancy"), std::string::npos) << others;
+}
+
 TEST(ClassifiedBundleTest, TilesThatAreAllTooSmallAreNamed) {
   Result<Bundle> bundle = Bundle::Load(TUNEONCE_BUNDLE_FOLDER "/matmul");
   ASSERT_OK(bundle);
