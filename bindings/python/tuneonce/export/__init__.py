@@ -7,9 +7,10 @@ Needed at build time only, without a GPU. A kernel `k` is exported as its declar
 `Declaration`. Both exporters may write into one bundle, whose variants then stand in for each other, or race.
 """
 from tuneonce.export.constants import ConstantOf
-from tuneonce.export.declaration import (Declaration, add, blocks, ceil_div, derived, descriptor, dim, floor_div,
-                                         greatest, least, num_sms, product, scalar, stride, tensor, tensors, workspace)
+from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.parameters import derived, descriptor, dim, scalar, stride, tensor, tensors, workspace
+from tuneonce.export.terms import add, blocks, ceil_div, floor_div, greatest, least, num_sms, product
 
 __all__ = ["ConstantOf", "Declaration", "DeclarationError", "add", "blocks", "ceil_div", "derived", "descriptor", "dim",
            "floor_div", "greatest", "least", "num_sms", "product", "scalar", "stride", "tensor", "tensors", "workspace"]

@@ -7,8 +7,10 @@ from typing import Any, Dict, List, Sequence, Tuple
 
 from tuneonce.export import constants, dtype_set
 from tuneonce.export.cutile_kernel import CutileKernel, array_parts
-from tuneonce.export.declaration import DTYPE_BYTES, Declaration, is_multiple
+from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.parameters import DTYPE_BYTES
+from tuneonce.export.terms import is_multiple
 
 # cuTile's names of the manifest's dtypes, where they differ.
 TYPES = {"bool": "bool_", "float8_e4m3": "float8_e4m3fn"}

@@ -7,8 +7,9 @@ from typing import Any, Dict, List, Sequence
 
 from tuneonce.export.config_list import HINTS
 from tuneonce.export.constants import ConstantOf
-from tuneonce.export.declaration import Declaration, derived
+from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.parameters import derived
 
 # Where wrappers keep what they wrap.
 WRAPPED = ("__wrapped__", "kernel", "_kernel", "fn", "func")

@@ -5,127 +5,9 @@ import pathlib
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 from tuneonce.export import config_list, constants as constant_values, dtype_set, named_space
-from tuneonce.export.declaration_check import check_axes, check_declaration
+from tuneonce.export.declaration_check import check_axes, check_declaration, check_grid
 from tuneonce.export.declaration_error import DeclarationError
-
-
-# A whole number: 4, or the name of a dim, a scalar or an axis, or what the functions below make.
-Term = Union[int, str, Dict[str, Any], List[Any]]
-# What divides a workspace's number of elements.
-WORKSPACE_DIVISOR = 16
-
-
-def ceil_div(a: Term, b: Term) -> Term:
-    return {"ceil_div": [a, b]}
-
-
-def floor_div(a: Term, b: Term) -> Term:
-    return {"floor_div": [a, b]}
-
-
-def add(*terms: Term) -> Term:
-    return {"sum": list(terms)}
-
-
-def product(*terms: Term) -> Term:
-    return {"product": list(terms)}
-
-
-def least(*terms: Term) -> Term:
-    return {"min": list(terms)}
-
-
-def greatest(*terms: Term) -> Term:
-    return {"max": list(terms)}
-
-
-def num_sms() -> Term:
-    """Multiprocessors of the device that is launched on."""
-    return {"device": "num_sms"}
-
-
-def blocks(*terms: Term) -> Dict[str, Any]:
-    """The grid of as many blocks as one to three terms say: blocks(product(ceil_div("M", "TM"), ceil_div("N", "TN")))."""
-    return {"pattern": "fixed", "blocks": list(terms)}
-
-
-def _with_warmup(parameter: Dict[str, Any], warmup: Any) -> Dict[str, Any]:
-    return parameter if warmup is None else {**parameter, "warmup": warmup}
-
-
-def tensor(name: str, dtype: str, dims: Sequence[str], access: str = "in", may_be_partial: bool = False,
-           tolerance: Optional[Dict[str, float]] = None,
-           warmup: Union[None, float, str, Dict[str, Any]] = None) -> Dict[str, Any]:
-    """A tensor parameter; `access`: in, out or inout. Of an output: whether the kernel leaves elements unwritten on
-    purpose, and its tolerance (absolute, relative, ulps). `warmup`: what an input holds where a shape is tuned without
-    data: a number, {"iota": [start, step]}, {"uniform": [low, high]} or {"offsets": [end, skew]}, in which the name
-    of a dim can stand for a number. A tensor of integers or truth values that the kernel reads needs one for that."""
-    result = {"name": name, "kind": "tensor", "access": access, "dtype": dtype, "dims": list(dims)}
-    if may_be_partial:
-        result["may_be_partial"] = True
-    if tolerance is not None:
-        result["tolerance"] = tolerance
-    return _with_warmup(result, warmup)
-
-
-def tensors(names: str, dtype: str, dims: Sequence[str], access: str = "in", **more: Any) -> List[Dict[str, Any]]:
-    """Several that are alike: *tensors("q k v", "float16", ["B", "H", "S", "D"])."""
-    return [tensor(name, dtype, dims, access, **more) for name in names.split()]
-
-
-def scalar(name: str, dtype: str, warmup: Union[None, float, str] = None) -> Dict[str, Any]:
-    """A number that the caller passes. `warmup`: the one where a shape is tuned without data."""
-    return _with_warmup({"name": name, "kind": "scalar", "dtype": dtype}, warmup)
-
-
-def dim(name: str, dtype: str = "int32") -> Dict[str, Any]:
-    """The value of a dim, for kernels that take it as a parameter."""
-    return {"kind": "dim", "dim": name, "dtype": dtype}
-
-
-def stride(tensor_name: str, dimension: int, dtype: str = "int32", name: Optional[str] = None) -> Dict[str, Any]:
-    """A tensor's stride in elements, for kernels that take it as a parameter: then the tensor need not be contiguous there.
-    `name`: the kernel's; default x_stride_0 and so on."""
-    return {"kind": "stride", "name": name or f"{tensor_name}_stride_{dimension}", "tensor": tensor_name,
-            "dimension": dimension, "dtype": dtype}
-
-
-def derived(name: str, value: Term, dtype: str = "int32") -> Dict[str, Any]:
-    """The value of a term, for kernels that take it as a parameter; the caller does not pass it."""
-    return {"name": name, "kind": "derived", "value": value, "dtype": dtype}
-
-
-def is_multiple(term: Term, divisor: int) -> bool:
-    """Whether it can be seen that `divisor` divides a term."""
-    if isinstance(term, int):
-        return term % divisor == 0
-    return isinstance(term, dict) and any(is_multiple(factor, divisor) for factor in term.get("product", ()))
-
-
-def workspace(name: str, elements: Term, dtype: str = "uint8") -> Dict[str, Any]:
-    """Scratch memory of so many elements, rounded up to a multiple of 16, contents undefined; the caller does not pass it. Of
-    an extent that 16 divides, tileiras moves 16 bytes at a time also where what is in bounds is masked."""
-    if not is_multiple(elements, WORKSPACE_DIVISOR):
-        elements = product(WORKSPACE_DIVISOR, ceil_div(elements, WORKSPACE_DIVISOR))
-    return {"name": name, "kind": "workspace", "dtype": dtype, "elements": elements}
-
-
-def descriptor(name: str, tensor_name: str, box: Sequence[Term], **options: Any) -> Dict[str, Any]:
-    """A tensor as a tensor map (TMA), for kernels that take one; the caller passes the tensor. `box`: elements in each
-    dimension, outermost first. `options`: element_strides, swizzle, interleave, l2_promotion, oob_fill."""
-    return {"name": name, "kind": "descriptor", "tensor": tensor_name, "box": list(box), **options}
-
-
-def check_grid(grid: Dict[str, Any]) -> None:
-    """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
-    try:
-        from tuneonce import _tuneonce
-    except ImportError:  # A source tree that is not built: the library says it when it loads the bundle.
-        return
-    try:
-        _tuneonce._check_grid(grid.get("pattern", ""), list(grid), len(grid.get("tiles", ())))  # The manifest's rule.
-    except ValueError as error:
-        raise DeclarationError(str(error)) from None
+from tuneonce.export.parameters import DTYPE_BYTES
 
 
 @dataclasses.dataclass
@@ -405,7 +287,3 @@ class Declaration:
         if backends and "cpu" not in backends:
             result["backend"] = next((c["backend"] for c in self.single_configs()), backends[0])
         return result
-
-
-DTYPE_BYTES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
-               "uint64": 8, "float8_e4m3": 1, "float8_e5m2": 1, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}

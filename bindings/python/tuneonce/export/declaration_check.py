@@ -1,8 +1,9 @@
 """What can be wrong with a declaration before its kernel is looked at."""
-from typing import Any, Iterable
+from typing import Any, Dict, Iterable
 
 from tuneonce.export import config_list, constants, dtype_set
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.parameters import DTYPE_BYTES
 
 # Most configs of a search space unless it says otherwise: SearchSpace::kDefaultMaxConfigs.
 DEFAULT_MAX_CONFIGS = 30
@@ -60,7 +61,6 @@ def _check_dims(declaration: Any) -> None:
 
 
 def _check_dtypes(declaration: Any) -> None:
-    from tuneonce.export.declaration import DTYPE_BYTES  # Which imports this file.
     dtype_set.check(declaration, list(DTYPE_BYTES))
     for parameter in declaration.parameters:
         if parameter["kind"] != "descriptor" and parameter.get("dtype") not in DTYPE_BYTES:
@@ -112,3 +112,15 @@ def _check_size(declaration: Any) -> None:
     if count > most:
         raise DeclarationError(f"it has {count} configs, and {most} are allowed: list the good ones in configs, or say "
                                f"max_configs={count} (each costs compile and GPU time at every new shape)")
+
+
+def check_grid(grid: Dict[str, Any]) -> None:
+    """Raises DeclarationError for a field that the grid's pattern does not use: it would be dropped."""
+    try:
+        from tuneonce import _tuneonce
+    except ImportError:  # A source tree that is not built: the library says it when it loads the bundle.
+        return
+    try:
+        _tuneonce._check_grid(grid.get("pattern", ""), list(grid), len(grid.get("tiles", ())))  # The manifest's rule.
+    except ValueError as error:
+        raise DeclarationError(str(error)) from None

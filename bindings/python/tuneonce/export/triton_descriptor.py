@@ -3,8 +3,10 @@
 import math
 from typing import Any, Dict, List, Sequence, Tuple
 
-from tuneonce.export.declaration import DTYPE_BYTES, Declaration, Term, derived, least, stride
+from tuneonce.export.declaration import Declaration
 from tuneonce.export.declaration_error import DeclarationError
+from tuneonce.export.parameters import DTYPE_BYTES, derived, stride
+from tuneonce.export.terms import Term, least
 
 # Where tensor maps begin; for older devices Triton makes pointers of descriptors.
 FIRST_WITH_MAPS = 90

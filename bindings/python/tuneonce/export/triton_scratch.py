@@ -2,7 +2,9 @@
 import dataclasses
 from typing import Any, Dict, List
 
-from tuneonce.export.declaration import Declaration, Term, workspace
+from tuneonce.export.declaration import Declaration
+from tuneonce.export.parameters import workspace
+from tuneonce.export.terms import Term
 
 # The parameter behind the kernel's own: the first of the two pointers that launches by Triton pass there.
 SCRATCH = "global_scratch"
