@@ -27,10 +27,11 @@ def measure(family: Family, contenders: Contenders, shape: Shape, seconds: float
     ours = contenders.ours(case)
     result = contenders.results.last
     assert result is not None
-    home = CutileHome(contenders.kernel(family.bundle))
+    kernel = contenders.kernel(family.bundle)
+    home = CutileHome(kernel)
 
     def search(configs: List[Dict[str, Any]]) -> Any:
-        return tuneonce.exhaustive_search(configs, torch.cuda.current_stream(), case.grid, contenders.kernel(family.bundle),
+        return tuneonce.exhaustive_search(configs, torch.cuda.current_stream(), case.grid, kernel,
                                           lambda config: home.arguments(case, config), hints_of, quiet=True,
                                           wall_budget_ms=1000 * seconds)
 

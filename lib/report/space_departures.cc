@@ -119,11 +119,11 @@ std::vector<std::string> SpaceDepartures(const KernelDefinition& definition, con
   bool is_in_place = false;
   for (const ClassifiedBundle::OfVariant& each : classified.variants) {
     const Variant* variant = VariantNamed(definition, each.name);
-    if (variant != nullptr && each.kind == SourceKind::kTileIr) AddTileIrDepartures(configs, *variant, &found);
-    if (each.num_sources == 0) continue;
     if (variant != nullptr && each.kind == SourceKind::kTileIr) {
+      AddTileIrDepartures(configs, *variant, &found);
       AddClustersThatHang(configs, *variant, each.largest, classified.target, &found);
     }
+    if (each.num_sources == 0) continue;
     is_in_place |= each.largest.num_in_place > 0;
     if (each.classification.family != nullptr) AddSmallTiles(each, classified.target, &found);
   }
